@@ -26,14 +26,14 @@ static tg_status save_elsewhere(train_saving *s, cli_output *out, const char *su
 
 /* Whether the target is neither the file that this run found or saved last, nor the one of a save that failed
  * when it was in its place. */
-static bool is_replaced(const train_saving *s, const tg_stamp *now)
+static bool is_replaced(const train_saving *s, const struct stat *now)
 {
-    return tg_stamp_replaced(&s->setup->stamp, now) && tg_stamp_replaced(&s->written, now);
+    return tg_path_is_replaced(&s->setup->stamp, now) && tg_path_is_replaced(&s->written, now);
 }
 
-static bool is_written(const train_saving *s, const tg_stamp *now)
+static bool is_written(const train_saving *s, const struct stat *now)
 {
-    return now->exists && now->device == s->written.device && now->inode == s->written.inode;
+    return now->st_mode != 0 && tg_path_same_file(now, &s->written);
 }
 
 /* Replace the target with what has been written.  last: if that is impossible, keep it under another name. */
@@ -41,23 +41,24 @@ static tg_status commit(train_saving *s, cli_output *out, bool last, tg_err *err
 {
     train_setup *setup = s->setup;
     char suffix[40];
-    tg_stamp now;
+    struct stat now;
+    bool exists;
     tg_err ignored;
     tg_status status;
 
     if (setup->stream)
         return cli_output_commit(out, err);
-    if ((status = tg_stamp_take(&now, setup->target, err)))
+    if ((status = tg_path_examine(setup->target, &now, &exists, err)))
         return status;
     snprintf(suffix, sizeof suffix, ".step-%zu", setup->run.step);
     if (is_replaced(s, &now))
         return save_elsewhere(s, out, suffix, err);
-    if ((status = tg_stamp_take(&s->written, out->save.temp, err)))
+    if ((status = tg_path_examine(out->save.temp, &s->written, &exists, err)))
         return status;
     out->save.fallback = last ? suffix : NULL;
     out->save.fallback_used = &s->elsewhere;
     status = cli_output_commit(out, err);
-    if (tg_stamp_take(&now, setup->target, &ignored)) /* it cannot be examined now */
+    if (tg_path_examine(setup->target, &now, &exists, &ignored)) /* it cannot be examined now */
         now = status ? setup->stamp : s->written;
     s->in_place = status && is_written(s, &now);
     if (!status || s->in_place) {

@@ -361,10 +361,11 @@ static tg_status has_content(const train_options *o, bool *content, tg_err *err)
 static tg_status claim_target(train_setup *s, bool foreign, tg_err *err)
 {
     tg_status status = TG_OK;
+    bool exists;
 
     if (!s->options->no_lock && !foreign)
         status = cli_lock(&s->lock, s->target, "training", err);
-    return status || s->stream ? status : tg_stamp_take(&s->stamp, s->target, err);
+    return status || s->stream ? status : tg_path_examine(s->target, &s->stamp, &exists, err);
 }
 
 /* What is known of the target, and which file the model comes from. */
@@ -415,7 +416,7 @@ static tg_status broadcast_model(train_setup *s, tg_err *err)
 static tg_status check_target(const train_setup *s, tg_err *err)
 {
     const train_options *o = s->options;
-    const size_t files = o->keep_best && s->stamp.exists == false ? 2 : 1;
+    const size_t files = o->keep_best && s->stamp.st_mode == 0 ? 2 : 1;
     tg_status status = cli_output_check(s->target, err);
 
     if (status || s->stream || s->complete)

@@ -11,7 +11,7 @@
 #include "cmd/cli/cli.h"
 #include "cmd/team/team.h"
 #include "formats/lock.h"
-#include "formats/stamp.h"
+#include "formats/path.h"
 #include "lib/base/status.h"
 #include "lib/tokens/tokens.h"
 #include "lib/train/recipe.h"
@@ -46,7 +46,7 @@ typedef struct train_setup {
                             earlier run left a model there */
     const char *target;  /* the file that the model is saved to, "-": standard output */
     tg_lock lock;        /* of the target */
-    tg_stamp stamp;      /* the target as this run found or last saved it */
+    struct stat stamp;   /* the target as this run found or last saved it; zeros: there was none */
     tg_origin origin;    /* of the weights, where the run begins */
     bool foreign;        /* the source is another project's model */
     bool stream;         /* the target is written once, at the end */
