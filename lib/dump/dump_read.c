@@ -5,7 +5,6 @@
 #include <string.h>
 
 #include "formats/array.h"
-#include "formats/limits.h"
 #include "lib/base/choice.h"
 #include "lib/base/finite.h"
 #include "lib/base/size.h"

@@ -17,7 +17,6 @@
 #include <stdint.h>
 
 #include "formats/array.h"
-#include "formats/limits.h"
 #include "formats/source.h"
 #include "lib/base/status.h"
 #include "lib/info/stats.h"
