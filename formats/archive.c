@@ -1,7 +1,6 @@
 #include "formats/archive.h"
 
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "formats/npy.h"

@@ -4,6 +4,7 @@
 #include <stdint.h>
 #include <string.h>
 
+#include "formats/span.h"
 #include "formats/zip.h"
 #include "lib/base/size.h"
 
@@ -86,28 +87,22 @@ tg_format tg_format_recognize(const void *first, size_t n)
     return is_text(p, tg_size_min(n, TG_FORMAT_BYTES)) ? TG_FORMAT_TEXT : TG_FORMAT_UNKNOWN;
 }
 
-static bool ends_with(const char *name, size_t n, const char *end)
-{
-    return n >= strlen(end) && memcmp(name + n - strlen(end), end, strlen(end)) == 0;
-}
-
 tg_format_member tg_format_zip(const void *first, size_t n)
 {
     static const char kind[] = "kind.npy";
     const unsigned char *const p = first;
-    const char *const name = (const char *)p + TG_ZIP_LOCAL;
-    size_t name_n;
+    tg_span name;
 
     if (n < TG_ZIP_LOCAL || !tg_zip_magic(first, n))
         return TG_MEMBER_NONE;
-    if (n >= TG_ZIP_LOCAL + strlen(kind) && memcmp(name, kind, strlen(kind)) == 0)
+    if (n >= TG_ZIP_LOCAL + strlen(kind) && memcmp(p + TG_ZIP_LOCAL, kind, strlen(kind)) == 0)
         return TG_MEMBER_KIND; /* whatever its length says: that will be refused */
-    name_n = tg_get16(p + 26);
-    if (name_n < 5 || name_n > n - TG_ZIP_LOCAL)
+    name = (tg_span){(const char *)p + TG_ZIP_LOCAL, tg_get16(p + 26)};
+    if (name.n < 5 || name.n > n - TG_ZIP_LOCAL)
         return TG_MEMBER_ODD;
-    return ends_with(name, name_n, ".npy")        ? TG_MEMBER_ARRAY
-           : ends_with(name, name_n, "/data.pkl") ? TG_MEMBER_PICKLE
-                                                  : TG_MEMBER_OTHER;
+    return tg_span_ends(name, ".npy")        ? TG_MEMBER_ARRAY
+           : tg_span_ends(name, "/data.pkl") ? TG_MEMBER_PICKLE
+                                             : TG_MEMBER_OTHER;
 }
 
 const char *tg_format_text(tg_format format)

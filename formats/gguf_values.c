@@ -1,6 +1,5 @@
 /* The named values of a GGUF file that was read. */
 #include <assert.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "formats/gguf.h"
@@ -13,15 +12,10 @@ const struct tg_gguf_type_info tg_gguf_types[TG_GGUF_TYPES] = {
     [TG_GGUF_F64] = {"f64", 8},
 };
 
-bool tg_gguf_is(tg_gguf_text text, const char *word)
-{
-    return text.n == strlen(word) && memcmp(text.p, word, text.n) == 0;
-}
-
 const tg_gguf_value *tg_gguf_find(const tg_gguf *g, const char *key)
 {
     for (size_t i = 0; i < g->n_values; i++)
-        if (tg_gguf_is(g->value[i].key, key))
+        if (tg_span_is(g->value[i].key, key))
             return &g->value[i];
     return NULL;
 }
@@ -63,12 +57,12 @@ double tg_gguf_get_real(tg_gguf *g, const char *key)
     return v ? tg_gguf_real(v, 0) : 0;
 }
 
-tg_gguf_text tg_gguf_get_text(tg_gguf *g, const char *key)
+tg_span tg_gguf_get_text(tg_gguf *g, const char *key)
 {
     const tg_gguf_value *const v = get(g, key, false, BIT(TG_GGUF_TEXT), "a text");
     const unsigned char *at = v ? v->at : NULL;
 
-    return v ? tg_gguf_next_text(&at) : (tg_gguf_text){"", 0};
+    return v ? tg_gguf_next_text(&at) : (tg_span){"", 0};
 }
 
 const tg_gguf_value *tg_gguf_get_texts(tg_gguf *g, const char *key)
@@ -81,13 +75,13 @@ const tg_gguf_value *tg_gguf_get_integers(tg_gguf *g, const char *key)
     return get(g, key, true, INTEGERS, "an array of integers");
 }
 
-tg_gguf_text tg_gguf_next_text(const unsigned char **at)
+tg_span tg_gguf_next_text(const unsigned char **at)
 {
     uint64_t n;
-    tg_gguf_text text;
+    tg_span text;
 
     memcpy(&n, *at, sizeof n);
-    text = (tg_gguf_text){(const char *)*at + sizeof n, (size_t)n};
+    text = (tg_span){(const char *)*at + sizeof n, (size_t)n};
     *at += sizeof n + text.n;
     return text;
 }

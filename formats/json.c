@@ -171,7 +171,7 @@ static bool pass_string(tg_json *j, size_t *n, bool *escaped)
 }
 
 /* Decode the n bytes between the quotes of a string that has been passed. */
-static tg_json_text decode(tg_json *j, size_t at, size_t n)
+static tg_span decode(tg_json *j, size_t at, size_t n)
 {
     const size_t end = at + n;
     size_t out = 0;
@@ -179,7 +179,7 @@ static tg_json_text decode(tg_json *j, size_t at, size_t n)
 
     /* no string becomes longer */
     if ((j->status = tg_grow(&j->decoded, &j->capacity, n, 1, "a string", j->err)))
-        return (tg_json_text){"", 0};
+        return (tg_span){"", 0};
     while (at < end) {
         /* unreached: an escape that cannot be read: pass_string() has read it */
         if (j->text[at] == '\\' && read_escape(j, &at, &code))
@@ -187,18 +187,18 @@ static tg_json_text decode(tg_json *j, size_t at, size_t n)
         else
             j->decoded[out++] = j->text[at++];
     }
-    return (tg_json_text){(const char *)j->decoded, out};
+    return (tg_span){(const char *)j->decoded, out};
 }
 
-static tg_json_text read_string(tg_json *j)
+static tg_span read_string(tg_json *j)
 {
     const size_t begin = j->at + 1;
     bool escaped;
     size_t n;
 
     if (!pass_string(j, &n, &escaped))
-        return (tg_json_text){"", 0};
-    return escaped ? decode(j, begin, n) : (tg_json_text){(const char *)j->text + begin, n};
+        return (tg_span){"", 0};
+    return escaped ? decode(j, begin, n) : (tg_span){(const char *)j->text + begin, n};
 }
 
 static bool is_digit(const tg_json *j, size_t at)
@@ -255,11 +255,6 @@ static void pass_word(tg_json *j, const char *word)
 }
 
 /* ---- the reader */
-
-bool tg_json_is(tg_json_text text, const char *word)
-{
-    return text.n == strlen(word) && memcmp(text.p, word, text.n) == 0;
-}
 
 void tg_json_open(tg_json *j, const void *text, size_t n, tg_err *err)
 {
@@ -348,7 +343,7 @@ static bool pass_comma(tg_json *j, unsigned char closing)
     return true;
 }
 
-bool tg_json_key(tg_json *j, tg_json_text *key)
+bool tg_json_key(tg_json *j, tg_span *key)
 {
     bool escaped;
     size_t n;
@@ -374,9 +369,9 @@ bool tg_json_element(tg_json *j)
     return pass_comma(j, ']');
 }
 
-tg_json_text tg_json_get_text(tg_json *j)
+tg_span tg_json_get_text(tg_json *j)
 {
-    return expect(j, TG_JSON_STRING) ? read_string(j) : (tg_json_text){"", 0};
+    return expect(j, TG_JSON_STRING) ? read_string(j) : (tg_span){"", 0};
 }
 
 size_t tg_json_get_size(tg_json *j)
@@ -485,7 +480,7 @@ void tg_json_end(tg_json *j)
 
 void tg_json_members(tg_json *j, const char *const *names, size_t n, size_t *at)
 {
-    tg_json_text key;
+    tg_span key;
 
     memset(at, 0, n * sizeof *at);
     tg_json_enter(j, TG_JSON_OBJECT);
@@ -493,7 +488,7 @@ void tg_json_members(tg_json *j, const char *const *names, size_t n, size_t *at)
         const tg_json_kind kind = tg_json_peek(j);
         size_t i = 0;
 
-        while (i < n && !tg_json_is(key, names[i]))
+        while (i < n && !tg_span_is(key, names[i]))
             i++;
         if (i < n && at[i] > 0)
             (void)tg_json_fail(j, "\"%s\" occurs twice", names[i]);

@@ -1,7 +1,6 @@
 /* The opcodes of pickles. */
 #include "formats/pickle.h"
 
-#include <stdlib.h>
 #include <string.h>
 
 #include "formats/pickle_heap.h"
@@ -34,18 +33,17 @@ static uint64_t take_number(tg_pickle_heap *h, size_t width)
     return number;
 }
 
-/* The next bytes [*n] up to a newline. */
-static const char *take_line(tg_pickle_heap *h, size_t *n)
+/* The next bytes up to a newline. */
+static tg_span take_line(tg_pickle_heap *h)
 {
-    const unsigned char *const begin = h->bytes + h->at, *const end = memchr(begin, '\n', h->n - h->at);
+    const char *const begin = (const char *)h->bytes + h->at, *const end = memchr(begin, '\n', h->n - h->at);
 
-    *n = end ? (size_t)(end - begin) : 0;
     if (!end)
         tg_pickle_fail(h, "truncated: a name does not end");
     if (h->status)
-        return NULL;
-    h->at += *n + 1;
-    return (const char *)begin;
+        return (tg_span){"", 0};
+    h->at += (size_t)(end - begin) + 1;
+    return (tg_span){begin, (size_t)(end - begin)};
 }
 
 /* ---- the stack */
@@ -294,11 +292,10 @@ static void run_get(tg_pickle_heap *h)
 
 static void run_global(tg_pickle_heap *h)
 {
-    size_t module_n, name_n;
-    const char *const module = take_line(h, &module_n), *const name = take_line(h, &name_n);
+    const tg_span module = take_line(h), name = take_line(h);
 
     if (!h->status)
-        push(h, tg_pickle_global(h, module, module_n, name, name_n));
+        push(h, tg_pickle_global(h, module, name));
 }
 
 static void run_stack_global(tg_pickle_heap *h)
@@ -312,7 +309,7 @@ static void run_stack_global(tg_pickle_heap *h)
     if (name->kind != TG_PICKLE_TEXT || module->kind != TG_PICKLE_TEXT)
         tg_pickle_fail(h, "a name that is not a string");
     else
-        push(h, tg_pickle_global(h, module->of.text, module->n, name->of.text, name->n));
+        push(h, tg_pickle_global(h, tg_pickle_text(module), tg_pickle_text(name)));
 }
 
 static void run_reduce(tg_pickle_heap *h)

@@ -25,6 +25,7 @@
 #include <stdint.h>
 
 #include "formats/array.h"
+#include "formats/span.h"
 #include "lib/base/status.h"
 
 #define TG_PICKLE_BYTES ((size_t)16 << 20) /* maximum bytes of a pickle */
@@ -63,8 +64,7 @@ typedef struct tg_pickle_value {
 
 /* A tensor: a view of a storage, whose bytes are elsewhere.  No dimension is checked against it. */
 typedef struct tg_pickle_tensor {
-    const char *storage; /* [storage_n] its key */
-    size_t storage_n;
+    tg_span storage;      /* its key */
     size_t storage_count; /* its elements */
     tg_dtype dtype;
     size_t offset; /* of the tensor's first element, in elements, like the strides */
@@ -93,6 +93,10 @@ const tg_pickle_value *tg_pickle_item(const tg_pickle *p, const tg_pickle_value 
 /* What a dict has under a key that is a text; NULL: nothing, or v is no dict.  A linear search. */
 const tg_pickle_value *tg_pickle_find(const tg_pickle *p, const tg_pickle_value *v, const char *key);
 
+static inline tg_span tg_pickle_text(const tg_pickle_value *v)
+{
+    return (tg_span){v->of.text, v->n};
+}
 bool tg_pickle_is_text(const tg_pickle_value *v, const char *text);
 
 /* "a dict", "None", ... for messages. */

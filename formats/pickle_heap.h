@@ -67,8 +67,7 @@ void tg_pickle_heap_free(tg_pickle_heap *h); /* what it owns; its status stays *
 /* ---- what a pickle may name (pickle_call.c) */
 
 /* Add the value for a name.  TG_EDATA: it is not one of those in formats/pickle.h. */
-uint32_t tg_pickle_global(tg_pickle_heap *h, const char *module, size_t module_n, const char *name,
-                          size_t name_n);
+uint32_t tg_pickle_global(tg_pickle_heap *h, tg_span module, tg_span name);
 
 /* What `function` makes of the tuple `arguments`. */
 uint32_t tg_pickle_call(tg_pickle_heap *h, uint32_t function, uint32_t arguments);

@@ -1,11 +1,8 @@
 /* The end of reading a pickle: its values become a tree; and what reads that tree. */
 #include <stdlib.h>
-#include <string.h>
 
 #include "formats/pickle_heap.h"
-#include "formats/shown.h"
 #include "lib/base/grow.h"
-#include "lib/base/size.h"
 
 /* ---- the walk from the root */
 
@@ -38,14 +35,13 @@ static int compare_keys(const void *a, const void *b)
 {
     const tg_pickle_value *const x = *(const tg_pickle_value *const *)a;
     const tg_pickle_value *const y = *(const tg_pickle_value *const *)b;
-    int order;
+    const tg_span s = tg_pickle_text(x), t = tg_pickle_text(y);
 
     if (x->kind != y->kind)
         return x->kind < y->kind ? -1 : 1;
     if (x->kind == TG_PICKLE_INT)
         return (x->of.integer > y->of.integer) - (x->of.integer < y->of.integer);
-    order = memcmp(x->of.text, y->of.text, tg_size_min(x->n, y->n));
-    return order != 0 ? order : (x->n > y->n) - (x->n < y->n);
+    return tg_span_compare(&s, &t);
 }
 
 static void check_keys(walk *w, const tg_pickle_value *dict)
@@ -76,7 +72,7 @@ static void check_keys(walk *w, const tg_pickle_value *dict)
         if (key->kind == TG_PICKLE_INT)
             tg_pickle_fail(w->h, "a dict has the key %lld twice", (long long)key->of.integer);
         else
-            tg_pickle_fail(w->h, "a dict has the key \"%s\" twice", tg_shown(text, key->of.text, key->n));
+            tg_pickle_fail(w->h, "a dict has the key \"%s\" twice", tg_shown(text, tg_pickle_text(key)));
     }
 }
 
@@ -211,7 +207,7 @@ const tg_pickle_value *tg_pickle_find(const tg_pickle *p, const tg_pickle_value 
 
 bool tg_pickle_is_text(const tg_pickle_value *v, const char *text)
 {
-    return v->kind == TG_PICKLE_TEXT && v->n == strlen(text) && memcmp(v->of.text, text, v->n) == 0;
+    return v->kind == TG_PICKLE_TEXT && tg_span_is(tg_pickle_text(v), text);
 }
 
 const char *tg_pickle_kind_text(tg_pickle_kind kind)

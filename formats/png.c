@@ -8,7 +8,6 @@
 
 #include "formats/crc.h"
 #include "formats/sink.h"
-#include "lib/base/size.h"
 
 #define CHUNK 65536 /* bytes per IDAT */
 #define COLORS_MAX 256

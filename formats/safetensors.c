@@ -41,7 +41,7 @@ static const char *type_name(tg_dtype dtype)
 /* ---- metadata */
 
 /* A copy of a text, NUL-terminated, to be freed; NULL after a failure.  TG_EDATA: it contains a NUL. */
-static char *copy_text(tg_json *j, tg_json_text text, const char *what)
+static char *copy_text(tg_json *j, tg_span text, const char *what)
 {
     char *copy;
 
@@ -76,7 +76,7 @@ static int compare_texts(const void *a, const void *b)
 
 static void read_metadata(tg_metadata *pairs, tg_json *j)
 {
-    tg_json_text text;
+    tg_span text;
 
     tg_json_enter(j, TG_JSON_OBJECT);
     while (tg_json_key(j, &text)) {
@@ -116,10 +116,10 @@ struct reading {
 
 static void read_type(tg_dtype *dtype, const char *name, tg_json *j)
 {
-    const tg_json_text text = tg_json_get_text(j);
+    const tg_span text = tg_json_get_text(j);
 
     for (size_t i = 0; i < TYPES; i++)
-        if (tg_json_is(text, types[i].name)) {
+        if (tg_span_is(text, types[i].name)) {
             *dtype = types[i].dtype;
             return;
         }
@@ -179,11 +179,11 @@ static tg_status read_tensor(struct reading *r, tg_stored *s, tg_json *j)
     return tg_tensor_list_add(r->list, s, j->err);
 }
 
-static void read_member(struct reading *r, tg_json *j, tg_json_text key)
+static void read_member(struct reading *r, tg_json *j, tg_span key)
 {
     tg_stored s = {0};
 
-    if (tg_json_is(key, "__metadata__")) {
+    if (tg_span_is(key, "__metadata__")) {
         if (r->has_metadata)
             (void)tg_json_fail(j, "__metadata__ occurs twice");
         r->has_metadata = true;
@@ -198,7 +198,7 @@ static void read_member(struct reading *r, tg_json *j, tg_json_text key)
 static tg_status read_header(struct reading *r, const unsigned char *text, size_t n, tg_err *err)
 {
     tg_json j;
-    tg_json_text key;
+    tg_span key;
 
     tg_json_open(&j, text, n, err);
     tg_json_enter(&j, TG_JSON_OBJECT);
@@ -270,7 +270,7 @@ void tg_shards_free(tg_shards *s)
 }
 
 /* A file in the index's own directory, not hidden. */
-static bool is_plain_file_name(tg_json_text name)
+static bool is_plain_file_name(tg_span name)
 {
     return name.n > 0 && name.n <= FILE_NAME_MAX && name.p[0] != '.' && !memchr(name.p, '/', name.n) &&
            !memchr(name.p, '\0', name.n);
@@ -278,10 +278,10 @@ static bool is_plain_file_name(tg_json_text name)
 
 /* The file of that name; NULL after a failure.  Most tensors are in the file of the tensor before them, so
  * the last file is compared first. */
-static const char *find_file(tg_shards *s, tg_json *j, tg_json_text name)
+static const char *find_file(tg_shards *s, tg_json *j, tg_span name)
 {
     for (size_t i = s->n_files; i-- > 0;)
-        if (tg_json_is(name, s->file[i]))
+        if (tg_span_is(name, s->file[i]))
             return s->file[i];
     if (!is_plain_file_name(name))
         (void)tg_json_fail(j, "expected the name of a file in the same directory");
@@ -296,7 +296,7 @@ static const char *find_file(tg_shards *s, tg_json *j, tg_json_text name)
 
 static void read_map(tg_shards *s, tg_json *j)
 {
-    tg_json_text text;
+    tg_span text;
 
     tg_json_enter(j, TG_JSON_OBJECT);
     while (tg_json_key(j, &text)) {

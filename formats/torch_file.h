@@ -23,8 +23,7 @@
 typedef struct tg_torch {
     const unsigned char *file;
     tg_zip_index members;
-    const char *prefix; /* [prefix_n] with the slash */
-    size_t prefix_n;
+    tg_span prefix; /* with the slash */
     tg_pickle pickle;
 
     /* May be set between open and list: called when a storage has been read for its checksum. */

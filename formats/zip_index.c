@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "formats/crc.h"
-#include "formats/shown.h"
+#include "formats/span.h"
 #include "formats/zip.h"
 #include "lib/base/size.h"
 
@@ -25,7 +25,7 @@ static tg_status bad(const tg_zip_member *m, tg_err *err, const char *what)
 {
     char name[TG_SHOWN_MAX];
 
-    return tg_fail(err, TG_EDATA, "member \"%s\": %s", tg_shown(name, m->name, m->name_n), what);
+    return tg_fail(err, TG_EDATA, "member \"%s\": %s", tg_shown(name, m->name), what);
 }
 
 /* ---- the end of the file */
@@ -90,8 +90,8 @@ static tg_status read_local(const archive *a, tg_zip_member *m, const unsigned c
     if (memcmp(local, "PK\3\4", 4) != 0)
         return bad(m, err, "no header where the directory says");
     head = TG_ZIP_LOCAL + (size_t)tg_get16(local + 26) + tg_get16(local + 28);
-    if (head > room || tg_get16(local + 26) != m->name_n ||
-        memcmp(local + TG_ZIP_LOCAL, m->name, m->name_n) != 0)
+    if (head > room || tg_get16(local + 26) != m->name.n ||
+        memcmp(local + TG_ZIP_LOCAL, m->name.p, m->name.n) != 0)
         return bad(m, err, "its header has another name");
     if (tg_get16(local + 6) != tg_get16(p + 8) || tg_get16(local + 8) != tg_get16(p + 10))
         return bad(m, err, "its header has other flags");
@@ -117,9 +117,9 @@ static tg_status read_entry(const archive *a, tg_zip_member *m, uint64_t *at, tg
 
     if (room < TG_ZIP_CENTRAL || memcmp(p, "PK\1\2", 4) != 0)
         return tg_fail(err, TG_EDATA, "no entry of the zip directory at offset %llu", (ull)*at);
-    *m = (tg_zip_member){
-        .name = (const char *)p + TG_ZIP_CENTRAL, .name_n = tg_get16(p + 28), .crc = tg_get32(p + 16)};
-    bytes = TG_ZIP_CENTRAL + m->name_n + tg_get16(p + 30) + tg_get16(p + 32);
+    *m = (tg_zip_member){.name = {(const char *)p + TG_ZIP_CENTRAL, tg_get16(p + 28)},
+                         .crc = tg_get32(p + 16)};
+    bytes = TG_ZIP_CENTRAL + m->name.n + tg_get16(p + 30) + tg_get16(p + 32);
     if (bytes > room)
         return tg_fail(err, TG_EDATA, "the entry of the zip directory at offset %llu is truncated", (ull)*at);
     if (tg_get16(p + 8) & ~TG_ZIP_FLAGS_KNOWN)
@@ -146,14 +146,6 @@ static int compare_offsets(const void *a, const void *b)
     return (x->header > y->header) - (x->header < y->header);
 }
 
-static int compare_names(const void *a, const void *b)
-{
-    const tg_zip_member *const x = a, *const y = b;
-    const int order = memcmp(x->name, y->name, tg_size_min(x->name_n, y->name_n));
-
-    return order != 0 ? order : (x->name_n > y->name_n) - (x->name_n < y->name_n);
-}
-
 static tg_status arrange(tg_zip_index *index, const unsigned char *file, tg_err *err)
 {
     tg_zip_member *const m = index->member;
@@ -162,9 +154,9 @@ static tg_status arrange(tg_zip_index *index, const unsigned char *file, tg_err 
     for (size_t i = 1; i < index->n; i++)
         if (file + m[i].header < m[i - 1].data + m[i - 1].n)
             return bad(&m[i], err, "it overlaps another member");
-    qsort(m, index->n, sizeof *m, compare_names);
+    qsort(m, index->n, sizeof *m, tg_span_compare);
     for (size_t i = 1; i < index->n; i++)
-        if (compare_names(&m[i - 1], &m[i]) == 0)
+        if (tg_span_compare(&m[i - 1], &m[i]) == 0)
             return bad(&m[i], err, "two members of this name");
     return TG_OK;
 }
@@ -189,12 +181,10 @@ tg_status tg_zip_index_read(tg_zip_index *index, const void *file, size_t n, tg_
     return status ? status : arrange(index, file, err);
 }
 
-tg_zip_member *tg_zip_index_find(const tg_zip_index *index, const char *name, size_t n)
+tg_zip_member *tg_zip_index_find(const tg_zip_index *index, tg_span name)
 {
-    const tg_zip_member key = {.name = name, .name_n = n};
-
     return index->n == 0 ? NULL
-                         : bsearch(&key, index->member, index->n, sizeof *index->member, compare_names);
+                         : bsearch(&name, index->member, index->n, sizeof *index->member, tg_span_compare);
 }
 
 tg_status tg_zip_member_check(tg_zip_member *m, tg_err *err)
@@ -208,7 +198,7 @@ tg_status tg_zip_member_check(tg_zip_member *m, tg_err *err)
     if (crc != m->crc)
         return tg_fail(err, TG_EDATA,
                        "member \"%s\": damaged: the CRC-32 of its %zu bytes is %08x, expected %08x",
-                       tg_shown(name, m->name, m->name_n), m->n, crc, m->crc);
+                       tg_shown(name, m->name), m->n, crc, m->crc);
     m->checked = true;
     return TG_OK;
 }

@@ -79,7 +79,7 @@ static tg_status take_gguf_value(tg_info *info, const tg_gguf_value *v, tg_err *
         snprintf(text, sizeof text, "%zu of type %s", v->n, tg_gguf_types[v->type].name);
         type = TG_INFO_OTHER;
     } else if (v->type == TG_GGUF_TEXT) {
-        const tg_gguf_text t = tg_gguf_next_text(&at);
+        const tg_span t = tg_gguf_next_text(&at);
 
         shown(text, t.p, t.n);
         type = TG_INFO_TEXT;

@@ -26,10 +26,10 @@ static const struct number {
 static void check_architecture(tg_gguf *g)
 {
     char shown[TG_TOKEN_SHOWN];
-    const tg_gguf_text name = tg_gguf_get_text(g, "general.architecture");
+    const tg_span name = tg_gguf_get_text(g, "general.architecture");
     size_t parts;
 
-    if (!g->status && !tg_gguf_is(name, "gpt2"))
+    if (!g->status && !tg_span_is(name, "gpt2"))
         g->status = tg_fail(g->err, TG_EDATA, "the architecture is \"%s\", expected \"gpt2\"",
                             tg_token_shown(shown, name.p, name.n));
     parts = tg_gguf_find(g, "split.count") ? tg_gguf_get_size(g, "split.count") : 1;

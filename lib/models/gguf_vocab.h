@@ -47,7 +47,7 @@ typedef struct tg_gguf_pre {
 } tg_gguf_pre;
 
 /* The rule of that name, NULL if it is unknown; the one to write for a vocabulary, NULL if there is none. */
-const tg_gguf_pre *tg_gguf_pre_named(tg_gguf_text name);
+const tg_gguf_pre *tg_gguf_pre_named(tg_span name);
 const tg_gguf_pre *tg_gguf_pre_for(tg_split split, bool whole_pieces);
 
 /*

@@ -41,11 +41,11 @@ static void texts_close(tg_gguf_texts *t, const char *end)
     t->ends[t->n++] = (size_t)(end - t->p);
 }
 
-static tg_gguf_text text_at(const tg_gguf_texts *t, size_t i)
+static tg_span text_at(const tg_gguf_texts *t, size_t i)
 {
     const size_t begin = i > 0 ? t->ends[i - 1] : 0;
 
-    return (tg_gguf_text){t->p + begin, t->ends[i] - begin};
+    return (tg_span){t->p + begin, t->ends[i] - begin};
 }
 
 /* Write bytes as GPT-2's files do; returns the end. */
@@ -99,18 +99,10 @@ static tg_status make_tokens(tg_gguf_vocab *v, const tg_tokenizer *tok, tg_err *
     return TG_OK;
 }
 
-static int compare_texts(const void *a, const void *b)
-{
-    const tg_gguf_text *s = a, *t = b;
-    const int order = memcmp(s->p, t->p, tg_size_min(s->n, t->n));
-
-    return order ? order : (s->n > t->n) - (s->n < t->n);
-}
-
 /* llama.cpp stops if two tokens have the same text, which a special and an ordinary one may. */
 static tg_status check_unique(const tg_gguf_vocab *v, tg_err *err)
 {
-    tg_gguf_text *sorted = malloc(v->n * sizeof *sorted);
+    tg_span *sorted = malloc(v->n * sizeof *sorted);
     char shown[TG_TOKEN_SHOWN];
     tg_status status = TG_OK;
 
@@ -118,9 +110,9 @@ static tg_status check_unique(const tg_gguf_vocab *v, tg_err *err)
         return tg_fail_memory(err, v->n * sizeof *sorted, "a vocabulary");
     for (size_t i = 0; i < v->n; i++)
         sorted[i] = text_at(&v->tokens, i);
-    qsort(sorted, v->n, sizeof *sorted, compare_texts);
+    qsort(sorted, v->n, sizeof *sorted, tg_span_compare);
     for (size_t i = 1; !status && i < v->n; i++)
-        if (compare_texts(&sorted[i - 1], &sorted[i]) == 0)
+        if (tg_span_compare(&sorted[i - 1], &sorted[i]) == 0)
             status = tg_fail(err, TG_EUSAGE, "GGUF cannot hold two tokens that are written \"%s\"",
                              tg_token_shown(shown, sorted[i].p, sorted[i].n));
     free(sorted);

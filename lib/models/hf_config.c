@@ -101,7 +101,7 @@ static bool get_bool(struct reading *r, enum member m, bool otherwise)
 /* A text, cut to what a message shows; "" if there is none. */
 static void get_text(struct reading *r, char out[64], enum member m)
 {
-    const tg_json_text text = find(r, m, m) ? tg_json_get_text(&r->j) : (tg_json_text){"", 0};
+    const tg_span text = find(r, m, m) ? tg_json_get_text(&r->j) : (tg_span){"", 0};
 
     snprintf(out, 64, "%.*s", (int)(text.n < 60 ? text.n : 60), text.p);
     for (char *p = out; *p; p++)
@@ -129,10 +129,10 @@ static void check_architectures(struct reading *r)
         return;
     tg_json_enter(j, TG_JSON_ARRAY);
     while (tg_json_element(j)) {
-        const tg_json_text text = tg_json_get_text(j);
+        const tg_span text = tg_json_get_text(j);
         const int n = (int)(text.n < 60 ? text.n : 60);
 
-        if (j->status || tg_json_is(text, "GPT2LMHeadModel") || tg_json_is(text, "GPT2Model"))
+        if (j->status || tg_span_is(text, "GPT2LMHeadModel") || tg_span_is(text, "GPT2Model"))
             continue;
         if (r->ask->lossy)
             j->status = tg_notes_add(&r->f->notes, j->err,

@@ -4,7 +4,7 @@
 
 #include "formats/json.h"
 #include "formats/path.h"
-#include "formats/shown.h"
+#include "formats/span.h"
 #include "formats/torch_file.h"
 #include "lib/models/hf.h"
 #include "lib/models/torch.h"
@@ -57,8 +57,7 @@ static tg_status take_arg(struct reading *r, const tg_pickle_value *key, const t
         }
     if (tg_pickle_is_text(key, "dropout") || tg_pickle_is_text(key, "bias"))
         return TG_OK; /* the tensors tell whether there are biases */
-    tg_shown(shown, key->kind == TG_PICKLE_TEXT ? key->of.text : "?",
-             key->kind == TG_PICKLE_TEXT ? key->n : 1);
+    tg_shown(shown, key->kind == TG_PICKLE_TEXT ? tg_pickle_text(key) : (tg_span){"?", 1});
     if (r->ask->lossy)
         return tg_notes_add(&r->f->notes, err, "model_args: %s is ignored", shown);
     return tg_fail(err, TG_EDATA, "model_args: %s is not nanoGPT's", shown);

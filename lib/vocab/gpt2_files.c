@@ -95,7 +95,7 @@ static tg_status number_tokens(tg_vocab_builder *b, const tg_file_text *merges, 
 /* Add the ids of an object of tokens and ids. */
 static tg_status read_ids(tg_vocab_builder *b, const tg_file_text *vocab, bool special_end, tg_err *err)
 {
-    tg_json_text key;
+    tg_span key;
     tg_json j;
 
     tg_json_open(&j, vocab->text, vocab->n, err);
@@ -105,7 +105,7 @@ static tg_status read_ids(tg_vocab_builder *b, const tg_file_text *vocab, bool s
 
         if (j.status)
             break;
-        if (special_end && tg_json_is(key, end_of_text) ? tg_vocab_add(b, id, key.p, key.n, true, err)
+        if (special_end && tg_span_is(key, end_of_text) ? tg_vocab_add(b, id, key.p, key.n, true, err)
                                                         : tg_vocab_add_mapped(b, id, key.p, key.n, err))
             (void)tg_json_err_in(&j);
     }

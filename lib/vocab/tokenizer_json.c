@@ -31,7 +31,7 @@ static void take_added(struct added *a, tg_json *j, size_t from)
     static const char *const names[] = {"id", "content", "single_word", "lstrip", "rstrip"};
     char shown[TG_TOKEN_SHOWN];
     size_t at[5], id;
-    tg_json_text content;
+    tg_span content;
 
     (void)tg_json_go(j, from);
     tg_json_members(j, names, 5, at);
@@ -75,7 +75,7 @@ static void read_added(struct added *a, tg_json *j, size_t at)
 /* ---- the vocabulary */
 
 /* An added token that the vocabulary has too must have the same id there. */
-static tg_status compare_id(const struct added *a, uint32_t number, size_t id, tg_json_text key, tg_err *err)
+static tg_status compare_id(const struct added *a, uint32_t number, size_t id, tg_span key, tg_err *err)
 {
     char shown[TG_TOKEN_SHOWN];
 
@@ -87,7 +87,7 @@ static tg_status compare_id(const struct added *a, uint32_t number, size_t id, t
 
 static void read_vocab(tg_vocab_builder *b, const struct added *a, tg_json *j, size_t at)
 {
-    tg_json_text key;
+    tg_span key;
 
     (void)tg_json_go(j, at);
     tg_json_enter(j, TG_JSON_OBJECT);
@@ -126,7 +126,7 @@ static tg_status add_specials(tg_vocab_builder *b, const struct added *a, tg_err
 static void take_joined(tg_vocab_builder *b, tg_json *j)
 {
     char shown[TG_TOKEN_SHOWN];
-    const tg_json_text text = tg_json_get_text(j);
+    const tg_span text = tg_json_get_text(j);
     const char *const space = memchr(text.p, ' ', text.n);
     const size_t n = space ? (size_t)(space - text.p) : text.n;
 
@@ -140,7 +140,7 @@ static void take_joined(tg_vocab_builder *b, tg_json *j)
 /* ["A", "B"]; left [HALF_MAX] is scratch. */
 static void take_pair(tg_vocab_builder *b, tg_json *j, char *left)
 {
-    tg_json_text text = {left, 0};
+    tg_span text = {left, 0};
     size_t n = 0;
 
     tg_json_enter(j, TG_JSON_ARRAY);
@@ -197,11 +197,11 @@ static void open_model(size_t *at, tg_json *j, size_t from)
     (void)tg_json_go(j, from);
     tg_json_members(j, model_names, MODEL_NAMES, at);
     if (at[TYPE] > 0) {
-        tg_json_text type;
+        tg_span type;
 
         (void)tg_json_go(j, at[TYPE]);
         type = tg_json_get_text(j);
-        if (!tg_json_is(type, "BPE"))
+        if (!tg_span_is(type, "BPE"))
             tg_json_unsupported(j, "model", type);
     }
     j->value = from;

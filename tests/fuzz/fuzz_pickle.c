@@ -28,7 +28,7 @@ static size_t look(const tg_pickle *p, const tg_pickle_value *v)
     if (v->kind == TG_PICKLE_TENSOR) {
         t = &p->tensor[v->of.first];
         must(t->ndim <= TG_DIMS_MAX && tg_dtype_is_valid(t->dtype));
-        must(t->storage_n == 0 || memchr(t->storage, -1, t->storage_n) == NULL);
+        must(t->storage.n == 0 || memchr(t->storage.p, -1, t->storage.n) == NULL);
     }
     must(sum <= 255u * v->n || v->kind != TG_PICKLE_TEXT);
     return v->kind == TG_PICKLE_TUPLE || v->kind == TG_PICKLE_LIST || v->kind == TG_PICKLE_DICT ? v->n : 0;

@@ -173,7 +173,7 @@ static void check_values(tg_gguf *g)
     const tg_gguf_value *v;
     const unsigned char *at;
     double real;
-    tg_gguf_text text;
+    tg_span text;
     size_t size;
 
     CHECK_EQ(g->n_values, VALUES);
@@ -187,13 +187,13 @@ static void check_values(tg_gguf *g)
     real = tg_gguf_get_real(g, "l");
     CHECK(real == 0.1);
     text = tg_gguf_get_text(g, "i");
-    CHECK(tg_gguf_is(text, "gpt2"));
+    CHECK(tg_span_is(text, "gpt2"));
     v = tg_gguf_get_texts(g, "m");
     CHECK_EQ(v->n, 3);
     at = v->at;
-    CHECK(tg_gguf_is(tg_gguf_next_text(&at), "one"));
-    CHECK(tg_gguf_is(tg_gguf_next_text(&at), ""));
-    CHECK(tg_gguf_is(tg_gguf_next_text(&at), "three"));
+    CHECK(tg_span_is(tg_gguf_next_text(&at), "one"));
+    CHECK(tg_span_is(tg_gguf_next_text(&at), ""));
+    CHECK(tg_span_is(tg_gguf_next_text(&at), "three"));
     CHECK(at == v->at + v->bytes);
     v = tg_gguf_get_integers(g, "n");
     CHECK(v->n == 3 && tg_gguf_integer(v, 0) == -1 && tg_gguf_integer(v, 2) == INT32_MAX);
@@ -580,7 +580,7 @@ static void check_written(tg_gguf *g, const tg_tensor_list *list)
     const double step = 12.5 / 127; /* of q8_0; the scale has 11 bits */
     const tg_gguf_value *v;
     const unsigned char *at;
-    tg_gguf_text text;
+    tg_span text;
     size_t size;
     double real;
     float x[ROWS * ROW];
@@ -590,7 +590,7 @@ static void check_written(tg_gguf *g, const tg_tensor_list *list)
     CHECK_EQ(g->version, 3);
     CHECK_EQ(g->n_values, 8);
     text = tg_gguf_get_text(g, "general.architecture");
-    CHECK(tg_gguf_is(text, "gpt2"));
+    CHECK(tg_span_is(text, "gpt2"));
     size = tg_gguf_get_size(g, "u32");
     CHECK_EQ(size, 4000000000);
     real = tg_gguf_get_real(g, "f32");
@@ -598,7 +598,7 @@ static void check_written(tg_gguf *g, const tg_tensor_list *list)
     CHECK(tg_gguf_integer(tg_gguf_find(g, "yes"), 0) == 1 && tg_gguf_integer(tg_gguf_find(g, "no"), 0) == 0);
     v = tg_gguf_get_texts(g, "texts");
     at = v->at;
-    CHECK(v->n == 2 && tg_gguf_is(tg_gguf_next_text(&at), "\xC4\xA0") && tg_gguf_next_text(&at).n == 0);
+    CHECK(v->n == 2 && tg_span_is(tg_gguf_next_text(&at), "\xC4\xA0") && tg_gguf_next_text(&at).n == 0);
     v = tg_gguf_get_integers(g, "types");
     CHECK(v->type == TG_GGUF_I32 && v->n == 3 && tg_gguf_integer(v, 1) == -1);
     v = tg_gguf_get_integers(g, "none");

@@ -34,8 +34,8 @@ static void show_tensor(char *out, const tg_pickle_tensor *t)
 {
     char dtype[TG_ARRAY_TEXT_MAX], shape[TG_ARRAY_TEXT_MAX], stride[TG_ARRAY_TEXT_MAX];
 
-    sprintf(out + strlen(out), "T<%s,%.*s[%zu]+%zu,%s,%s>", tg_dtype_text(dtype, t->dtype), (int)t->storage_n,
-            t->storage, t->storage_count, t->offset, tg_shape_text(shape, t->ndim, t->shape),
+    sprintf(out + strlen(out), "T<%s,%.*s[%zu]+%zu,%s,%s>", tg_dtype_text(dtype, t->dtype), (int)t->storage.n,
+            t->storage.p, t->storage_count, t->offset, tg_shape_text(shape, t->ndim, t->shape),
             tg_shape_text(stride, t->ndim, t->stride));
 }
 

@@ -395,10 +395,10 @@ static void test_index(void)
     tg_zip_member *m;
     tg_err err = {0};
 
-    CHECK(tg_zip_index_find(&index, "a", 1) == NULL);
+    CHECK(tg_zip_index_find(&index, (tg_span){"a", 1}) == NULL);
     make(&z);
     CHECK_OK(tg_zip_index_read(&index, z.bytes, z.n, &err), &err);
-    m = tg_zip_index_find(&index, "ckpt/data/0", 11);
+    m = tg_zip_index_find(&index, (tg_span){"ckpt/data/0", 11});
     CHECK(m && !m->checked);
     CHECK_OK(tg_zip_member_check(m, &err), &err);
     CHECK(m->checked);
