@@ -4,6 +4,7 @@
 #include <stdbool.h>
 #include <string.h>
 
+#include "formats/span.h"
 #include "lib/base/convert.h"
 #include "lib/base/size.h"
 
@@ -15,7 +16,7 @@
 
 static float half_at(const unsigned char *p)
 {
-    return tg_float_from_half((uint16_t)(p[0] | p[1] << 8));
+    return tg_float_from_half(tg_get16(p));
 }
 
 /* ---- 32 values */

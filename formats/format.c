@@ -1,7 +1,6 @@
 #include "formats/format.h"
 
 #include <stdbool.h>
-#include <stdint.h>
 #include <string.h>
 
 #include "formats/span.h"
@@ -58,13 +57,7 @@ static const struct magic {
 /* A 64-bit length of at most 100,000,000, then the opening brace of the JSON header. */
 static bool is_safetensors(const unsigned char *p, size_t n)
 {
-    uint64_t length = 0;
-
-    if (n < 9 || p[8] != '{')
-        return false;
-    for (size_t i = 8; i-- > 0;)
-        length = length << 8 | p[i];
-    return length >= 2 && length <= 100000000;
+    return n >= 9 && p[8] == '{' && tg_get64(p) >= 2 && tg_get64(p) <= 100000000;
 }
 
 static bool is_text(const unsigned char *p, size_t n)

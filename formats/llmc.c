@@ -4,7 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "formats/zip.h"
+#include "formats/span.h"
 #include "lib/base/size.h"
 
 #define MODEL 20240326u

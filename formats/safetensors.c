@@ -6,7 +6,6 @@
 
 #include "formats/json.h"
 #include "formats/sink.h"
-#include "formats/zip.h"
 #include "lib/base/grow.h"
 #include "lib/base/size.h"
 

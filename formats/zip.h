@@ -16,6 +16,7 @@
 
 #include "formats/archive.h"
 #include "formats/source.h"
+#include "formats/span.h"
 #include "lib/base/status.h"
 
 #define TG_ZIP_NAME_MAX (TG_NAME_MAX + 4) /* with ".npy" */
@@ -164,22 +165,5 @@ const char *tg_zip_central_sizes(const unsigned char *p, uint64_t *size, uint64_
 /* Append a member: head [head_size], then data [size].  TG_EUSAGE, TG_EIO, TG_ENOMEM. */
 TG_MUST_CHECK tg_status tg_zip_put(tg_archive_writer *w, const char *name, const void *head, size_t head_size,
                                    const void *data, size_t size, tg_err *err);
-
-/* ---- little-endian numbers at p */
-
-static inline uint16_t tg_get16(const unsigned char *p)
-{
-    return (uint16_t)(p[0] | p[1] << 8);
-}
-
-static inline uint32_t tg_get32(const unsigned char *p)
-{
-    return (uint32_t)tg_get16(p) | (uint32_t)tg_get16(p + 2) << 16;
-}
-
-static inline uint64_t tg_get64(const unsigned char *p)
-{
-    return (uint64_t)tg_get32(p) | (uint64_t)tg_get32(p + 4) << 32;
-}
 
 #endif
