@@ -37,9 +37,6 @@ TG_MUST_CHECK tg_status convert_tokens(const convert_options *o, tg_source *inpu
 
 /* ---- target.c */
 
-/* What a model is in the target. */
-cli_content convert_content(const convert_options *o);
-
 /* Check that writing to a path leaves the source, its tokenizer and the map of names as they are. */
 TG_MUST_CHECK tg_status convert_check_output(const convert_options *o, const char *path, tg_err *err);
 

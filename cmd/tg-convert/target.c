@@ -1,14 +1,7 @@
-/* The target of a conversion: what it will be, and what it must not replace. */
-#include <string.h>
-
+/* The target of a conversion, and what it must not replace. */
 #include "cmd/cli/cli.h"
 #include "cmd/tg-convert/convert.h"
 #include "lib/models/model_format.h"
-
-cli_content convert_content(const convert_options *o)
-{
-    return strcmp(o->format->name, "npz") == 0 ? CLI_OUT_MODEL : CLI_OUT_WEIGHTS;
-}
 
 tg_status convert_check_output(const convert_options *o, const char *path, tg_err *err)
 {
