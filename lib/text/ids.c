@@ -61,6 +61,22 @@ size_t tg_ids_check_packed(const void *packed, size_t width, size_t n, size_t vo
     return t;
 }
 
+bool tg_ids_contain(const uint32_t *ids, size_t n, size_t id)
+{
+    const size_t end = n;
+    size_t low = 0;
+
+    while (low < n) {
+        const size_t middle = low + (n - low) / 2;
+
+        if (ids[middle] < id)
+            low = middle + 1;
+        else
+            n = middle;
+    }
+    return low < end && ids[low] == id;
+}
+
 /* One loop per width, so that the compiler can vectorize it. */
 void tg_ids_pack(void *packed, size_t width, const int32_t *ids, size_t n)
 {
