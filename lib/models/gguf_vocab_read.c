@@ -39,14 +39,6 @@ static const tg_gguf_pre pres[] = {
 };
 enum { PRES = sizeof pres / sizeof pres[0] };
 
-const tg_gguf_pre *tg_gguf_pre_named(tg_gguf_text name)
-{
-    for (size_t i = 0; i < PRES; i++)
-        if (tg_gguf_is(name, pres[i].name))
-            return &pres[i];
-    return NULL;
-}
-
 const tg_gguf_pre *tg_gguf_pre_for(tg_split split, bool whole_pieces)
 {
     for (size_t i = 0; i < PRES; i++)
@@ -225,7 +217,7 @@ static tg_status add_merge(tg_vocab_builder *b, tg_gguf_text text, tg_err *err)
         return tg_fail(err, TG_EDATA, "expected two halves separated by a space, got \"%s\"",
                        tg_token_shown(shown, text.p, text.n));
     left = (size_t)(space - text.p);
-    return tg_vocab_merge(b, text.p, left, space + 1, text.n - left - 1, err);
+    return tg_vocab_merge(b, &(tg_vocab_halves){text.p, space + 1, left, text.n - left - 1}, err);
 }
 
 static void add_merges(tg_vocab_builder *b, tg_gguf *g)
@@ -242,30 +234,31 @@ static void add_merges(tg_vocab_builder *b, tg_gguf *g)
 static void read_bpe(const tg_tokenizer **tok, tg_gguf *g, const tg_gguf_value *tokens,
                      const tg_gguf_pre *pre)
 {
-    tg_vocab_builder b = {0};
+    tg_vocab_builder b = {.split = pre->split, .whole_pieces = pre->whole_pieces};
 
     add_tokens(&b, g, tokens);
     add_merges(&b, g);
-    if (!g->status)
-        g->status = tg_vocab_build(tok, &b, pre->split, TG_NORMALIZER_NONE, pre->whole_pieces, g->err);
-    tg_vocab_builder_free(&b);
+    g->status = tg_vocab_build(tok, &b, g->status, g->err);
 }
 
 /* ---- the vocabulary */
 
-/* The rule that splits texts; NULL: it is unknown, or a failure. */
+/* The rule that splits texts; NULL: it is unknown, with *name, or a failure. */
 static const tg_gguf_pre *find_pre(tg_gguf_text *name, tg_gguf *g, tg_notes *notes)
 {
-    static const char gpt2[] = "gpt-2", fallback[] = "default";
+    const bool given = tg_gguf_find(g, pre_key) != NULL;
 
-    *name = (tg_gguf_text){fallback, strlen(fallback)};
-    if (tg_gguf_find(g, pre_key))
+    if (given)
         *name = tg_gguf_get_text(g, pre_key);
-    if (g->status || !tg_gguf_is(*name, fallback))
-        return tg_gguf_pre_named(*name);
-    g->status = tg_notes_add(notes, g->err,
-                             "the file does not say how text is split (%s): assuming GPT-2's rule", pre_key);
-    return tg_gguf_pre_named((tg_gguf_text){gpt2, strlen(gpt2)});
+    if (!g->status && (!given || tg_gguf_is(*name, "default"))) {
+        g->status = tg_notes_add(
+            notes, g->err, "the file does not say how text is split (%s): assuming GPT-2's rule", pre_key);
+        return tg_gguf_pre_for(TG_SPLIT_GPT2, false);
+    }
+    for (size_t i = 0; !g->status && i < PRES; i++)
+        if (tg_gguf_is(*name, pres[i].name))
+            return &pres[i];
+    return NULL;
 }
 
 /* An unknown vocabulary: leave it out, or fail. */

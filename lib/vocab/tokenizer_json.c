@@ -19,12 +19,6 @@ struct added {
     size_t n, capacity;
 };
 
-static void free_added(struct added *a)
-{
-    tg_vocab_builder_free(&a->by_number);
-    free(a->id);
-}
-
 /* Take the added token at an offset. */
 static void take_added(struct added *a, tg_json *j, size_t from)
 {
@@ -125,15 +119,10 @@ static tg_status add_specials(tg_vocab_builder *b, const struct added *a, tg_err
 /* "A B" */
 static void take_joined(tg_vocab_builder *b, tg_json *j)
 {
-    char shown[TG_TOKEN_SHOWN];
     const tg_json_text text = tg_json_get_text(j);
-    const char *const space = memchr(text.p, ' ', text.n);
-    const size_t n = space ? (size_t)(space - text.p) : text.n;
+    tg_vocab_halves h;
 
-    if (!space || memchr(space + 1, ' ', text.n - n - 1))
-        (void)tg_json_fail(j, "expected two halves of a merge separated by a space, got \"%s\"",
-                           tg_token_shown(shown, text.p, text.n));
-    else if (tg_vocab_merge(b, text.p, n, space + 1, text.n - n - 1, j->err))
+    if (!j->status && (tg_vocab_divide(&h, text.p, text.n, j->err) || tg_vocab_merge(b, &h, j->err)))
         (void)tg_json_err_in(j);
 }
 
@@ -155,7 +144,7 @@ static void take_pair(tg_vocab_builder *b, tg_json *j, char *left)
     }
     if (j->status)
         return;
-    if (tg_vocab_merge(b, left, n, text.p, text.n, j->err))
+    if (tg_vocab_merge(b, &(tg_vocab_halves){left, text.p, n, text.n}, j->err))
         (void)tg_json_err_in(j);
     else if (tg_json_element(j))
         (void)tg_json_fail(j, "expected two halves of a merge, got more");
@@ -225,15 +214,13 @@ static void check_settings(const size_t *at, tg_json *j)
     }
 }
 
-/* Returns whether pieces that are tokens are not merged. */
-static bool read_model(tg_vocab_builder *b, const struct added *a, tg_json *j, size_t from)
+static void read_model(tg_vocab_builder *b, const struct added *a, tg_json *j, size_t from)
 {
     size_t at[MODEL_NAMES];
-    bool whole_pieces;
 
     open_model(at, j, from);
     check_settings(at, j);
-    whole_pieces = tg_json_bool_at(j, at[IGNORE_MERGES], false);
+    b->whole_pieces = tg_json_bool_at(j, at[IGNORE_MERGES], false);
     read_vocab(b, a, j, at[VOCAB]);
     if (!j->status && !(j->status = add_specials(b, a, j->err)))
         j->status = tg_vocab_arrange(b, j->err);
@@ -241,7 +228,6 @@ static bool read_model(tg_vocab_builder *b, const struct added *a, tg_json *j, s
     if (!j->status && at[UNK] > 0 && tg_vocab_check_bytes(b, j->err))
         j->status = tg_err_in(j->err, "model with \"unk_token\"");
     read_merges(b, j, at[MERGES]);
-    return whole_pieces;
 }
 
 /* ---- the file */
@@ -273,23 +259,18 @@ tg_status tg_tokenizer_json_read(const tg_tokenizer **tok, const tg_file_text *f
     size_t at[FILE_NAMES];
     tg_vocab_builder b = {0};
     struct added added = {0};
-    tg_normalizer normalizer;
-    tg_split split;
-    bool whole_pieces;
     tg_json j;
 
-    *tok = NULL;
     open_file(&j, at, file, err);
     if (!j.status && at[MODEL] == 0)
         j.status = tg_fail(err, TG_EDATA, "not a tokenizer.json: \"model\" is missing");
-    normalizer = tg_read_normalizer(&j, at[NORMALIZER]);
-    split = tg_read_pre_tokenizer(&j, at[PRE_TOKENIZER]);
+    b.normalizer = tg_read_normalizer(&j, at[NORMALIZER]);
+    b.split = tg_read_pre_tokenizer(&j, at[PRE_TOKENIZER]);
     tg_check_decoder(&j, at[DECODER]);
     read_added(&added, &j, at[ADDED]);
-    whole_pieces = read_model(&b, &added, &j, at[MODEL]);
-    if (!j.status)
-        j.status = tg_vocab_build(tok, &b, split, normalizer, whole_pieces, err);
-    tg_vocab_builder_free(&b);
-    free_added(&added);
+    read_model(&b, &added, &j, at[MODEL]);
+    j.status = tg_vocab_build(tok, &b, j.status, err);
+    tg_vocab_builder_free(&added.by_number);
+    free(added.id);
     return tg_json_close(&j) ? tg_err_in(err, file->name) : TG_OK;
 }

@@ -190,7 +190,7 @@ tg_status tg_tokenizer_json_write(int fd, const tg_bpe_vocab *v, tg_err *err)
     tg_sink sink = {.fd = fd};
     const tg_status status = check(v, err);
 
-    if (status)
+    if (status || fd < 0)
         return status;
     tg_sink_puts(&sink, "{\n  \"version\": \"1.0\",\n  \"truncation\": null,\n  \"padding\": null,\n");
     put_added(&sink, v);
