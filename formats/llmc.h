@@ -22,6 +22,7 @@
 #define TG_LLMC_HEADER 1024     /* bytes */
 #define TG_LLMC_TOKEN_MAX 255   /* bytes of a token */
 #define TG_LLMC_IDS_MAX 0x10000 /* ids that fit in a file of tokens */
+#define TG_LLMC_EPSILON 1e-5    /* LayerNorm's, of every model */
 
 /* ---- models */
 

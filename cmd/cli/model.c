@@ -111,7 +111,7 @@ tg_status cli_model_convert(tg_model *m, const char *path, bool flat, tg_err *er
     if ((status = tg_model_file_open(&f, path, NULL, err)))
         return status;
     cli_say_notes(path, &f.notes);
-    kind = tg_model_file_kind(&f);
+    kind = f.kind;
     if (tg_model_file_to_model(m, &f, flat, &copied, err))
         return tg_err_in(err, path);
     if (copied > 0 && !flat)

@@ -52,7 +52,7 @@ tg_status cli_tokenizer_of(const tg_tokenizer **tok, const char *path, const tg_
     if (f.tokenizer)
         *tok = tg_tokenizer_ref(f.tokenizer);
     else
-        status = tg_fail(err, TG_EDATA, "%s: %s without a tokenizer", path, tg_model_file_kind(&f));
+        status = tg_fail(err, TG_EDATA, "%s: %s without a tokenizer", path, f.kind);
     tg_model_file_close(&f);
     return status;
 }

@@ -158,7 +158,7 @@ static tg_status take_model(tg_info *info, tg_model_file *f, const tg_info_want 
     tg_status status;
 
     strcpy(info->kind, "model");
-    info->format = tg_model_file_kind(f);
+    info->format = f->kind;
     info->parameters = f->table.count;
     if (f->tokenizer)
         info->tokenizer = tg_tokenizer_ref(f->tokenizer);
@@ -279,7 +279,7 @@ static tg_status read_list(tg_info *info, const char *path, const tg_info_want *
         return err->code;
     }
     strcpy(info->kind, "tensors");
-    if ((status = tg_model_file_load(&f, path, &file, err))) {
+    if ((status = tg_model_file_add(&f, path, NULL, &file, err))) {
         tg_model_file_close(&f);
         return status;
     }

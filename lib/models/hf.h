@@ -26,10 +26,10 @@ extern const char *const tg_hf_tokenizers[];
 
 /*
  * Use the config.json in the directory of path (or in path, if that is a directory), if it exists, and the
- * tokenizer in the same directory; *config: whether it exists.  Without a config.json, a tokenizer file is
- * not trusted to belong to the model.
+ * tokenizer in the same directory.  Without a config.json, f->config_known stays 0, and a tokenizer file is
+ * not trusted to belong to the model.  path NULL: a stream, which has neither.
  */
-TG_MUST_CHECK tg_status tg_hf_read_around(tg_model_file *f, bool *config, const char *path, bool directory,
+TG_MUST_CHECK tg_status tg_hf_read_around(tg_model_file *f, const char *path, bool directory,
                                           const tg_model_ask *ask, tg_err *err);
 
 #endif

@@ -21,17 +21,28 @@ struct reading {
     const tg_names *names;
 };
 
+/* The sizes of nanoGPT's model_args, and of minGPT's config.json. */
+static const struct size {
+    const char *name;
+    tg_config_id id;
+} sizes[] = {{"n_layer", TG_CONFIG_N_LAYER},
+             {"n_head", TG_CONFIG_N_HEAD},
+             {"n_embd", TG_CONFIG_N_EMBD},
+             {"block_size", TG_CONFIG_N_CTX},
+             {"vocab_size", TG_CONFIG_VOCAB_SIZE}};
+enum { SIZES = sizeof sizes / sizeof sizes[0] };
+
 /* ---- nanoGPT's model_args */
 
-static tg_status take_size(size_t *size, const char *name, const tg_pickle_value *v, tg_err *err)
+static tg_status take_size(tg_model_file *f, const struct size *size, const tg_pickle_value *v, tg_err *err)
 {
     if (v->kind != TG_PICKLE_INT)
-        return tg_fail(err, TG_EDATA, "model_args: %s is %s, expected an integer", name,
+        return tg_fail(err, TG_EDATA, "model_args: %s is %s, expected an integer", size->name,
                        tg_pickle_kind_text(v->kind));
     if (v->of.integer < 1 || v->of.integer > TG_SIZE_LIMIT)
-        return tg_fail(err, TG_EDATA, "model_args: %s is %lld, expected 1 to %d", name,
+        return tg_fail(err, TG_EDATA, "model_args: %s is %lld, expected 1 to %d", size->name,
                        (long long)v->of.integer, TG_SIZE_LIMIT);
-    *size = (size_t)v->of.integer;
+    tg_model_file_set_size(f, size->id, (size_t)v->of.integer);
     return TG_OK;
 }
 
@@ -39,23 +50,11 @@ static tg_status take_size(size_t *size, const char *name, const tg_pickle_value
 static tg_status take_arg(struct reading *r, const tg_pickle_value *key, const tg_pickle_value *v,
                           tg_err *err)
 {
-    tg_config *const c = &r->f->config;
-    const struct {
-        const char *name;
-        size_t *member;
-        tg_config_id id;
-    } sizes[] = {{"n_layer", &c->n_layer, TG_CONFIG_N_LAYER},
-                 {"n_head", &c->n_head, TG_CONFIG_N_HEAD},
-                 {"n_embd", &c->n_embd, TG_CONFIG_N_EMBD},
-                 {"block_size", &c->n_ctx, TG_CONFIG_N_CTX},
-                 {"vocab_size", &c->vocab_size, TG_CONFIG_VOCAB_SIZE}};
     char shown[TG_SHOWN_MAX];
 
-    for (size_t i = 0; i < sizeof sizes / sizeof sizes[0]; i++)
-        if (tg_pickle_is_text(key, sizes[i].name)) {
-            tg_config_set_known(r->f, sizes[i].id);
-            return take_size(sizes[i].member, sizes[i].name, v, err);
-        }
+    for (size_t i = 0; i < SIZES; i++)
+        if (tg_pickle_is_text(key, sizes[i].name))
+            return take_size(r->f, &sizes[i], v, err);
     if (tg_pickle_is_text(key, "dropout") || tg_pickle_is_text(key, "bias"))
         return TG_OK; /* the tensors tell whether there are biases */
     tg_shown(shown, key->kind == TG_PICKLE_TEXT ? key->of.text : "?",
@@ -75,10 +74,7 @@ static tg_status take_args(struct reading *r, tg_err *err)
                        tg_pickle_kind_text(r->args->kind));
     for (size_t i = 0; !status && i < r->args->n; i += 2)
         status = take_arg(r, tg_pickle_item(p, r->args, i), tg_pickle_item(p, r->args, i + 1), err);
-    r->f->config.activation = TG_GELU_ERF;
-    r->f->config.layer_norm_epsilon = 1e-5;
-    tg_config_set_known(r->f, TG_CONFIG_ACTIVATION);
-    tg_config_set_known(r->f, TG_CONFIG_LAYER_NORM_EPSILON);
+    tg_model_file_set_norm(r->f, TG_GELU_ERF, 1e-5);
     r->names = &tg_names_nanogpt;
     return status;
 }
@@ -88,29 +84,18 @@ static tg_status take_args(struct reading *r, tg_err *err)
 /* minGPT's sizes, in the object "model".  Its GELU is the one with tanh. */
 static void take_mingpt(struct reading *r, tg_json *j)
 {
-    static const char *const names[] = {"n_layer", "n_head", "n_embd", "vocab_size", "block_size"};
-    tg_config *const c = &r->f->config;
-    const struct {
-        size_t *member;
-        tg_config_id id;
-    } sizes[] = {{&c->n_layer, TG_CONFIG_N_LAYER},
-                 {&c->n_head, TG_CONFIG_N_HEAD},
-                 {&c->n_embd, TG_CONFIG_N_EMBD},
-                 {&c->vocab_size, TG_CONFIG_VOCAB_SIZE},
-                 {&c->n_ctx, TG_CONFIG_N_CTX}};
-    size_t at[5];
+    const char *names[SIZES];
+    size_t at[SIZES];
 
-    tg_json_members(j, names, 5, at);
-    for (size_t i = 0; i < 5; i++)
+    for (size_t i = 0; i < SIZES; i++)
+        names[i] = sizes[i].name;
+    tg_json_members(j, names, SIZES, at);
+    for (size_t i = 0; i < SIZES; i++)
         if (at[i] > 0) {
             (void)tg_json_go(j, at[i]);
-            *sizes[i].member = tg_json_get_size(j);
-            tg_config_set_known(r->f, sizes[i].id);
+            tg_model_file_set_size(r->f, sizes[i].id, tg_json_get_size(j));
         }
-    c->activation = TG_GELU_TANH;
-    c->layer_norm_epsilon = 1e-5;
-    tg_config_set_known(r->f, TG_CONFIG_ACTIVATION);
-    tg_config_set_known(r->f, TG_CONFIG_LAYER_NORM_EPSILON);
+    tg_model_file_set_norm(r->f, TG_GELU_TANH, 1e-5);
     r->names = &tg_names_nanogpt;
 }
 
@@ -119,7 +104,6 @@ static tg_status take_json(struct reading *r, const char *path, const tg_loaded 
     static const char *const names[] = {"model_type", "model"};
     tg_json j;
     size_t at[2];
-    bool config;
 
     tg_json_open(&j, text->bytes, text->n, err);
     tg_json_members(&j, names, 2, at);
@@ -132,7 +116,7 @@ static tg_status take_json(struct reading *r, const char *path, const tg_loaded 
     if (at[0] == 0)
         return TG_OK;
     r->names = &tg_names_gpt2;
-    return tg_hf_read_around(r->f, &config, path, false, r->ask, err);
+    return tg_hf_read_around(r->f, path, false, r->ask, err);
 }
 
 /* Without a config, the shapes tell how the matrices are stored. */
@@ -149,7 +133,7 @@ static tg_status take_beside(struct reading *r, const char *path, tg_err *err)
     if (!(json = tg_path_sibling(path, "config.json")))
         return tg_fail_memory(err, strlen(path), "a path");
     status = tg_path_examine_found(json, &exists, err);
-    if (!status && exists && !(status = tg_model_file_load(r->f, json, &text, err)))
+    if (!status && exists && !(status = tg_model_file_add(r->f, json, NULL, &text, err)))
         status = take_json(r, path, text, err);
     free(json);
     return status;
@@ -200,10 +184,5 @@ static tg_status open_model(tg_model_file *f, const char *path, const tg_model_a
 }
 
 /* Old files too, so that the message says what they are. */
-static bool recognize(const tg_loaded *file)
-{
-    return file && tg_torch_recognize(file->bytes, file->n);
-}
-
 const tg_model_format tg_torch_format = {
-    .text = "a PyTorch checkpoint", .recognize = recognize, .open = open_model};
+    .text = "a PyTorch checkpoint", .recognize = tg_torch_recognize, .open = open_model};
