@@ -94,14 +94,6 @@ static void score_some(void *context, size_t begin, size_t end)
     }
 }
 
-/* Score rows [n] of consecutive inputs, whose logits [n,V] are there. */
-static void score_rows(tg_eval *e, const float *logits, const int32_t *inputs, const int32_t *targets,
-                       size_t n)
-{
-    tg_threads_run_on(e->threads, n, tg_threads_grain(e->model->config.vocab_size, 1), score_some,
-                      &(struct scoring){e, logits, inputs, targets});
-}
-
 static bool is_finite(const tg_score *score)
 {
     return isfinite(score->entropy) && isfinite(score->log_prob);
@@ -150,9 +142,12 @@ static tg_status take_rows(struct run *r, const tg_tokens_window_batch *w, size_
     tg_status status = TG_OK;
 
     for (size_t at = first, n; !status && at < end; at += n) {
+        const float *logits;
+
         n = tg_size_min(block, end - at);
-        score_rows(e, tg_pass_logits(&e->pass, tg_matrix_from(e->pass.acts.x, at), n), w->inputs + at,
-                   w->targets + at, n);
+        logits = tg_pass_logits(&e->pass, tg_matrix_from(e->pass.acts.x, at), n);
+        tg_threads_run_on(e->threads, n, tg_threads_grain(e->model->config.vocab_size, 1), score_some,
+                          &(struct scoring){e, logits, w->inputs + at, w->targets + at});
         for (size_t i = 0; i < n; i++) {
             scored->row[scored->n++] = (struct scored_row){e->rows[i].score, e->rows[i].target};
             r->finite = r->finite && is_finite(&e->rows[i].score);

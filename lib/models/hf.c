@@ -1,5 +1,5 @@
 /* Hugging Face's checkpoints of GPT-2: a directory, or its safetensors file. */
-#include "lib/models/hf.h"
+#include "lib/models/reading.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -7,7 +7,6 @@
 #include "formats/path.h"
 #include "formats/safetensors.h"
 #include "formats/torch_file.h"
-#include "lib/models/torch.h"
 #include "lib/vocab/foreign.h"
 #include "lib/vocab/vocab_file.h"
 

@@ -7,7 +7,7 @@
 #include "formats/sink.h"
 #include "lib/base/decimal.h"
 #include "lib/base/size.h"
-#include "lib/models/hf.h"
+#include "lib/models/reading.h"
 
 /* ---- reading */
 

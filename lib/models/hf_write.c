@@ -5,7 +5,7 @@
 
 #include "formats/safetensors.h"
 #include "lib/bpe/bpe.h"
-#include "lib/models/hf.h"
+#include "lib/models/reading.h"
 #include "lib/models/writing.h"
 #include "lib/vocab/vocab_file.h"
 

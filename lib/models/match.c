@@ -126,14 +126,14 @@ static bool are_transposed(const struct match *m)
     return s && s->array.ndim == 2 && s->array.shape[0] > s->array.shape[1];
 }
 
-static tg_status size_from(struct match *m, tg_config_id id, size_t *member, const tg_stored *s, size_t dim,
+static tg_status size_from(const struct match *m, tg_config_id id, const tg_stored *s, size_t dim,
                            tg_err *err)
 {
     if (is_known(m->f, id))
         return TG_OK;
     if (s->array.ndim != 2)
         return tg_fail(err, TG_EDATA, "%s has %zu dimensions, expected 2", s->array.name, s->array.ndim);
-    *member = s->array.shape[dim];
+    tg_model_file_set_size(m->f, id, s->array.shape[dim]);
     return TG_OK;
 }
 
@@ -151,10 +151,10 @@ static tg_status find_sizes(struct match *m, tg_err *err)
     else if (m->layers > c->n_layer)
         return tg_fail(err, TG_EDATA, "there are tensors of layer %zu, but the config has n_layer = %zu",
                        m->layers - 1, c->n_layer);
-    if ((status = size_from(m, TG_CONFIG_VOCAB_SIZE, &c->vocab_size, wte, 0, err)) ||
-        (status = size_from(m, TG_CONFIG_N_EMBD, &c->n_embd, wte, 1, err)))
+    if ((status = size_from(m, TG_CONFIG_VOCAB_SIZE, wte, 0, err)) ||
+        (status = size_from(m, TG_CONFIG_N_EMBD, wte, 1, err)))
         return status;
-    return size_from(m, TG_CONFIG_N_CTX, &c->n_ctx, wpe, 0, err);
+    return size_from(m, TG_CONFIG_N_CTX, wpe, 0, err);
 }
 
 static tg_status find_heads(struct match *m, tg_err *err)

@@ -6,8 +6,7 @@
 #include "formats/path.h"
 #include "formats/shown.h"
 #include "formats/torch_file.h"
-#include "lib/models/hf.h"
-#include "lib/models/torch.h"
+#include "lib/models/reading.h"
 
 /* An open file, and what it says about the model. */
 struct reading {

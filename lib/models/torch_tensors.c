@@ -1,5 +1,5 @@
 /* The tensors in PyTorch's files, whoever has written them. */
-#include "lib/models/torch.h"
+#include "lib/models/reading.h"
 
 /* Storages are read once for their checksums. */
 static void release(void *file, const void *at, size_t n)

@@ -119,16 +119,15 @@ tg_status tg_check_head_bias(const tg_model_file *f, const tg_write_options *o, 
                    format);
 }
 
-static tg_status note_end(size_t token, const char *name, const char *format, tg_notes *notes, tg_err *err)
-{
-    if (token == 0)
-        return TG_OK;
-    return tg_notes_add(notes, err, "%s %zu is left out: %s does not have it", name, token - 1, format);
-}
-
 tg_status tg_note_ends(const tg_config *c, const char *format, tg_notes *notes, tg_err *err)
 {
-    const tg_status status = note_end(c->bos_token, "bos_token_id", format, notes, err);
+    static const char *const names[] = {"bos_token_id", "eos_token_id"};
+    const size_t token[] = {c->bos_token, c->eos_token};
+    tg_status status = TG_OK;
 
-    return status ? status : note_end(c->eos_token, "eos_token_id", format, notes, err);
+    for (size_t i = 0; !status && i < 2; i++)
+        if (token[i] > 0)
+            status = tg_notes_add(notes, err, "%s %zu is left out: %s does not have it", names[i],
+                                  token[i] - 1, format);
+    return status;
 }

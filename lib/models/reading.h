@@ -1,11 +1,13 @@
 /*
- * hf: Hugging Face's checkpoints of GPT-2.  Only for the files hf*.c and the formats that borrow their parts.
+ * reading: parts of Hugging Face's checkpoints of GPT-2, and of PyTorch's files, that their readers borrow
+ * from each other.
  */
-#ifndef TG_MODELS_HF_H
-#define TG_MODELS_HF_H
+#ifndef TG_MODELS_READING_H
+#define TG_MODELS_READING_H
 
 #include <stddef.h>
 
+#include "formats/torch_file.h"
 #include "lib/base/status.h"
 #include "lib/models/model_format.h"
 
@@ -31,5 +33,19 @@ extern const char *const tg_hf_tokenizers[];
  */
 TG_MUST_CHECK tg_status tg_hf_read_around(tg_model_file *f, const char *path, bool directory,
                                           const tg_model_ask *ask, tg_err *err);
+
+/* Open a PyTorch file in memory, whose storages are read once for their checksums, and then taken out of it.
+ * Errors as tg_torch_open(). */
+TG_MUST_CHECK tg_status tg_torch_open_loaded(tg_torch *t, tg_loaded *file, tg_err *err);
+
+/* The dict of tensors: under a name that training programs use, or the whole. */
+const tg_pickle_value *tg_torch_find_state(const tg_torch *t);
+
+/*
+ * List the tensors of a file that is a state dict, or has one under "model", "state_dict" or
+ * "model_state_dict".  TG_EDATA as tg_torch_open() and tg_torch_list(); transposed tensors are refused.
+ * TG_ENOMEM.
+ */
+TG_MUST_CHECK tg_status tg_torch_read_tensors(tg_loaded *file, tg_err *err);
 
 #endif
