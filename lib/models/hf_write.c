@@ -4,7 +4,6 @@
 #include <string.h>
 
 #include "formats/safetensors.h"
-#include "lib/bpe/bpe.h"
 #include "lib/models/reading.h"
 #include "lib/models/writing.h"
 #include "lib/vocab/vocab_file.h"

@@ -37,19 +37,16 @@ void tg_loaded_free(tg_loaded *file)
 
 static tg_status read_to_end(tg_source *source, tg_err *err)
 {
-    tg_status status = tg_source_peek(source, TG_FORMAT_BYTES, err);
+    const tg_status status = tg_source_peek(source, TG_FORMAT_BYTES, err);
+    tg_format format;
+    bool tensors;
 
     if (status)
         return status;
-    switch (tg_format_recognize(source->next, source->ready)) {
-    case TG_FORMAT_ZIP:
-    case TG_FORMAT_SAFETENSORS:
-    case TG_FORMAT_GGUF:
-    case TG_FORMAT_LLMC_MODEL:
-        return tg_source_all(source, PTRDIFF_MAX, err);
-    default:
-        return tg_source_all(source, source->map ? PTRDIFF_MAX : OTHER_MAX, err);
-    }
+    format = tg_format_recognize(source->next, source->ready);
+    tensors = format == TG_FORMAT_ZIP || format == TG_FORMAT_SAFETENSORS || format == TG_FORMAT_GGUF ||
+              format == TG_FORMAT_LLMC_MODEL;
+    return tg_source_all(source, tensors || source->map ? PTRDIFF_MAX : OTHER_MAX, err);
 }
 
 static tg_status open_path(tg_loaded *file, tg_err *err)

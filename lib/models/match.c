@@ -6,7 +6,6 @@
 #include "lib/base/size.h"
 #include "lib/gpt/family.h"
 #include "lib/models/model_format.h"
-#include "lib/models/name_map.h"
 
 /* The tensors that a name stands for, by part. */
 struct candidates {

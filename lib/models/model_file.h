@@ -74,7 +74,7 @@ typedef struct tg_model_file {
 typedef struct tg_model_ask {
     size_t heads;           /* for files that do not give them; 0: not given */
     const char *activation; /* likewise: "gelu_new" or "gelu"; NULL: not given, gelu_new is assumed */
-    const char *map;        /* a file that names the tensors (lib/models/name_map.h); NULL: none */
+    const char *map;        /* a file that names the tensors (lib/models/model_format.h); NULL: none */
     bool fuse_qkv;          /* join three separate matrices q, k, v */
     bool lossy;             /* leave out what the model cannot hold, and say so in the notes */
 } tg_model_ask;

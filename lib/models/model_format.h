@@ -125,6 +125,35 @@ extern const tg_names tg_names_gguf;     /* llama.cpp's, [out,in] */
 /* The row for a tensor's name, and its layer; NULL: there is none. */
 const tg_name *tg_names_find(const tg_names *names, const char *name, size_t *layer);
 
+/* ---- names from a file */
+
+/*
+ * A map of names: a text file that says which tensors are which parameters.
+ *
+ *     # THEIRS             OURS                    [transposed]
+ *     blocks.N.attn.W_qkv  h.N.attn.c_attn.weight  transposed
+ *     blocks.N.attn.mask   -
+ *
+ * THEIRS is a tensor's name in the file, OURS a parameter's (lib/gpt/params.h), or h.N.attn.q_proj.weight and
+ * the like for a third of c_attn; "-": the tensor is none.  N, between characters that are no letters or
+ * digits, is the layer; both names have it, or neither.  "transposed": stored as [out,in].
+ */
+typedef struct tg_name_map {
+    tg_names names;
+    tg_name *row; /* [names.n]; owned, like text */
+    char *text;
+} tg_name_map;
+
+#ifndef TG_NAME_MAP_MAX                   /* tests/fuzz/limits.h */
+#define TG_NAME_MAP_MAX ((size_t)1 << 20) /* bytes of the file */
+#endif
+
+/* Read the file.  TG_EDATA, with path and line; TG_EIO, TG_ENOMEM.  After a failure *map needs no free. */
+TG_MUST_CHECK tg_status tg_name_map_read(tg_name_map *map, const char *path, tg_err *err);
+void tg_name_map_free(tg_name_map *map);
+
+/* ---- tensors and parameters */
+
 /*
  * Find the parameters among the tensors of f's files: complete f->config (what config_known does not have
  * follows from the tensors: sizes, which biases and gains exist, whether the head is tied), build f->table

@@ -118,14 +118,6 @@ tg_status tg_vocab_find_beside(char **found, const char *path, const char *const
     return status;
 }
 
-static tg_status open_path(int *fd, const char *path, tg_err *err)
-{
-    *fd = tg_path_open(path);
-    if (*fd >= 0)
-        return TG_OK;
-    return tg_fail_sys(err, "%s", path);
-}
-
 /* ---- other projects' files */
 
 static bool is_json(const tg_file_text *file)
@@ -165,7 +157,9 @@ static tg_status read_pair(const tg_tokenizer **tok, const tg_file_text *file, b
                          "%s: a vocabulary needs merges.txt or vocab.bpe in the same directory", file->name);
     } else if (!path) {
         status = tg_gpt2_files_read(tok, file, NULL, err);
-    } else if (!(status = open_path(&fd, path, err))) {
+    } else if ((fd = tg_path_open(path)) < 0) {
+        status = tg_fail_sys(err, "%s", path);
+    } else {
         other.name = path;
         if (!(status = tg_source_open(&source, fd, err)) && !(status = read_all(&other, &source, err)))
             status = tg_gpt2_files_read(tok, is_vocab ? &other : file, is_vocab ? file : &other, err);
@@ -242,11 +236,11 @@ static tg_status read_source(const tg_tokenizer **tok, const char *name, tg_sour
 static tg_status read_file(const tg_tokenizer **tok, const char *path, const tg_split *split, tg_err *err)
 {
     tg_source source;
-    int fd;
-    tg_status status = open_path(&fd, path, err);
+    const int fd = tg_path_open(path);
+    tg_status status;
 
-    if (status)
-        return status;
+    if (fd < 0)
+        return tg_fail_sys(err, "%s", path);
     if (tg_source_open(&source, fd, err)) {
         status = tg_err_in(err, path);
     } else {

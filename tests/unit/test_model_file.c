@@ -20,7 +20,6 @@
 #include "lib/models/model_file.h"
 #include "lib/models/model_format.h"
 #include "lib/models/model_open.h"
-#include "lib/models/name_map.h"
 #include "lib/models/writing.h"
 #include "lib/text/bare_ids.h"
 #include "tests/unit/check.h"
