@@ -1,5 +1,4 @@
 /* Tokens, between this project's archives, llm.c's files and bare numbers. */
-#include <inttypes.h>
 #include <string.h>
 
 #include "cmd/cli/cli.h"

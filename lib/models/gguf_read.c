@@ -1,5 +1,4 @@
 /* GPT-2 from a GGUF file. */
-#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 

@@ -1,9 +1,7 @@
 /* GPT-2 as a GGUF file for llama.cpp. */
-#include <stdio.h>
 #include <string.h>
 
 #include "formats/gguf_writer.h"
-#include "lib/base/size.h"
 #include "lib/models/gguf_vocab.h"
 #include "lib/models/writing.h"
 

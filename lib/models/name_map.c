@@ -5,7 +5,6 @@
 
 #include "formats/path.h"
 #include "formats/source.h"
-#include "lib/base/size.h"
 #include "lib/models/model_format.h"
 
 void tg_name_map_free(tg_name_map *map)

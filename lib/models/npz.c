@@ -44,7 +44,6 @@ static tg_status open_own(tg_model_file *f, const char *path, const tg_model_ask
     if (status)
         return status;
     f->config = f->own.config;
-    f->config_known = TG_CONFIG_BIT(TG_CONFIG_MEMBERS) - 1;
     if (ask->heads > 0 && ask->heads != f->config.n_head)
         return tg_fail(err, TG_EUSAGE, "the file says %zu heads, not %zu", f->config.n_head, ask->heads);
     if (tg_tokenizer_has_text(f->own.tokenizer))
