@@ -512,6 +512,16 @@ void tg_json_members(tg_json *j, const char *const *names, size_t n, size_t *at)
     }
 }
 
+bool tg_json_find(tg_json *j, size_t object, const char *name)
+{
+    size_t at;
+
+    (void)tg_json_go(j, object);
+    tg_json_members(j, &name, 1, &at);
+    (void)tg_json_go(j, at);
+    return at > 0;
+}
+
 /* ---- writing */
 
 size_t tg_json_escape(char out[TG_JSON_ESCAPE_MAX + 1], unsigned char byte, const char *also)

@@ -108,6 +108,10 @@ void tg_json_end(tg_json *j);
  */
 void tg_json_members(tg_json *j, const char *const *names, size_t n, size_t *at);
 
+/* Go to the value of `name` in the object at an offset, which is read as a whole.  False: it has none, or
+ * null. */
+bool tg_json_find(tg_json *j, size_t object, const char *name);
+
 /* TG_EDATA, with the position of the value just read or about to be read; returns j->status. */
 tg_status tg_json_fail(tg_json *j, const char *format, ...) TG_PRINTF(2, 3);
 

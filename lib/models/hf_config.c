@@ -24,26 +24,15 @@ static void refuse(struct reading *r, const char *name, const char *value)
         r->j.status = tg_fail(r->j.err, TG_EDATA, "\"%s\": %s is not supported", name, value);
 }
 
-/* Go to the value of a member.  False: there is none, or it is null. */
-static bool find(struct reading *r, const char *name)
-{
-    size_t at;
-
-    (void)tg_json_go(&r->j, 0);
-    tg_json_members(&r->j, &name, 1, &at);
-    (void)tg_json_go(&r->j, at);
-    return at > 0;
-}
-
 static bool get_bool(struct reading *r, const char *name, bool otherwise)
 {
-    return find(r, name) ? tg_json_get_bool(&r->j) : otherwise;
+    return tg_json_find(&r->j, 0, name) ? tg_json_get_bool(&r->j) : otherwise;
 }
 
 /* A text, cut to what a message shows; "" if there is none. */
 static void get_text(struct reading *r, char out[TG_SHOWN_MAX], const char *name)
 {
-    const tg_json_text text = find(r, name) ? tg_json_get_text(&r->j) : (tg_json_text){"", 0};
+    const tg_json_text text = tg_json_find(&r->j, 0, name) ? tg_json_get_text(&r->j) : (tg_json_text){"", 0};
 
     (void)tg_shown(out, text.p, tg_size_min(text.n, 60));
 }
@@ -64,7 +53,7 @@ static void check_architectures(struct reading *r)
 {
     tg_json *const j = &r->j;
 
-    if (!find(r, "architectures"))
+    if (!tg_json_find(&r->j, 0, "architectures"))
         return;
     tg_json_enter(j, TG_JSON_ARRAY);
     while (tg_json_element(j)) {
@@ -95,7 +84,7 @@ static void check_features(struct reading *r)
         {"add_cross_attention", false, "true"},
     };
 
-    if (find(r, "pruned_heads")) { /* heads that were cut off: an object, by layer */
+    if (tg_json_find(&r->j, 0, "pruned_heads")) { /* heads that were cut off: an object, by layer */
         tg_json_enter(j, TG_JSON_OBJECT);
         if (tg_json_key(j, NULL))
             refuse(r, "pruned_heads", "a layer without some of its heads");
@@ -103,7 +92,7 @@ static void check_features(struct reading *r)
     for (size_t i = 0; i < sizeof flags / sizeof flags[0]; i++)
         if (get_bool(r, flags[i].name, flags[i].otherwise) != flags[i].otherwise)
             refuse(r, flags[i].name, flags[i].refused);
-    if (find(r, "quantization_config"))
+    if (tg_json_find(&r->j, 0, "quantization_config"))
         refuse(r, "quantization_config", "a quantised checkpoint");
     if (get_bool(r, "reorder_and_upcast_attn", false) && !j->status)
         j->status = tg_notes_add(&r->f->notes, j->err,
@@ -152,12 +141,12 @@ static void read_sizes(struct reading *r)
     size_t inner;
 
     for (const struct size *s = sizes; s < sizes + sizeof sizes / sizeof sizes[0]; s++) {
-        if (find(r, s->name) || (s->alias && find(r, s->alias)))
+        if (tg_json_find(&r->j, 0, s->name) || (s->alias && tg_json_find(&r->j, 0, s->alias)))
             tg_model_file_set_size(r->f, s->id, tg_json_get_size(&r->j));
         else if (s->otherwise > 0)
             tg_model_file_set_size(r->f, s->id, s->otherwise);
     }
-    if (!find(r, "n_inner"))
+    if (!tg_json_find(&r->j, 0, "n_inner"))
         return;
     inner = tg_json_get_size(&r->j);
     if (!r->j.status && (inner / 4 != c->n_embd || inner % 4 != 0))
@@ -170,7 +159,7 @@ static void read_end(struct reading *r, size_t *token, const char *name)
 {
     size_t id;
 
-    if (r->j.status || !find(r, name))
+    if (r->j.status || !tg_json_find(&r->j, 0, name))
         return;
     id = tg_json_get_size(&r->j);
     if (r->j.status)
@@ -195,7 +184,8 @@ tg_status tg_hf_config_read(tg_model_file *f, const void *text, size_t n, const 
     check_features(&r);
     read_sizes(&r);
     activation = read_activation(&r);
-    tg_model_file_set_norm(f, activation, find(&r, "layer_norm_epsilon") ? tg_json_get_number(&r.j) : 1e-5);
+    tg_model_file_set_norm(f, activation,
+                           tg_json_find(&r.j, 0, "layer_norm_epsilon") ? tg_json_get_number(&r.j) : 1e-5);
     read_end(&r, &f->config.bos_token, "bos_token_id");
     read_end(&r, &f->config.eos_token, "eos_token_id");
     tg_model_file_set_tied(f, get_bool(&r, "tie_word_embeddings", true));

@@ -83,36 +83,27 @@ static tg_status take_args(struct reading *r, tg_err *err)
 /* minGPT's sizes, in the object "model".  Its GELU is the one with tanh. */
 static void take_mingpt(struct reading *r, tg_json *j)
 {
-    const char *names[SIZES];
-    size_t at[SIZES];
+    const size_t object = j->at;
 
     for (size_t i = 0; i < SIZES; i++)
-        names[i] = sizes[i].name;
-    tg_json_members(j, names, SIZES, at);
-    for (size_t i = 0; i < SIZES; i++)
-        if (at[i] > 0) {
-            (void)tg_json_go(j, at[i]);
+        if (tg_json_find(j, object, sizes[i].name))
             tg_model_file_set_size(r->f, sizes[i].id, tg_json_get_size(j));
-        }
     tg_model_file_set_norm(r->f, TG_GELU_TANH, 1e-5);
     r->names = &tg_names_nanogpt;
 }
 
 static tg_status take_json(struct reading *r, const char *path, const tg_loaded *text, tg_err *err)
 {
-    static const char *const names[] = {"model_type", "model"};
     tg_json j;
-    size_t at[2];
+    bool hf;
 
     tg_json_open(&j, text->bytes, text->n, err);
-    tg_json_members(&j, names, 2, at);
-    if (at[0] == 0 && at[1] > 0) {
-        (void)tg_json_go(&j, at[1]);
+    hf = tg_json_find(&j, 0, "model_type");
+    if (!hf && tg_json_find(&j, 0, "model"))
         take_mingpt(r, &j);
-    }
     if (tg_json_close(&j))
         return tg_err_in(err, "config.json");
-    if (at[0] == 0)
+    if (!hf)
         return TG_OK;
     r->names = &tg_names_gpt2;
     return tg_hf_read_around(r->f, path, false, r->ask, err);

@@ -163,19 +163,14 @@ struct pre {
 /* The rule with the pattern at an offset: {"Regex": "..."}. */
 static tg_split find_pattern(tg_json *j, const component *c)
 {
-    static const char *const name = "Regex";
     tg_json_text text;
-    size_t at;
 
     if (c->at[PATTERN] == 0) {
         j->value = c->at[TYPE];
         (void)tg_json_fail(j, "\"pattern\" is missing");
     }
-    (void)tg_json_go(j, c->at[PATTERN]);
-    tg_json_members(j, &name, 1, &at);
-    if (at == 0)
+    if (!tg_json_find(j, c->at[PATTERN], "Regex"))
         (void)tg_json_fail(j, "the pattern of \"Split\" is not a \"Regex\", expected one");
-    (void)tg_json_go(j, at);
     text = tg_json_get_text(j);
     for (size_t i = 0; i < sizeof patterns / sizeof patterns[0]; i++)
         if (tg_json_is(text, patterns[i].pattern))
