@@ -10,7 +10,6 @@
 #include "formats/sink.h"
 #include "lib/base/convert.h"
 #include "lib/base/grow.h"
-#include "lib/base/round16.h"
 #include "lib/base/size.h"
 #include "lib/base/threads.h"
 

@@ -1,7 +1,6 @@
 #define _GNU_SOURCE /* sched_getaffinity */
 #include "lib/base/threads.h"
 
-#include <limits.h>
 #include <pthread.h>
 #include <sched.h>
 #include <signal.h>

@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "lib/base/arena.h"
-#include "lib/base/round16.h"
+#include "lib/base/convert.h"
 #include "lib/base/size.h"
 #include "lib/kernels/isas.h"
 #include "lib/kernels/kernels.h"

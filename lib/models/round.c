@@ -1,7 +1,7 @@
 /* Float32 rounded to 16 bits. */
 #include <stdatomic.h>
 
-#include "lib/base/round16.h"
+#include "lib/base/convert.h"
 #include "lib/base/threads.h"
 #include "lib/models/model_format.h"
 

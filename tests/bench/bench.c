@@ -25,7 +25,7 @@
 
 #include "formats/sink.h"
 #include "lib/base/rng.h"
-#include "lib/base/round16.h"
+#include "lib/base/convert.h"
 #include "lib/base/size.h"
 #include "lib/base/threads.h"
 #include "lib/gpt/infer.h"

@@ -10,7 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "lib/base/round16.h"
+#include "lib/base/convert.h"
 #include "lib/kernels/kernels.h"
 #include "lib/nn/ref/ref.h"
 #include "tests/unit/check.h"
