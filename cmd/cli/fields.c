@@ -14,7 +14,8 @@ static void option_name(char name[CLI_NAME_SIZE], const char *array)
             *c = '-';
 }
 
-cli_option cli_field_option(const tg_field *f, void *object, const char *metavar, char name[CLI_NAME_SIZE])
+cli_option cli_field_option(const tg_field *f, void *object, char name[CLI_NAME_SIZE], bool *given,
+                            const char *metavar, const char *help)
 {
     static const cli_type types[] = {
         [TG_FIELD_SIZE] = CLI_SIZE,   [TG_FIELD_U64] = CLI_U64,     [TG_FIELD_REAL] = CLI_NUMBER,
@@ -31,6 +32,8 @@ cli_option cli_field_option(const tg_field *f, void *object, const char *metavar
         .type = types[f->type],
         .value = tg_field_member(f, object),
         .metavar = metavar,
+        .help = help,
+        .given = given,
         .min = f->min,
         .max = f->max,
     };

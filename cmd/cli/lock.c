@@ -2,7 +2,6 @@
 #include <errno.h>
 #include <sys/stat.h>
 
-#include "cmd/cli/cli.h"
 #include "cmd/cli/private.h"
 #include "formats/path.h"
 
@@ -13,7 +12,7 @@ static tg_status explain(const tg_lock *lock, const char *path, const char *work
 
     if (err->sys == EWOULDBLOCK)
         return cli_in_use(path, lock->holder, work, err);
-    if (cli_output_check(path, err))
+    if (cli_output_check(path, 0, err))
         return err->code;
     return tg_fail(err, why.code, "%s: %s; --no-lock runs without it", path, why.message);
 }

@@ -6,7 +6,6 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "cmd/cli/cli.h"
 #include "cmd/cli/private.h"
 #include "formats/path.h"
 
@@ -54,7 +53,7 @@ tg_status cli_output_begin(cli_output *out, const char *path, cli_content conten
     if (content != CLI_OUT_RUN && (status = cli_output_may_replace(path, content, err)))
         return status;
     if (!path || cli_is_dash(path)) {
-        cli_uses_stdout();
+        cli_stdout_used = true;
         status = check_stdout(err);
     } else {
         out->name = path;
@@ -92,10 +91,11 @@ void cli_output_abort(cli_output *out)
     *out = (cli_output){0};
 }
 
-tg_status cli_output_check(const char *path, tg_err *err)
+tg_status cli_output_check(const char *path, size_t bytes, tg_err *err)
 {
     cli_output out;
     struct stat st = {0};
+    uint64_t room;
     bool exists;
     tg_status status;
 
@@ -109,26 +109,13 @@ tg_status cli_output_check(const char *path, tg_err *err)
         return tg_err_in(err, path);
     }
     status = cli_output_begin(&out, path, CLI_OUT_RUN, err);
+    if (!status && bytes > 0 && tg_save_room(&out.save, &room) && room < bytes) {
+        errno = ENOSPC;
+        (void)tg_fail_sys(err, "a save needs %s, %s are free", cli_bytes(bytes), cli_bytes(room));
+        status = tg_err_in(err, path);
+    }
     cli_output_abort(&out);
     return status;
-}
-
-tg_status cli_output_room(const char *path, size_t bytes, tg_err *err)
-{
-    cli_output out;
-    uint64_t room;
-    bool known;
-    const tg_status status = cli_output_begin(&out, path, CLI_OUT_RUN, err);
-
-    if (status)
-        return status;
-    known = tg_save_room(&out.save, &room);
-    cli_output_abort(&out);
-    if (!known || room >= bytes)
-        return TG_OK;
-    errno = ENOSPC;
-    (void)tg_fail_sys(err, "a save needs %s, %s are free", cli_bytes(bytes), cli_bytes(room));
-    return tg_err_in(err, path);
 }
 
 /* Examine the file at a path, or of the descriptor that "-" stands for; *exists: whether there is one. */
@@ -160,13 +147,6 @@ tg_status cli_check_output_differs(const char *output, const char *input, tg_err
 
 /* ---- models and tokenizers of several files, by their names */
 
-static bool is_one_of(const char *name, const char *const *names)
-{
-    while (*names && strcmp(name, *names) != 0)
-        names++;
-    return *names != NULL;
-}
-
 static bool is_shard(const char *name, const char *begin, const char *end)
 {
     const char *ending = cli_ending(name);
@@ -176,10 +156,7 @@ static bool is_shard(const char *name, const char *begin, const char *end)
 
 static bool is_weights(const char *name)
 {
-    static const char *const names[] = {"model.safetensors", "model.safetensors.index.json",
-                                        "pytorch_model.bin", "pytorch_model.bin.index.json", NULL};
-
-    return is_one_of(name, names) || is_shard(name, "model-", "safetensors") ||
+    return cli_is_one_of(name, cli_weights) || is_shard(name, "model-", "safetensors") ||
            is_shard(name, "pytorch_model-", "bin");
 }
 
@@ -199,8 +176,8 @@ static bool is_read_with(const char *input, const char *name)
         if (strcmp(input, pairs[i][0]) == 0)
             return strcmp(name, pairs[i][1]) == 0;
     if (!input || is_weights(input))
-        return is_one_of(name, around) || is_weights(name);
-    return ending && is_one_of(ending, endings) && is_one_of(name, around);
+        return cli_is_one_of(name, around) || is_weights(name);
+    return ending && cli_is_one_of(ending, endings) && cli_is_one_of(name, around);
 }
 
 /* The directory that a path is in, or is. */

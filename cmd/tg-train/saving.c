@@ -1,10 +1,6 @@
 #include "cmd/tg-train/saving.h"
 
-#include <stdint.h>
-#include <stdio.h>
 #include <unistd.h>
-
-#include "cmd/cli/cli.h"
 
 /* ---- a file */
 
@@ -67,18 +63,18 @@ static tg_status commit(train_saving *s, cli_output *out, bool last, tg_err *err
     return status;
 }
 
-static tg_status write_model(train_saving *s, bool last, tg_err *err)
+/* Write the run to the target, or to the best model's file. */
+static tg_status write_run(train_saving *s, const char *path, bool last, tg_err *err)
 {
     cli_output out;
-    tg_status status;
+    tg_status status = cli_output_begin(&out, path, CLI_OUT_RUN, err);
 
-    s->in_place = false;
-    if ((status = cli_output_begin(&out, s->setup->target, CLI_OUT_RUN, err)))
+    if (status)
         return status;
     if (tg_run_write(&s->setup->run, out.fd, err))
         status = tg_err_in(err, out.name);
     else
-        status = commit(s, &out, last, err);
+        status = path == s->setup->target ? commit(s, &out, last, err) : cli_output_commit(&out, err);
     cli_output_abort(&out);
     return status;
 }
@@ -93,8 +89,9 @@ static tg_status save(train_saving *s, bool last, tg_err *err)
         return TG_OK;
     if (s->trainer)
         tg_trainer_collect(s->trainer);
+    s->in_place = false;
     if (team->rank == 0)
-        status = write_model(s, last, err);
+        status = write_run(s, s->setup->target, last, err);
     if ((s->trainer ? tg_team_agree(team, (int)status) : (int)status) == TG_OK)
         s->step = s->setup->run.step;
     return status;
@@ -144,22 +141,6 @@ tg_status train_save_meanwhile(train_saving *s, tg_err *err)
 
 /* ---- the best model */
 
-static tg_status write_best(train_saving *s, tg_err *err)
-{
-    const char *const path = s->setup->options->best;
-    cli_output out;
-    tg_status status = cli_output_begin(&out, path, CLI_OUT_RUN, err);
-
-    if (status)
-        return status;
-    if (tg_run_write(&s->setup->run, out.fd, err))
-        status = tg_err_in(err, out.name);
-    else
-        status = cli_output_commit(&out, err);
-    cli_output_abort(&out);
-    return status;
-}
-
 /* The file has the best model that the run knows of. */
 static void note_best(train_saving *s)
 {
@@ -192,7 +173,7 @@ tg_status train_save_best(train_saving *s, tg_err *err)
         return status;
     }
     if (team->rank == 0)
-        status = write_best(s, err);
+        status = write_run(s, s->setup->options->best, false, err);
     if (tg_team_agree(team, (int)status) == TG_OK) {
         note_best(s);
         say_best(s);
@@ -214,7 +195,7 @@ tg_status train_saving_begin(train_saving *s, train_setup *setup, tg_trainer *tr
     note_best(s);
     if (!setup->best_is_lost)
         return TG_OK;
-    if (setup->team->rank == 0 && !(status = write_best(s, err)))
+    if (setup->team->rank == 0 && !(status = write_run(s, setup->options->best, false, err)))
         say_best(s);
     return status;
 }

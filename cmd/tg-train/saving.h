@@ -6,12 +6,7 @@
 #ifndef TG_CMD_TRAIN_SAVING_H
 #define TG_CMD_TRAIN_SAVING_H
 
-#include <stdbool.h>
-#include <stddef.h>
-
 #include "cmd/tg-train/setup.h"
-#include "lib/base/status.h"
-#include "lib/train/trainer.h"
 
 typedef struct train_saving {
     train_setup *setup;

@@ -1,12 +1,10 @@
 #include "cmd/tg-train/setup.h"
 
 #include <errno.h>
-#include <stdint.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "cmd/cli/cli.h"
 #include "cmd/cli/model.h"
 #include "formats/format.h"
 #include "formats/path.h"
@@ -314,7 +312,7 @@ static tg_status find_best(train_setup *s, tg_err *err)
     if (s->stream)
         return tg_fail(err, TG_EUSAGE, "--keep-best goes with a model that is saved to a file: give -o FILE");
     if ((status = cli_output_may_replace(path, CLI_OUT_RUN, err)) ||
-        (status = cli_model_step(path, &step, err)) || (status = cli_output_check(path, err)))
+        (status = cli_model_step(path, &step, err)) || (status = cli_output_check(path, 0, err)))
         return status;
     s->best_is_lost = run->best_step > 0 && run->best_step == run->step && step != run->step &&
                       (step == 0 || (s->source == s->target && step < run->step) || cli_force);
@@ -387,26 +385,12 @@ static tg_status find_target(train_setup *s, tg_err *err)
     return TG_OK;
 }
 
-/* What the others need to know besides the run. */
-struct outline {
-    bool stream, is_new, complete, other_split, best_is_lost;
-    size_t steps;
-};
-
 /* The model and its run, which the first process has read, for all. */
 static tg_status broadcast_model(train_setup *s, tg_err *err)
 {
-    struct outline o = {s->stream, s->is_new, s->complete, s->other_split, s->best_is_lost, s->steps};
+    const size_t first = offsetof(train_setup, stream), end = offsetof(train_setup, tokens);
 
-    if (s->team->size == 1)
-        return TG_OK;
-    tg_team_spread(s->team, &o, sizeof o);
-    s->stream = o.stream;
-    s->is_new = o.is_new;
-    s->complete = o.complete;
-    s->other_split = o.other_split;
-    s->best_is_lost = o.best_is_lost;
-    s->steps = o.steps;
+    tg_team_spread(s->team, (unsigned char *)s + first, end - first);
     return tg_run_spread(&s->run, s->team, s->tokens.tokenizer, err);
 }
 
@@ -414,13 +398,10 @@ static tg_status broadcast_model(train_setup *s, tg_err *err)
  * with --keep-best, the first one for two. */
 static tg_status check_target(const train_setup *s, tg_err *err)
 {
-    const train_options *o = s->options;
-    const size_t files = o->keep_best && s->stamp.exists == false ? 2 : 1;
-    tg_status status = cli_output_check(s->target, err);
+    const size_t files = s->options->keep_best && !s->stamp.exists ? 2 : 1;
+    const size_t bytes = 3 * s->run.model.table.count * sizeof(float); /* of the weights and moments */
 
-    if (status || s->stream || s->complete)
-        return status;
-    return cli_output_room(s->target, files * tg_run_bytes(&s->run), err);
+    return cli_output_check(s->target, s->stream || s->complete ? 0 : files * bytes, err);
 }
 
 tg_status train_setup_load(train_setup *s, const train_options *o, const tg_team *team, tg_err *err)
