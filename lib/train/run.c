@@ -5,7 +5,6 @@
 
 #include "lib/base/finite.h"
 #include "lib/base/size.h"
-#include "lib/kernels/kernels.h"
 #include "lib/models/model_archive.h"
 #include "lib/train/recipe.h"
 
@@ -242,15 +241,6 @@ bool tg_run_note_val(tg_run *run, double loss)
 
 /* ---- a team */
 
-/* What a run is, besides the parameters and moments. */
-struct outline {
-    tg_config config;
-    tg_settings settings;
-    size_t step, text_tokens, text_crc, val_tokens, val_crc, best_step;
-    double best_loss;
-    tg_history history;
-};
-
 /* A model of that config whose parameters are to come. */
 static tg_status empty_model(tg_model *m, const tg_config *config, const tg_tokenizer *tokenizer, tg_err *err)
 {
@@ -268,35 +258,20 @@ static tg_status empty_model(tg_model *m, const tg_config *config, const tg_toke
 
 tg_status tg_run_spread(tg_run *run, const tg_team *team, const tg_tokenizer *tokenizer, tg_err *err)
 {
-    struct outline o = {run->model.config, run->settings, run->step,      run->text_tokens, run->text_crc,
-                        run->val_tokens,   run->val_crc,  run->best_step, run->best_loss,   run->history};
-    tg_model model;
+    const size_t first = offsetof(tg_run, settings), end = offsetof(tg_run, m);
+    tg_config config = run->model.config;
     tg_status status;
 
-    tg_team_spread(team, &o, sizeof o);
+    tg_team_spread(team, &config, sizeof config);
+    tg_team_spread(team, (unsigned char *)run + first, end - first);
     if (team->rank == 0)
         return TG_OK;
-    if ((status = empty_model(&model, &o.config, tokenizer, err)) ||
-        (status = tg_run_begin(run, &model, err)))
+    if ((status = empty_model(&run->model, &config, tokenizer, err)))
         return status;
-    run->settings = o.settings;
-    run->step = o.step;
-    run->text_tokens = o.text_tokens;
-    run->text_crc = o.text_crc;
-    run->val_tokens = o.val_tokens;
-    run->val_crc = o.val_crc;
-    run->best_step = o.best_step;
-    run->best_loss = o.best_loss;
-    run->history = o.history;
-    return TG_OK;
+    return tg_arena_build(&run->moments, place_moments, run, err);
 }
 
 /* ---- writing */
-
-size_t tg_run_bytes(const tg_run *run)
-{
-    return 3 * run->model.table.count * sizeof(float);
-}
 
 /* A tensor's name, or with a prefix that of its moments. */
 static void tensor_name(char name[TG_NAME_MAX + 1], const char *prefix, const tg_param *p)
