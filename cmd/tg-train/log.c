@@ -1,4 +1,4 @@
-#include "cmd/tg-train/log.h"
+#include "cmd/tg-train/report.h"
 
 #include <assert.h>
 #include <errno.h>
