@@ -151,18 +151,15 @@ static void broadcast_error(const tg_team *team, size_t from, tg_err *err)
 
 tg_status team_settle(const tg_team *team, tg_status status, tg_err *err)
 {
-    static unsigned char failed[TG_TEAM_MAX];
+    int first; /* of those that have failed, from the last one on */
 
     if (team->size == 1)
         return status;
-    failed[team->rank] = status != TG_OK;
-    tg_team_allgather(team, failed, team->size, 1);
-    for (size_t i = 0; i < team->size; i++)
-        if (failed[i]) {
-            broadcast_error(team, i, err);
-            return err->code;
-        }
-    return TG_OK;
+    first = tg_team_agree(team, status ? (int)(team->size - team->rank) : 0);
+    if (first == 0)
+        return TG_OK;
+    broadcast_error(team, team->size - (size_t)first, err);
+    return err->code;
 }
 
 tg_status team_compare(const tg_team *team, const char *word, const char *does, const char *remedy,
