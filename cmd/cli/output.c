@@ -163,8 +163,6 @@ static bool is_weights(const char *name)
 /* Whether a file with this name is read together with `input`.  NULL: the model is the whole directory. */
 static bool is_read_with(const char *input, const char *name)
 {
-    static const char *const around[] = {"config.json", "tokenizer.json", "vocab.json", "encoder.json",
-                                         "merges.txt",  "vocab.bpe",      NULL};
     static const char *const pairs[][2] = {{"vocab.json", "merges.txt"},
                                            {"encoder.json", "vocab.bpe"},
                                            {"merges.txt", "vocab.json"},
@@ -176,8 +174,8 @@ static bool is_read_with(const char *input, const char *name)
         if (strcmp(input, pairs[i][0]) == 0)
             return strcmp(name, pairs[i][1]) == 0;
     if (!input || is_weights(input))
-        return cli_is_one_of(name, around) || is_weights(name);
-    return ending && cli_is_one_of(ending, endings) && cli_is_one_of(name, around);
+        return cli_is_one_of(name, cli_around) || is_weights(name);
+    return ending && cli_is_one_of(ending, endings) && cli_is_one_of(name, cli_around);
 }
 
 /* The directory that a path is in, or is. */

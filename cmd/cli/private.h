@@ -50,8 +50,8 @@ int cli_filter_calls(void);
 /* Whether a list, ended by NULL, has a name. */
 bool cli_is_one_of(const char *name, const char *const *names);
 
-/* The files of which a directory has one, if it is a model of Hugging Face's; ended by NULL. */
-extern const char *const cli_weights[];
+/* The files of Hugging Face's: weights, of which a model's directory has one, and what is read with them. */
+extern const char *const cli_weights[], *const cli_around[];
 
 /* Returns TG_EIO, with "PATH: process 1234 is `work` it"; holder <= 0: the process is not known. */
 TG_MUST_CHECK tg_status cli_in_use(const char *path, long holder, const char *work, tg_err *err);

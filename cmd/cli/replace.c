@@ -149,13 +149,9 @@ static void find_text(file_kind *f, const unsigned char *first, size_t n)
 
 const char *const cli_weights[] = {"model.safetensors", "model.safetensors.index.json", "pytorch_model.bin",
                                    "pytorch_model.bin.index.json", NULL};
-static const char *const around[] = {"config.json",
-                                     "tokenizer.json",
-                                     "vocab.json",
-                                     "merges.txt",
-                                     "encoder.json",
-                                     "vocab.bpe",
-                                     "tokenizer_config.json",
+const char *const cli_around[] = {"config.json", "tokenizer.json", "vocab.json", "encoder.json",
+                                  "merges.txt",  "vocab.bpe",      NULL};
+static const char *const unread[] = {"tokenizer_config.json",
                                      "special_tokens_map.json",
                                      "added_tokens.json",
                                      "generation_config.json",
@@ -170,7 +166,7 @@ static tg_status find_part(file_kind *f, const char *path, tg_err *err)
     char *directory;
     tg_status status;
 
-    if (!cli_is_one_of(tg_path_name(path), around))
+    if (!cli_is_one_of(tg_path_name(path), cli_around) && !cli_is_one_of(tg_path_name(path), unread))
         return TG_OK;
     if (!(directory = tg_path_sibling(path, ".")))
         return tg_fail_memory(err, strlen(path), "a path");
