@@ -14,10 +14,7 @@ static enum part kind_of(const char *part)
 {
     if (strcmp(part, "FILE") == 0)
         return FILE_NAME;
-    for (const char *c = part; *c != '\0'; c++)
-        if (*c >= 'A' && *c <= 'Z')
-            return NAME;
-    return WORD;
+    return part[strcspn(part, "ABCDEFGHIJKLMNOPQRSTUVWXYZ")] == '\0' ? WORD : NAME;
 }
 
 static bool takes(const cli_option *o, enum part kind)

@@ -104,18 +104,13 @@ bool cli_stdout_failed(void)
 
 int cli_close_stdout(void)
 {
-    bool failed;
-
     /* it has no orientation before its first use */
     if (!cli_stdout_used && fwide(stdout, 0) == 0)
         return CLI_OK;
     if (ferror(stdout) && !stdout_errno)
         cli_to_null(STDOUT_FILENO, O_WRONLY);
     errno = 0;
-    failed = fflush(stdout) != 0 || ferror(stdout);
-    if (!failed)
-        failed = fclose(stdout) != 0 && errno != EINTR; /* which also closes it */
-    if (!failed)
+    if (fflush(stdout) == 0 && !ferror(stdout) && (fclose(stdout) == 0 || errno == EINTR)) /* it is closed */
         return CLI_OK;
     /* stdio remembers that an earlier write failed, but not its errno */
     if (!errno)

@@ -81,10 +81,7 @@ tg_status cli_model_step(const char *path, size_t *step, tg_err *err)
         return err->sys == ENOENT ? TG_OK : status;
     status = tg_run_read_step(step, fd, err);
     cli_close_input(fd);
-    if (!status)
-        return TG_OK;
-    *step = 0;
-    return status == TG_EDATA ? TG_OK : tg_err_in(err, path);
+    return !status || status == TG_EDATA ? TG_OK : tg_err_in(err, path);
 }
 
 /* ---- other projects' */

@@ -9,27 +9,20 @@ size_t tg_utf8_length(unsigned char first)
 
 size_t tg_utf8_decode(uint32_t *code, const void *text, size_t n)
 {
-    static const uint32_t least[TG_UTF8_MAX + 1] = {0, 0, 0x80, 0x800, 0x10000};
     const unsigned char *p = text;
-    size_t length;
 
     if (n == 0)
         return 0;
-    *code = p[0];
-    length = tg_utf8_length(p[0]);
-    if (length == 1)
-        return p[0] < 0x80;
-    if (length > n)
-        return 0;
-    *code &= 0xFFu >> (length + 1);
-    for (size_t i = 1; i < length; i++) {
-        if (!tg_utf8_continues(p[i]))
-            return 0;
-        *code = *code << 6 | (p[i] & 0x3Fu);
+    if (p[0] < 0x80) {
+        *code = p[0];
+        return 1;
     }
-    if (*code < least[length] || *code > 0x10FFFF || (*code >= 0xD800 && *code <= 0xDFFF))
+    if (p[0] < 0xF0)
+        return tg_utf8_decode_high(code, p, n);
+    if (n < 4 || !tg_utf8_continues(p[1]) || !tg_utf8_continues(p[2]) || !tg_utf8_continues(p[3]))
         return 0;
-    return length;
+    *code = (p[0] & 0xFu) << 18 | (p[1] & 0x3Fu) << 12 | (p[2] & 0x3Fu) << 6 | (p[3] & 0x3Fu);
+    return *code < 0x10000 || *code > 0x10FFFF ? 0 : 4;
 }
 
 /* A first byte bounds the second one, and bytes after that may be any continuation: if some complete the

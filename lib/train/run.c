@@ -273,12 +273,6 @@ tg_status tg_run_spread(tg_run *run, const tg_team *team, const tg_tokenizer *to
 
 /* ---- writing */
 
-/* A tensor's name, or with a prefix that of its moments. */
-static void tensor_name(char name[TG_NAME_MAX + 1], const char *prefix, const tg_param *p)
-{
-    snprintf(name, TG_NAME_MAX + 1, "%s%s", prefix, p->name);
-}
-
 static tg_status put_moments(const tg_run *run, const char *prefix, const float *flat, tg_archive_writer *w,
                              tg_err *err)
 {
@@ -289,7 +283,7 @@ static tg_status put_moments(const tg_run *run, const char *prefix, const float 
     for (size_t i = 0; !status && i < table->n; i++) {
         const tg_param *p = &table->entry[i];
 
-        tensor_name(name, prefix, p);
+        snprintf(name, sizeof name, "%s%s", prefix, p->name);
         status = tg_archive_put(w, name, TG_F32, p->ndim, p->shape, flat + p->offset, err);
     }
     return status;
@@ -334,7 +328,7 @@ static tg_status check_finite(const tg_run *run, tg_err *err)
     for (size_t i = 0; !status && i < 3 * table->n; i++) {
         const tg_param *p = &table->entry[i % table->n];
 
-        tensor_name(name, all[i / table->n].prefix, p);
+        snprintf(name, sizeof name, "%s%s", all[i / table->n].prefix, p->name);
         status = tg_check_finite(name, all[i / table->n].flat + p->offset, p->count, err);
     }
     return status;

@@ -54,7 +54,7 @@ TG_MUST_CHECK tg_status tg_run_begin(tg_run *run, const tg_model *model, tg_err 
 TG_MUST_CHECK tg_status tg_run_read(tg_run *run, int fd, tg_err *err);
 
 /* Read only how many steps a model archive has been trained for; 0: it is untrained, or no model.  TG_EDATA:
- * it is damaged before that, or no archive; TG_EIO, TG_ENOMEM. */
+ * it is damaged before that, or no archive; TG_EIO, TG_ENOMEM.  After a failure *step is 0. */
 TG_MUST_CHECK tg_status tg_run_read_step(size_t *step, int fd, tg_err *err);
 
 /*
