@@ -8,25 +8,20 @@
 #include "lib/models/model_archive.h"
 #include "lib/train/recipe.h"
 
-/* The run's state, after its settings in the archive. */
-static const tg_field state_rows[] = {
+/* The run's state, after its settings in the archive: of every run; of one with a separate text for
+ * validation; of one that keeps its best model. */
+enum { STATE = 3, VAL = 2, BEST = 2 };
+static const tg_field rows[STATE + VAL + BEST] = {
     TG_SIZE_FIELD("train/step", tg_run, step, 0, (double)(TG_RUN_LIMIT - 1)),
     TG_SIZE_FIELD("train/text_tokens", tg_run, text_tokens, 0, 0),
     TG_SIZE_FIELD("train/text_crc", tg_run, text_crc, 0, 0),
-};
-static const tg_fields state_fields = {state_rows, sizeof state_rows / sizeof state_rows[0]};
-
-/* Of a run that has them, besides. */
-static const tg_field val_rows[] = {
     TG_SIZE_FIELD("train/val_text_tokens", tg_run, val_tokens, 0, 0),
     TG_SIZE_FIELD("train/val_text_crc", tg_run, val_crc, 0, 0),
-};
-static const tg_fields val_fields = {val_rows, sizeof val_rows / sizeof val_rows[0]};
-static const tg_field best_rows[] = {
     TG_SIZE_FIELD("train/best_step", tg_run, best_step, 0, (double)(TG_RUN_LIMIT - 1)),
     TG_REAL_FIELD("train/best_loss", tg_run, best_loss, 0, 1e30),
 };
-static const tg_fields best_fields = {best_rows, sizeof best_rows / sizeof best_rows[0]};
+static const tg_fields all_fields = {rows, STATE + VAL + BEST}, state_fields = {rows, STATE},
+                       val_fields = {rows + STATE, VAL}, best_fields = {rows + STATE + VAL, BEST};
 
 void tg_run_free(tg_run *run)
 {
@@ -91,12 +86,11 @@ static tg_status take_moment(tg_run *run, tg_archive_reader *r, const tg_array *
 static tg_status take(void *context, tg_archive_reader *r, const tg_array *a, bool *taken,
                       const tg_model *model, tg_err *err)
 {
-    const tg_fields tables[] = {state_fields, val_fields, best_fields};
     tg_run *run = context;
     tg_status status = tg_fields_take(tg_settings_fields, &run->settings, NULL, r, a, taken, err);
 
-    for (size_t i = 0; !status && !*taken && i < sizeof tables / sizeof tables[0]; i++)
-        status = tg_fields_take(tables[i], run, NULL, r, a, taken, err);
+    if (!status && !*taken)
+        status = tg_fields_take(all_fields, run, NULL, r, a, taken, err);
     if (!status && !*taken)
         status = tg_history_take(&run->history, r, a, taken, err);
     if (!status && !*taken && (strncmp(a->name, "opt/m/", 6) == 0 || strncmp(a->name, "opt/v/", 6) == 0))
@@ -116,10 +110,8 @@ tg_status tg_run_read_step(size_t *step, int fd, tg_err *err)
     *step = 0;
     if (status)
         return status;
-    while (!taken && !(status = tg_archive_next(r, &a, &event, err)) && event == TG_ARCHIVE_ARRAY)
-        if (strcmp(a.name, state_rows[0].name) == 0 &&
-            (status = tg_fields_take(state_fields, &run, NULL, r, &a, &taken, err)))
-            break;
+    while (!status && !taken && !(status = tg_archive_next(r, &a, &event, err)) && event == TG_ARCHIVE_ARRAY)
+        status = tg_fields_take((tg_fields){rows, 1}, &run, NULL, r, &a, &taken, err);
     if (!status)
         *step = run.step;
     tg_archive_close(r);
@@ -141,12 +133,11 @@ static tg_status check_state(const tg_run *run, tg_err *err)
     const size_t want = 2 * run->model.table.n;
     tg_status status;
 
-    if ((status = tg_fields_check(state_fields, run, err)) ||
-        (status = tg_fields_check(best_fields, run, err)) ||
+    if ((status = tg_fields_check(all_fields, run, err)) ||
         (status = tg_history_check(&run->history, run->step, err)))
         return status;
     if (run->best_step > run->step)
-        return tg_fail(err, TG_EDATA, "%s is %zu, after step %zu", best_rows[0].name, run->best_step,
+        return tg_fail(err, TG_EDATA, "%s is %zu, after step %zu", best_fields.row[0].name, run->best_step,
                        run->step);
     if (run->moments_read != want && (run->step > 0 || run->moments_read > 0))
         return tg_fail(err, TG_EDATA, "the optimizer's state has %zu of %zu arrays at step %zu",
