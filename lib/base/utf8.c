@@ -13,16 +13,8 @@ size_t tg_utf8_decode(uint32_t *code, const void *text, size_t n)
 
     if (n == 0)
         return 0;
-    if (p[0] < 0x80) {
-        *code = p[0];
-        return 1;
-    }
-    if (p[0] < 0xF0)
-        return tg_utf8_decode_high(code, p, n);
-    if (n < 4 || !tg_utf8_continues(p[1]) || !tg_utf8_continues(p[2]) || !tg_utf8_continues(p[3]))
-        return 0;
-    *code = (p[0] & 0xFu) << 18 | (p[1] & 0x3Fu) << 12 | (p[2] & 0x3Fu) << 6 | (p[3] & 0x3Fu);
-    return *code < 0x10000 || *code > 0x10FFFF ? 0 : 4;
+    *code = p[0];
+    return p[0] < 0x80 ? 1 : tg_utf8_decode_high(code, p, n);
 }
 
 /* A first byte bounds the second one, and bytes after that may be any continuation: if some complete the
