@@ -185,7 +185,7 @@ TG_MUST_CHECK tg_status cli_stay_free(const char *why, tg_err *err);
  */
 void cli_may_write(const char *path);
 
-/* ---- fields.c */
+/* ---- option_table.c */
 
 #define CLI_NAME_SIZE 32 /* bytes of an option's name, including the NUL */
 
@@ -296,8 +296,6 @@ TG_MUST_CHECK tg_status cli_check_output_differs_model(const char *output, const
 /* Whether a path is standard output, a pipe or a device: data written there cannot be
  * replaced later. */
 bool cli_output_is_stream(const char *path);
-
-/* ---- lock.c */
 
 /*
  * Take the lock of a file that the tool replaces (formats/lock.h), unless `path` is no file.  TG_EIO: another
