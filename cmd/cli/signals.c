@@ -148,22 +148,16 @@ static void on_bus(int number, siginfo_t *info, void *context)
     end_at_once(number);
 }
 
-static void catch_bus(void)
-{
-    struct sigaction sa = {.sa_flags = SA_SIGINFO};
-
-    snprintf(bus_line, sizeof bus_line, "%s: a file that is read has become shorter, or cannot be read\n",
-             cli_stderr.tool);
-    sa.sa_sigaction = on_bus;
-    end_set(&sa.sa_mask);
-    sigaction(SIGBUS, &sa, NULL);
-}
-
 void cli_begin_signals(void)
 {
+    struct sigaction bus = {.sa_flags = SA_SIGINFO, .sa_sigaction = on_bus};
+
     main_thread = pthread_self();
     set_action(SIGXFSZ, SIG_IGN);
-    catch_bus();
+    snprintf(bus_line, sizeof bus_line, "%s: a file that is read has become shorter, or cannot be read\n",
+             cli_stderr.tool);
+    end_set(&bus.sa_mask);
+    sigaction(SIGBUS, &bus, NULL);
 }
 
 /* ---- files to remove: a save's temporary file, a lock */
