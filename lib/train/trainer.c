@@ -160,7 +160,7 @@ static bool run_passes(tg_trainer *t)
     const bool alone = t->team->size == 1;
 
     begin_passes(t, t->end_pass - t->first_pass);
-    tg_tree_sum_begin(&t->sum);
+    t->sum.n = 0;
     for (size_t i = t->first_pass; i < t->end_pass; i++) {
         if (!alone && i + 1 == t->end_pass)
             run_last_of_member(t, i);
