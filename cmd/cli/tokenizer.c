@@ -5,7 +5,6 @@
 #include "cmd/cli/model.h"
 #include "formats/path.h"
 #include "lib/tokens/tokenizer_read.h"
-#include "lib/vocab/vocab_file.h"
 
 tg_status cli_tokenizer_open(const tg_tokenizer **tok, const char *name, const tg_split *split, tg_err *err)
 {

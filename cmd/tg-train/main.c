@@ -4,7 +4,6 @@
 
 #include "cmd/tg-train/report.h"
 #include "cmd/tg-train/saving.h"
-#include "cmd/tg-train/setup.h"
 
 /* ---- commands that a message suggests */
 

@@ -1,7 +1,6 @@
 #include "lib/base/finite.h"
 
 #include <math.h>
-#include <stdbool.h>
 
 #include "lib/base/atomic_min.h"
 #include "lib/base/convert.h"
