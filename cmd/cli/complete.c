@@ -132,16 +132,14 @@ static void zsh_value(const cli_option *o)
 {
     const bool word = takes(o, WORD), file = takes(o, FILE_NAME);
 
-    printf(":%s:%s",
-           file   ? "file"
-           : word ? o->name
-                  : o->metavar,
-           file && word ? "{compadd "
-           : word       ? "("
-                        : "");
-    if (word)
-        print_words(o);
-    printf("%s", file && word ? "; _files}" : file ? "_files" : word ? ")" : " ");
+    printf(":%s:", file ? "file" : word ? o->name : o->metavar);
+    if (!word) {
+        printf("%s", file ? "_files" : " ");
+        return;
+    }
+    printf("%s", file ? "{compadd " : "(");
+    print_words(o);
+    printf("%s", file ? "; _files}" : ")");
 }
 
 static void print_zsh(const cli_tool *tool)

@@ -56,6 +56,8 @@ static tg_status join(tg_err *err)
     if (!team_w.process || !team_w.peer)
         return tg_fail_memory(err, (size_t)team_w.size * sizeof *team_w.process, "the processes");
     meet();
+    team_w.watched = team_w.rank == 0 ? 1 : 0;
+    team_w.watched_end = team_w.rank == 0 ? team_w.size : 1;
     team_w.awake = cli_now();
     for (int i = 0; i < team_w.size; i++)
         team_w.peer[i] =

@@ -47,6 +47,7 @@ typedef struct team_wire {
     bool waited;  /* the caller waits for its end */
     /* the thread's */
     int rank, size;
+    int watched, watched_end; /* the first process watches all others, these the first */
     double timeout;
     struct process *process;      /* [size] */
     struct peer *peer;            /* [size] */

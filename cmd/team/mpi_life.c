@@ -142,26 +142,15 @@ static void expect_beat(int from)
     MPI_Irecv(&p->in, sizeof p->in, MPI_BYTE, from, TAG_BEAT, MPI_COMM_WORLD, &p->beat_in);
 }
 
-/* The processes that this one watches: the first watches all others, these the first. */
-static int watched_from(void)
-{
-    return team_w.rank == 0 ? 1 : 0;
-}
-
-static int watched_to(void)
-{
-    return team_w.rank == 0 ? team_w.size : 1;
-}
-
 void team_expect_beats(void)
 {
-    for (int i = watched_from(); i < watched_to(); i++)
+    for (int i = team_w.watched; i < team_w.watched_end; i++)
         expect_beat(i);
 }
 
 static void hear(double now)
 {
-    for (int i = watched_from(); i < watched_to(); i++) {
+    for (int i = team_w.watched; i < team_w.watched_end; i++) {
         struct peer *p = &team_w.peer[i];
 
         if (p->beat_in == MPI_REQUEST_NULL || !team_is_done(&p->beat_in, i, sizeof p->in))
@@ -179,7 +168,7 @@ static void hear(double now)
 
 static void send_beats(enum word word)
 {
-    for (int i = watched_from(); i < watched_to(); i++) {
+    for (int i = team_w.watched; i < team_w.watched_end; i++) {
         struct peer *p = &team_w.peer[i];
 
         if (p->beat_out != MPI_REQUEST_NULL && !team_is_done(&p->beat_out, i, -1))
@@ -200,7 +189,7 @@ static void look(double now)
     char what[64];
 
     snprintf(what, sizeof what, "has not answered for %.0f s", team_w.timeout);
-    for (int i = watched_from(); i < watched_to(); i++) {
+    for (int i = team_w.watched; i < team_w.watched_end; i++) {
         const struct peer *p = &team_w.peer[i];
 
         if (team_w.busy && p->left > 0 && now - p->left > team_w.timeout) /* and its messages do not come */
@@ -247,7 +236,7 @@ static bool all_are_gone(void)
 {
     bool all = true;
 
-    for (int i = watched_from(); i < watched_to(); i++)
+    for (int i = team_w.watched; i < team_w.watched_end; i++)
         all &= team_w.peer[i].gone;
     return all;
 }

@@ -197,13 +197,6 @@ static void say_changes(const tg_settings *old, const tg_settings *new, const tr
     }
 }
 
-/* Whether two runs hold out the same part of a text. */
-static bool same_split(const tg_settings *a, const tg_settings *b)
-{
-    return tg_field_equal(&tg_settings_fields.row[TG_SET_VAL_FRACTION], a, b) &&
-           a->val_blocks == b->val_blocks;
-}
-
 static tg_status choose_settings(train_setup *s, tg_err *err)
 {
     const tg_settings saved = s->run.settings;
@@ -222,7 +215,9 @@ static tg_status choose_settings(train_setup *s, tg_err *err)
     if (tg_run_resume(&s->run, s->tokens.count, &o->asked, o->given, &s->steps, err))
         return err->code = TG_EUSAGE; /* the file was checked on reading, so the options are at fault */
     s->complete = s->run.step >= s->steps;
-    s->other_split = !same_split(&saved, &s->run.settings);
+    s->other_split =
+        !tg_field_equal(&tg_settings_fields.row[TG_SET_VAL_FRACTION], &saved, &s->run.settings) ||
+        saved.val_blocks != s->run.settings.val_blocks;
     if (!s->complete && s->run.step > 0)
         say_changes(&saved, &s->run.settings, o);
     return TG_OK;
