@@ -4,8 +4,6 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "cmd/cli/cli.h"
-
 /* ---- --ids */
 
 #define BETWEEN " \t\r\n,"

@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "cmd/cli/cli.h"
-#include "cmd/cli/tokenizer.h"
+#include "cmd/cli/model.h"
 #include "cmd/tg-bpe/trace.h"
 #include "formats/source.h"
 #include "lib/base/size.h"

@@ -3,7 +3,6 @@
 
 #include "cmd/cli/cli.h"
 #include "cmd/cli/model.h"
-#include "cmd/cli/tokenizer.h"
 #include "lib/gpt/config.h"
 #include "lib/gpt/model.h"
 #include "lib/gpt/params.h"
