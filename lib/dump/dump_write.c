@@ -7,10 +7,12 @@
 
 struct writer {
     tg_archive_writer *archive;
+    const tg_attn_layers *layers;
     const tg_dump_settings *dump;
     tg_stage_scratch scratch;
     int64_t *ids; /* [T] */
-    float *array; /* one stage */
+    float *array; /* one stage, */
+    float masked; /* and what its masked elements are */
 };
 
 /* ---- settings and tokens */
@@ -28,8 +30,9 @@ static tg_status put_tokens(struct writer *w, size_t T, tg_err *err)
     return tg_archive_put(w->archive, "dump/text", text, 1, &T, dump->text, err);
 }
 
-static tg_status put_settings(struct writer *w, const tg_attn_layers *n, tg_err *err)
+static tg_status put_settings(struct writer *w, tg_err *err)
 {
+    const tg_attn_layers *n = w->layers;
     const tg_dump dump = {.layout = n->layout,
                           .mask = w->dump->mask,
                           .n_layer = n->L,
@@ -54,33 +57,15 @@ static tg_status put_settings(struct writer *w, const tg_attn_layers *n, tg_err 
 
 /* ---- a layer's stages */
 
-struct square {
-    float *array;
-    float masked;
-};
-
 static void store_row(void *context, size_t offset, const double *numbers, size_t i, size_t T)
 {
-    const struct square *s = context;
-    float *row = s->array + offset;
+    const struct writer *w = context;
+    float *row = w->array + offset;
 
     for (size_t j = 0; j <= i; j++)
         row[j] = (float)numbers[j];
     for (size_t j = i + 1; j < T; j++)
-        row[j] = s->masked;
-}
-
-static void fill_stage(struct writer *w, const tg_attn_layer *layer, tg_attn_stage stage, size_t count)
-{
-    struct square s = {w->array, tg_stage_masked(stage, w->dump->mask)};
-
-    if (tg_attn_stage_square(stage)) {
-        tg_stage_walk_square(&w->scratch, stage, layer, store_row, &s);
-        return;
-    }
-    tg_stage_fill(&w->scratch, stage, layer, &TG_ATTN_KEEP_ALL);
-    for (size_t i = 0; i < count; i++)
-        w->array[i] = (float)w->scratch.values[i];
+        row[j] = w->masked;
 }
 
 /* Masked scores may be infinite; everything else must be finite. */
@@ -108,7 +93,8 @@ static tg_status put_stage(struct writer *w, const tg_attn_layer *layer, tg_attn
 
     tg_dump_array_name(name, layer->number, stage);
     tg_attn_stage_shape(&s, stage, &layer->view);
-    fill_stage(w, layer, stage, tg_attn_shape_count(&s));
+    w->masked = tg_stage_masked(stage, w->dump->mask);
+    tg_stage_walk(&w->scratch, stage, layer, store_row, w);
     if ((status = check_finite(w->array, &s, tg_attn_stage_square(stage), name, err)))
         return status;
     return tg_archive_put(w->archive, name, TG_F32, s.n, s.size, w->array, err);
@@ -127,16 +113,10 @@ static tg_status put_layer(struct writer *w, const tg_attn_layer *layer, tg_err 
 
 /* ---- the archive */
 
-struct placement {
-    struct writer *w;
-    const tg_attn_layers *layers;
-};
-
 static void place_dump(tg_arena *arena, void *context)
 {
-    const struct placement *p = context;
-    const tg_attn_layers *n = p->layers;
-    struct writer *w = p->w;
+    struct writer *w = context;
+    const tg_attn_layers *n = w->layers;
     const tg_attn_stage one = w->dump->stage;
     const bool square = one == TG_ATTN_EVERY || tg_attn_stage_square(one);
     const size_t rows = tg_size_mul_sat(n->B, n->T);
@@ -150,14 +130,14 @@ static void place_dump(tg_arena *arena, void *context)
 
 tg_status tg_dump_write(int fd, tg_attn_layers *layers, const tg_dump_settings *dump, tg_err *err)
 {
-    struct writer w = {.dump = dump};
+    struct writer w = {.layers = layers, .dump = dump};
     tg_arena arena = {0};
     tg_attn_layer layer;
     tg_status status;
 
-    if ((status = tg_arena_build(&arena, place_dump, &(struct placement){&w, layers}, err)))
+    if ((status = tg_arena_build(&arena, place_dump, &w, err)))
         return status;
-    if ((status = tg_archive_create(&w.archive, fd, err)) || (status = put_settings(&w, layers, err)))
+    if ((status = tg_archive_create(&w.archive, fd, err)) || (status = put_settings(&w, err)))
         goto done;
     while (!status && tg_attn_layers_next(layers, &layer))
         status = put_layer(&w, &layer, err);
