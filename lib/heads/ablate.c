@@ -15,19 +15,13 @@ struct losses {
     float loss[]; /* [1 + cases][capacity] of each case; the last are those of the model as it is */
 };
 
-struct placement {
-    tg_ablate *a;
-    const tg_model *model;
-};
-
 static void place_ablation(tg_arena *arena, void *context)
 {
-    const struct placement *p = context;
-    const tg_model *model = p->model;
-    tg_ablate *a = p->a;
-    const size_t C = model->config.n_embd, Q = tg_dim_size(TG_DIM_Q, &model->config);
+    tg_ablate *a = context;
+    const tg_config *c = &a->model->config;
+    const size_t C = c->n_embd, Q = tg_dim_size(TG_DIM_Q, c);
 
-    tg_pass_place(arena, &a->pass, model, &(tg_pass_size){.B = a->capacity / a->T, .T = a->T});
+    tg_pass_place(arena, &a->pass, a->model, &(tg_pass_size){.B = a->capacity / a->T, .T = a->T});
     tg_tokens_windows_place(arena, &a->windows, a->T, a->T, a->capacity / a->T);
     a->x = tg_arena_take(arena, a->capacity * C, sizeof *a->x);
     a->att = tg_arena_take(arena, a->capacity * Q, sizeof *a->att);
@@ -46,7 +40,7 @@ tg_status tg_ablate_open(tg_ablate *a, const tg_model *model, const tg_ablate_he
                      .cases = heads->in_turn ? heads->n : 1,
                      .T = T,
                      .capacity = tg_size_max(ROWS / T, 1) * T};
-    return tg_arena_build(&a->arena, place_ablation, &(struct placement){a, model}, err);
+    return tg_arena_build(&a->arena, place_ablation, a, err);
 }
 
 void tg_ablate_close(tg_ablate *a)
