@@ -20,15 +20,13 @@ tg_status tg_attn_check_index(const char *what, size_t index, size_t n, tg_err *
 
 tg_status tg_attn_filter_check(const tg_attn_filter *filter, size_t L, size_t H, size_t T, tg_err *err)
 {
-    tg_status status = tg_attn_check_index("layer", filter->layer, L, err);
+    tg_status status;
 
-    if (!status)
-        status = tg_attn_check_index("head", filter->head, H, err);
-    if (!status)
-        status = tg_attn_check_index("query", filter->query, T, err);
-    if (!status)
-        status = tg_attn_check_index("key", filter->key, T, err);
-    return status;
+    if ((status = tg_attn_check_index("layer", filter->layer, L, err)) ||
+        (status = tg_attn_check_index("head", filter->head, H, err)) ||
+        (status = tg_attn_check_index("query", filter->query, T, err)))
+        return status;
+    return tg_attn_check_index("key", filter->key, T, err);
 }
 
 float tg_attn_mask_value(tg_attn_mask mask)

@@ -23,20 +23,13 @@ static inline lanes load(const double *p)
     return x;
 }
 
-static inline lanes all(double x)
-{
-    return (lanes){x, x};
-}
-
 /* sums += factor * p[0..7]; each product is rounded before it is added */
 static inline void add(sums *s, double factor, const double *p)
 {
-    const lanes f = all(factor);
-
-    s->s0 += f * load(p);
-    s->s1 += f * load(p + LANES);
-    s->s2 += f * load(p + 2 * LANES);
-    s->s3 += f * load(p + 3 * LANES);
+    s->s0 += factor * load(p);
+    s->s1 += factor * load(p + LANES);
+    s->s2 += factor * load(p + 2 * LANES);
+    s->s3 += factor * load(p + 3 * LANES);
 }
 
 /* n rounded up to TG_PANEL; SIZE_MAX, which no arena can provide, if that overflows. */
@@ -73,7 +66,7 @@ size_t tg_attn_panel_width(size_t T)
 void tg_attn_panel_scores(double *scores, const tg_attn_panel *panel, const double *q, size_t i)
 {
     const size_t D = panel->D;
-    const lanes root = all(sqrt((double)D));
+    const double root = sqrt((double)D);
 
     for (size_t j = 0; j <= i; j += TG_PANEL) {
         const double *k_j = panel->k + j * D;
