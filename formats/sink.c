@@ -3,6 +3,8 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <stdarg.h>
+#include <stdio.h>
 #include <string.h>
 #include <sys/types.h>
 #include <unistd.h>
@@ -42,6 +44,7 @@ void tg_sink_put(tg_sink *sink, const void *data, size_t n)
 {
     const unsigned char *p = data;
 
+    sink->total += n;
     while (n > 0) {
         const size_t part = tg_size_min(n, sizeof sink->waiting - sink->n);
 
@@ -57,6 +60,17 @@ void tg_sink_put(tg_sink *sink, const void *data, size_t n)
 void tg_sink_puts(tg_sink *sink, const char *text)
 {
     tg_sink_put(sink, text, strlen(text));
+}
+
+void tg_sink_print(tg_sink *sink, const char *format, ...)
+{
+    char text[1024];
+    va_list ap;
+
+    va_start(ap, format);
+    if (vsnprintf(text, sizeof text, format, ap) > 0)
+        tg_sink_puts(sink, text);
+    va_end(ap);
 }
 
 tg_status tg_sink_flush(tg_sink *sink, tg_err *err)

@@ -22,7 +22,8 @@ TG_MUST_CHECK tg_status tg_write_all(int fd, const void *data, size_t n, tg_err 
  * After a failure the rest is dropped; tg_sink_flush() reports the failure.
  */
 typedef struct tg_sink {
-    int fd; /* the caller's */
+    int fd;                   /* the caller's */
+    unsigned long long total; /* bytes put so far */
     size_t n;
     tg_err err; /* of the first failure; code TG_OK: none */
     unsigned char waiting[1 << 15];
@@ -30,6 +31,7 @@ typedef struct tg_sink {
 
 void tg_sink_put(tg_sink *sink, const void *data, size_t n);
 void tg_sink_puts(tg_sink *sink, const char *text);
+void tg_sink_print(tg_sink *sink, const char *format, ...) TG_PRINTF(2, 3); /* up to 1023 bytes */
 TG_MUST_CHECK tg_status tg_sink_flush(tg_sink *sink, tg_err *err);
 
 /* If fd is a pipe, ask the system for a larger buffer, so that its two ends wait for each

@@ -16,6 +16,7 @@
 #include "formats/fields.h"
 #include "formats/lock.h"
 #include "formats/save.h"
+#include "formats/sink.h"
 #include "lib/base/status.h"
 #include "lib/base/watch.h"
 
@@ -395,6 +396,9 @@ void cli_escape(char *out, size_t size, const unsigned char *text, size_t n);
 
 /* Print a visible text as a value of tab-separated text (tg_label_field()). */
 void cli_put_field(const char *text);
+
+/* Put a label (lib/view/label.h) as text of XML. */
+void cli_put_xml(tg_sink *sink, const char *label);
 
 /* Print a visible text as a string of JSON, with quotes; a number, or null if JSON has none like it. */
 void cli_put_json(const char *text);

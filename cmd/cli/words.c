@@ -127,6 +127,33 @@ void cli_put_field(const char *text)
         fwrite(field, 1, tg_label_field(field, text, 1), stdout);
 }
 
+/* What stands for the character at `text` in XML, and in *n its bytes; NULL: it stands for itself.  A label
+ * has no control characters; of all others XML lacks two, for which U+FFFD stands. */
+static const char *xml_escape(const char *text, size_t *n)
+{
+    static const char *const escapes[][2] = {
+        {"<", "&lt;"},    {">", "&gt;"},        {"&", "&amp;"},
+        {"\"", "&quot;"}, {"\uFFFE", "\uFFFD"}, {"\uFFFF", "\uFFFD"},
+    };
+
+    for (size_t i = 0; i < sizeof escapes / sizeof escapes[0]; i++) {
+        *n = strlen(escapes[i][0]);
+        if (strncmp(text, escapes[i][0], *n) == 0)
+            return escapes[i][1];
+    }
+    *n = 1;
+    return NULL;
+}
+
+void cli_put_xml(tg_sink *sink, const char *label)
+{
+    for (size_t n; *label != '\0'; label += n) {
+        const char *escaped = xml_escape(label, &n);
+
+        tg_sink_put(sink, escaped ? escaped : label, escaped ? strlen(escaped) : 1);
+    }
+}
+
 void cli_put_json(const char *text)
 {
     char escaped[TG_JSON_ESCAPE_MAX + 1];

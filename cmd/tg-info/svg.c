@@ -40,29 +40,6 @@ static void TG_PRINTF(2, 3) put(const struct svg *svg, const char *format, ...)
     tg_sink_puts(svg->sink, text);
 }
 
-/* A label has no control characters; XML lacks two others, for which U+FFFD stands. */
-static void put_escaped(const struct svg *svg, const char *label)
-{
-    static const char *const escapes[][2] = {
-        {"<", "&lt;"},    {">", "&gt;"},        {"&", "&amp;"},
-        {"\"", "&quot;"}, {"\uFFFE", "\uFFFD"}, {"\uFFFF", "\uFFFD"},
-    };
-
-    while (*label != '\0') {
-        const char *as = NULL;
-        size_t n = 1;
-
-        for (size_t i = 0; i < sizeof escapes / sizeof escapes[0] && !as; i++) {
-            if (strncmp(label, escapes[i][0], strlen(escapes[i][0])) != 0)
-                continue;
-            as = escapes[i][1];
-            n = strlen(escapes[i][0]);
-        }
-        tg_sink_put(svg->sink, as ? as : label, as ? strlen(as) : 1);
-        label += n;
-    }
-}
-
 /* ---- parts */
 
 static double x_of(const struct svg *svg, double step)
@@ -179,7 +156,7 @@ static void put_legend(const struct svg *svg, const info_runs *runs)
             dashes(i), LEFT, y);
         put(svg, "<text x=\"%d\" y=\"%zu\">%c  ", LEFT + 50, y + 4, 'A' + (int)i);
         tg_label_show(shown, sizeof shown, path, strlen(path));
-        put_escaped(svg, shown);
+        cli_put_xml(svg->sink, shown);
         if (run->loss.n > 0)
             put(svg, ": %s", info_loss(run->loss.loss[run->loss.n - 1]));
         if (run->val_loss.n > 0)
