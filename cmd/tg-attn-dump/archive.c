@@ -3,7 +3,7 @@
 #include <stdlib.h>
 
 #include "cmd/tg-attn-dump/example.h"
-#include "cmd/tg-attn-dump/stage.h"
+#include "cmd/tg-attn-dump/input.h"
 #include "lib/base/choice.h"
 #include "lib/dump/dump_read.h"
 #include "lib/dump/dump_write.h"
@@ -36,17 +36,18 @@ static const char *source_of(char text[TG_DUMP_SOURCE_SIZE], const attn_input *i
 static tg_status show(attn_input *in, const attn_options *o, tg_err *err)
 {
     cli_output out = {0};
-    tg_dump_settings dump = {
-        .stage = (tg_attn_stage)o->stage, .mask = (tg_attn_mask)o->mask, .ids = in->layers.ids};
-    char *text = NULL, source[TG_DUMP_SOURCE_SIZE];
-    tg_status status = check_stage(in, o, err);
+    tg_dump_settings dump = {.stage = o->stage, .mask = o->mask, .ids = in->layers.ids};
+    token_labels text = {0};
+    char source[TG_DUMP_SOURCE_SIZE];
+    tg_status status = input_check_stage(in, o, err);
 
     if (status || (in->has_model && (status = cli_check_output_differs_model(output, in->model.path, err))) ||
         (o->qkv && (status = cli_check_output_differs(output, o->qkv, err))) ||
         (status = cli_check_output_differs(output, "-", err)) || /* the text */
-        (status = input_pack_text(&text, &dump.text_size, in, err)))
+        (status = input_pack_text(&text, in, err)))
         return status;
-    dump.text = text;
+    dump.text = text.text;
+    dump.text_size = text.size;
     dump.source = source_of(source, in, o);
     if (!cli_is_dash(output))
         input_watch(in);
@@ -57,7 +58,7 @@ static tg_status show(attn_input *in, const attn_options *o, tg_err *err)
 
 done:
     cli_output_abort(&out);
-    free(text);
+    labels_free(&text);
     return status;
 }
 
@@ -81,7 +82,7 @@ static tg_status run(const attn_options *o, tg_err *err)
 {
     if (check_ending(err))
         return err->code;
-    return input_run(show, o, err);
+    return input_run(&archive_job, o, err);
 }
 
 /* ---- the job */
@@ -92,13 +93,12 @@ static const cli_option own[] = {
         "write a dump, an archive (.npz) of whole arrays, instead of lines; '-' is standard output"),
     CLI_FORCE(0),
 };
-static const char *const accepts[] = {"model", "prompt", "example", "qkv",     "layer", "heads",
-                                      "stage", "layout", "mask",    "threads", NULL};
 
 const job archive_job = {
     .options = own,
     .n_options = sizeof own / sizeof own[0],
     .about = "writes whole arrays, so that every offset stays valid",
-    .accepts = accepts,
+    .accepts = "model|prompt|example|qkv|layer|heads|stage|layout|mask|threads",
+    .show = show,
     .run = run,
 };

@@ -102,9 +102,8 @@ static tg_status prepare_text(attn_input *in, const attn_options *o, const given
                       : cli_text_or_probe(&o->text, &in->prompt, &in->model, err)) ||
         (status = check_length(&in->prompt, model, err)) ||
         (status = labels_make(&in->labels, model->tokenizer, in->prompt.ids, in->prompt.n, err)) ||
-        (o->format != TABLE_TEXT &&
-         (status = labels_make_values(&in->values, (table_format)o->format, model->tokenizer, in->prompt.ids,
-                                      in->prompt.n, err))))
+        (o->format != TABLE_TEXT && (status = labels_make_values(&in->values, o->format, model->tokenizer,
+                                                                 in->prompt.ids, in->prompt.n, err))))
         return status;
     snprintf(in->title, sizeof in->title, "%zu token%s%s through %zu layer%s of %zu head%s", in->prompt.n,
              cli_plural(in->prompt.n), is_probe ? " of the model's probe" : "", c->n_layer,
@@ -153,7 +152,7 @@ tg_status input_open(attn_input *in, const attn_options *o, const given_ids *ids
         status = tg_attn_layers_select(&in->layers, &o->filter, err);
     if (status)
         input_close(in);
-    in->layers.layout = (tg_attn_layout)o->layout;
+    in->layers.layout = o->layout;
     return status;
 }
 
@@ -182,7 +181,7 @@ static bool lines_go_to_a_file(void)
     return fstat(STDOUT_FILENO, &st) == 0 && S_ISREG(st.st_mode);
 }
 
-tg_status input_run(input_show show, const attn_options *o, tg_err *err)
+tg_status input_run(const job *what, const attn_options *o, tg_err *err)
 {
     attn_input in;
     tg_status status = input_open(&in, o, NULL, err);
@@ -191,7 +190,7 @@ tg_status input_run(input_show show, const attn_options *o, tg_err *err)
         return status;
     if (lines_go_to_a_file())
         input_watch(&in);
-    status = show(&in, o, err);
+    status = what->show(&in, o, err);
     cli_progress_end();
     if (status == TG_EDATA && in.path)
         status = tg_err_in(err, cli_input_name(in.path));
@@ -201,21 +200,25 @@ tg_status input_run(input_show show, const attn_options *o, tg_err *err)
 
 /* ---- what jobs ask of it */
 
-tg_qkv_view input_shape(const attn_input *in)
-{
-    return tg_attn_layers_shape(&in->layers);
-}
-
 columns_of input_columns(const attn_input *in, const attn_options *o)
 {
     return (columns_of){
-        .stage = (tg_attn_stage)o->stage,
-        .view = input_shape(in),
+        .stage = o->stage,
+        .view = tg_attn_layers_shape(&in->layers),
         .L = in->layers.L,
-        .format = (table_format)o->format,
-        .mask = (tg_attn_mask)o->mask,
+        .format = o->format,
+        .mask = o->mask,
         .labels = o->format == TABLE_TEXT ? in->labels : in->values,
     };
+}
+
+tg_status input_check_stage(const attn_input *in, const attn_options *o, tg_err *err)
+{
+    if (o->stage != TG_ATTN_EVERY && tg_attn_stage_of_model(o->stage) && !in->has_model)
+        return tg_fail(err, TG_EUSAGE,
+                       "stage %s needs a model: arrays have only q, k, v, scores, probs and att",
+                       tg_attn_stage_name(o->stage));
+    return TG_OK;
 }
 
 void input_print_title(const attn_input *in)
@@ -225,33 +228,11 @@ void input_print_title(const attn_input *in)
         printf("# %s\n", in->remark);
 }
 
-bool input_has_tokens(const attn_input *in)
+tg_status input_pack_text(token_labels *packed, const attn_input *in, tg_err *err)
 {
-    return in->labels.text != NULL;
-}
-
-size_t input_token(char out[TOKEN_TEXT_SIZE], const attn_input *in, size_t t)
-{
-    return label_show(out, TOKEN_TEXT_SIZE, SIZE_MAX, in->model.model.tokenizer, in->prompt.ids[t]);
-}
-
-tg_status input_pack_text(char **text, size_t *width, const attn_input *in, tg_err *err)
-{
-    const size_t T = in->layers.T;
-    char shown[TOKEN_TEXT_SIZE];
-
-    *text = NULL;
-    *width = 1;
-    if (!input_has_tokens(in))
+    *packed = (token_labels){.size = 1};
+    if (!in->labels.text)
         return TG_OK;
-    for (size_t t = 0; t < T; t++)
-        *width = tg_size_max(*width, input_token(shown, in, t));
-    if (!(*text = calloc(tg_size_max(T, 1), *width)))
-        return tg_fail_memory(err, T * *width, "the tokens' texts");
-    for (size_t t = 0; t < T; t++) {
-        const size_t n = input_token(shown, in, t);
-
-        memcpy(*text + t * *width, shown, n);
-    }
-    return TG_OK;
+    return labels_make_values(packed, TABLE_TEXT, in->model.model.tokenizer, in->prompt.ids, in->prompt.n,
+                              err);
 }

@@ -155,11 +155,6 @@ static tg_status show(attn_input *in, const attn_options *o, tg_err *err)
     return TG_OK;
 }
 
-static tg_status run(const attn_options *o, tg_err *err)
-{
-    return input_run(show, o, err);
-}
-
 /* ---- the job */
 
 static const cli_option own[] = {
@@ -174,13 +169,12 @@ static const cli_option own[] = {
                     "the token to predict next, whose loss --backward differentiates"),
     CLI_SIZE_OPTION(0, "target-id", &given.target_id, "ID", 0, INDEX_MAX, "the same, by its id"),
 };
-static const char *const accepts[] = {"model", "prompt", "example", "qkv", "layer", "heads", "threads", NULL};
 
 const job trace_job = {
     .options = own,
     .n_options = sizeof own / sizeof own[0],
     .about = "derives a single score",
-    .accepts = accepts,
+    .accepts = "model|prompt|example|qkv|layer|heads|threads",
     .check = check,
-    .run = run,
+    .show = show,
 };

@@ -51,7 +51,7 @@ trace_text trace_token(const trace_page *p, size_t t)
 {
     const attn_input *in = p->in;
 
-    if (!input_has_tokens(in))
+    if (!in->labels.text)
         return (trace_text){""};
     if (in->labels.id_width == 0)
         return text_of(" %s", labels_quoted(&in->labels, t));
