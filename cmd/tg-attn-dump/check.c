@@ -117,12 +117,15 @@ static tg_status check_plain_array(struct check *c, const tg_dump_layer *dumped,
 
 static tg_status check_same_shape(const tg_dump *dump, const tg_attn_layers *n, tg_err *err)
 {
-    if (dump->n_layer == n->L && dump->B == n->B && dump->T == n->T && dump->C == n->C)
-        return TG_OK;
-    return tg_fail(
-        err, TG_EDATA,
-        "the dump has %zu layer%s with [B,T,C] = [%zu,%zu,%zu], the input has %zu with [%zu,%zu,%zu]",
-        dump->n_layer, cli_plural(dump->n_layer), dump->B, dump->T, dump->C, n->L, n->B, n->T, n->C);
+    if (dump->n_layer != n->L || dump->B != n->B || dump->T != n->T || dump->C != n->C)
+        return tg_fail(
+            err, TG_EDATA,
+            "the dump has %zu layer%s with [B,T,C] = [%zu,%zu,%zu], the input has %zu with [%zu,%zu,%zu]",
+            dump->n_layer, cli_plural(dump->n_layer), dump->B, dump->T, dump->C, n->L, n->B, n->T, n->C);
+    if (dump->KV != n->KV || dump->D != n->D)
+        return tg_fail(err, TG_EDATA, "the dump has [KV,D] = [%zu,%zu], the input has [%zu,%zu]", dump->KV,
+                       dump->D, n->KV, n->D);
+    return TG_OK;
 }
 
 /* Check the dump's arrays: against the input's layers, or the plain model's. */

@@ -126,7 +126,7 @@ static void put_facts(tg_sink *out, const view *v)
 static void put_array(tg_sink *out, const view *v, const tg_dump_layer *layer, tg_attn_stage stage)
 {
     const tg_dump *a = v->dump;
-    const size_t size = a->T * a->C;
+    const size_t size = a->T * a->H * a->D;
     const unsigned char *data = (const unsigned char *)(layer->data[stage] + v->b * size);
     char text[TG_BASE64_SIZE(PIECE)];
 
