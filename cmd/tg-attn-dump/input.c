@@ -91,13 +91,28 @@ static tg_status check_length(const tg_tokens_prompt *p, const tg_model *model, 
                    p->n, n_ctx, bytes);
 }
 
-static tg_status prepare_text(attn_input *in, const attn_options *o, const given_ids *ids, tg_err *err)
+tg_status input_open_model(cli_model *m, const attn_options *o, tg_err *err)
+{
+    tg_status status = cli_model_open(m, o->model, ", or see  --example " EXAMPLES, err);
+
+    if (status || o->heads == NOT_GIVEN || !(status = tg_model_set_heads(&m->model, o->heads, err)))
+        return status;
+    cli_model_close(m);
+    return status;
+}
+
+static tg_status open_model(attn_input *in, const attn_options *o, const given_ids *ids, tg_err *err)
 {
     const tg_model *model = &in->model.model;
     const tg_config *c = &model->config;
-    const bool is_probe = !ids && cli_text_is_probe(&o->text, &in->model);
     tg_status status;
+    bool is_probe;
 
+    if ((status = input_open_model(&in->model, o, err)))
+        return status;
+    in->has_model = true;
+    in->path = in->model.path;
+    is_probe = !ids && cli_text_is_probe(&o->text, &in->model);
     if ((status = ids ? take_ids(&in->prompt, model, ids, err)
                       : cli_text_or_probe(&o->text, &in->prompt, &in->model, err)) ||
         (status = check_length(&in->prompt, model, err)) ||
@@ -112,27 +127,6 @@ static tg_status prepare_text(attn_input *in, const attn_options *o, const given
                      ? "q, k, v are the slices of [1,T,3C]; offsets count within a slice"
                      : "q, k, v are slices of [1,T,3C], copied heads first; offsets count in a copy";
     return tg_attn_layers_model(&in->layers, model, in->prompt.ids, in->prompt.n, err);
-}
-
-tg_status input_open_model(cli_model *m, const attn_options *o, tg_err *err)
-{
-    tg_status status = cli_model_open(m, o->model, ", or see  --example " EXAMPLES, err);
-
-    if (status || o->heads == NOT_GIVEN || !(status = tg_model_set_heads(&m->model, o->heads, err)))
-        return status;
-    cli_model_close(m);
-    return status;
-}
-
-static tg_status open_model(attn_input *in, const attn_options *o, const given_ids *ids, tg_err *err)
-{
-    tg_status status = input_open_model(&in->model, o, err);
-
-    if (status)
-        return status;
-    in->has_model = true;
-    in->path = in->model.path;
-    return prepare_text(in, o, ids, err);
 }
 
 /* ---- all of them */

@@ -2,7 +2,7 @@
  * stage: the numbers of the arrays in shape.h.
  *
  * Scores, probabilities, att and out are computed in double precision from float32 q, k and v,
- * by the reference's sums (panel.h); the others are the model's own float32 numbers.
+ * by the reference's sums (attn.h); the others are the model's own float32 numbers.
  */
 #ifndef TG_ATTN_STAGE_H
 #define TG_ATTN_STAGE_H
