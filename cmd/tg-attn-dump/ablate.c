@@ -179,18 +179,14 @@ static tg_status ablate(const cli_model *m, const tg_ablate_heads *heads, const 
     tg_ablate a;
     tg_status status = team_settle(o->team, tg_ablate_open(&a, &m->model, heads, err), err);
 
-    if (status)
-        goto done;
-    if ((status = run_text(&a, m, o, err)))
-        goto done;
-    if ((status = tg_ablate_check_finite(&a, err))) {
-        status = tg_err_in(err, cli_input_name(m->path));
-        goto done;
+    if (!status)
+        status = run_text(&a, m, o, err);
+    if (!status && (status = tg_ablate_check_finite(&a, err)))
+        (void)tg_err_in(err, cli_input_name(m->path));
+    if (!status) {
+        cli_progress_end();
+        print_all(&a, o, &m->model.config);
     }
-    cli_progress_end();
-    print_all(&a, o, &m->model.config);
-
-done:
     tg_ablate_close(&a);
     return status;
 }

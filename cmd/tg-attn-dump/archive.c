@@ -10,13 +10,6 @@
 
 static const char *output; /* the file; "-": standard output */
 
-static tg_status write_dump(const cli_output *out, attn_input *in, const tg_dump_settings *dump, tg_err *err)
-{
-    const tg_status status = tg_dump_write(out->fd, &in->layers, dump, err);
-
-    return status == TG_EIO ? tg_err_in(err, out->name) : status;
-}
-
 /* What names the input, for the command that tg-attn-view's page copies.  NULL: nothing does so later
  * (standard input), or the name is too long to keep. */
 static const char *source_of(char text[TG_DUMP_SOURCE_SIZE], const attn_input *in, const attn_options *o)
@@ -51,12 +44,11 @@ static tg_status show(attn_input *in, const attn_options *o, tg_err *err)
     dump.source = source_of(source, in, o);
     if (!cli_is_dash(output))
         input_watch(in);
-    if ((status = cli_output_begin(&out, output, CLI_OUT_DUMP, err)) ||
-        (status = write_dump(&out, in, &dump, err)))
-        goto done;
-    status = cli_output_commit(&out, err);
-
-done:
+    if (!(status = cli_output_begin(&out, output, CLI_OUT_DUMP, err)) &&
+        (status = tg_dump_write(out.fd, &in->layers, &dump, err)) == TG_EIO)
+        (void)tg_err_in(err, out.name);
+    if (!status)
+        status = cli_output_commit(&out, err);
     cli_output_abort(&out);
     labels_free(&text);
     return status;

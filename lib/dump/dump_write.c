@@ -2,6 +2,7 @@
 
 #include "formats/archive.h"
 #include "lib/dump/dump_read.h"
+#include "lib/base/atomic_min.h"
 #include "lib/base/finite.h"
 #include "lib/base/size.h"
 
@@ -10,9 +11,10 @@ struct writer {
     const tg_attn_layers *layers;
     const tg_dump_settings *dump;
     tg_stage_scratch scratch;
-    int64_t *ids; /* [T] */
-    float *array; /* one stage, */
-    float masked; /* and what its masked elements are */
+    int64_t *ids;      /* [T] */
+    float *array;      /* one stage, */
+    float masked;      /* what its masked elements are, which may be infinite, */
+    atomic_size_t bad; /* and the first other one that is not finite; SIZE_MAX: none */
 };
 
 /* ---- settings and tokens */
@@ -59,44 +61,31 @@ static tg_status put_settings(struct writer *w, tg_err *err)
 
 static void store_row(void *context, size_t offset, const double *numbers, size_t i, size_t T)
 {
-    const struct writer *w = context;
+    struct writer *w = context;
     float *row = w->array + offset;
+    size_t bad;
 
     for (size_t j = 0; j <= i; j++)
         row[j] = (float)numbers[j];
     for (size_t j = i + 1; j < T; j++)
         row[j] = w->masked;
-}
-
-/* Masked scores may be infinite; everything else must be finite. */
-static tg_status check_finite(const float *array, const tg_attn_shape *s, bool square, const char *name,
-                              tg_err *err)
-{
-    const size_t width = s->size[s->n - 1], rows = tg_attn_shape_count(s) / width;
-
-    for (size_t row = 0; row < rows; row++) {
-        const size_t end = square ? row % width + 1 : width;
-        const float *values = array + row * width;
-        const size_t bad = tg_find_not_finite(values, end);
-
-        if (bad < end)
-            return tg_fail_not_finite(name, row * width + bad, (double)values[bad], err);
-    }
-    return TG_OK;
+    if ((bad = tg_find_not_finite(row, i + 1)) <= i)
+        tg_atomic_min(&w->bad, offset + bad);
 }
 
 static tg_status put_stage(struct writer *w, const tg_attn_layer *layer, tg_attn_stage stage, tg_err *err)
 {
     char name[TG_DUMP_NAME_SIZE];
     tg_attn_shape s;
-    tg_status status;
+    size_t bad;
 
     tg_dump_array_name(name, layer->number, stage);
     tg_attn_stage_shape(&s, stage, &layer->view);
     w->masked = tg_stage_masked(stage, w->dump->mask);
+    w->bad = SIZE_MAX;
     tg_stage_walk(&w->scratch, stage, layer, store_row, w);
-    if ((status = check_finite(w->array, &s, tg_attn_stage_square(stage), name, err)))
-        return status;
+    if ((bad = w->bad) < SIZE_MAX)
+        return tg_fail_not_finite(name, bad, (double)w->array[bad], err);
     return tg_archive_put(w->archive, name, TG_F32, s.n, s.size, w->array, err);
 }
 
