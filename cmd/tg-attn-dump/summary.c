@@ -71,21 +71,6 @@ static void set_table(struct summary *s, table_format format)
         t->hidden |= TOKENS;
 }
 
-static table_cell size_if(bool known, size_t value)
-{
-    return (table_cell){.kind = known ? CELL_VALUE : CELL_MISSING, .size = value};
-}
-
-static table_cell real_if(bool known, double value)
-{
-    return (table_cell){.kind = known ? CELL_VALUE : CELL_MISSING, .real = value};
-}
-
-static table_cell word_if(bool known, const char *word)
-{
-    return (table_cell){.kind = known ? CELL_WORD : CELL_MISSING, .text = word};
-}
-
 /* Print the columns of a head that are not hidden. */
 static void print_head(const struct summary *s, unsigned hidden, const tg_head_stats *head, size_t layer,
                        size_t h, size_t b)
@@ -94,26 +79,29 @@ static void print_head(const struct summary *s, unsigned hidden, const tg_head_s
     const tg_head_means m = tg_head_stats_means(head);
     const tg_head_pair *pair = &head->pair;
     const bool text = s->table.format == TABLE_TEXT, tokens = pair->exists && in->labels.text;
+    const unsigned of_rows = head->rows > 0 ? CELL_VALUE : CELL_MISSING;
+    const unsigned of_pair = pair->exists ? CELL_VALUE : CELL_MISSING;
+    const unsigned id = tokens ? CELL_VALUE : CELL_MISSING, word = tokens ? CELL_WORD : CELL_MISSING;
     const token_labels *labels = text ? &in->labels : &in->values;
     char padded[COLUMNS_PADDED_SIZE];
     const table_cell cells[COLUMNS] = {
-        [LAYER] = size_if(true, layer),
-        [HEAD] = size_if(true, h),
-        [B] = size_if(true, b),
-        [ENTROPY] = real_if(head->rows > 0, m.entropy),
-        [DIST] = real_if(head->rows > 0, m.distance),
-        [DIAG] = real_if(head->rows > 0, m.diagonal),
-        [PREV] = real_if(head->rows > 0, m.previous),
-        [FIRST] = real_if(head->rows > 0, m.first),
-        [INDUCT] = real_if(m.repeats, m.induction),
-        [I] = size_if(pair->exists, pair->i),
-        [J] = size_if(pair->exists, pair->j),
+        [LAYER] = {.size = layer},
+        [HEAD] = {.size = h},
+        [B] = {.size = b},
+        [ENTROPY] = {.kind = of_rows, .real = m.entropy},
+        [DIST] = {.kind = of_rows, .real = m.distance},
+        [DIAG] = {.kind = of_rows, .real = m.diagonal},
+        [PREV] = {.kind = of_rows, .real = m.previous},
+        [FIRST] = {.kind = of_rows, .real = m.first},
+        [INDUCT] = {.kind = m.repeats ? CELL_VALUE : CELL_MISSING, .real = m.induction},
+        [I] = {.kind = of_pair, .size = pair->i},
+        [J] = {.kind = of_pair, .size = pair->j},
         /* in TSV and JSON the digits that its row has */
-        [PROB] = real_if(pair->exists, text ? pair->prob : (double)(float)pair->prob),
-        [TOKEN_I] = word_if(tokens, columns_pad_label(padded, labels, pair->i)),
-        [TOKEN_J] = word_if(tokens, label_of(labels, pair->j)),
-        [ID_I] = size_if(tokens, tokens ? (size_t)in->prompt.ids[pair->i] : 0),
-        [ID_J] = size_if(tokens, tokens ? (size_t)in->prompt.ids[pair->j] : 0),
+        [PROB] = {.kind = of_pair, .real = text ? pair->prob : (double)(float)pair->prob},
+        [TOKEN_I] = {.kind = word, .text = columns_pad_label(padded, labels, pair->i)},
+        [TOKEN_J] = {.kind = word, .text = label_of(labels, pair->j)},
+        [ID_I] = {.kind = id, .size = tokens ? (size_t)in->prompt.ids[pair->i] : 0},
+        [ID_J] = {.kind = id, .size = tokens ? (size_t)in->prompt.ids[pair->j] : 0},
     };
     table t = s->table;
 
