@@ -218,12 +218,11 @@ static tg_status follow_dump(attn_options *o, const tg_dump *dump, tg_err *err)
 /* Messages about the dump name it; messages about the input's files name those. */
 static tg_status check_dump(struct check *c, attn_options *o, tg_err *err)
 {
-    const given_ids ids = {c->dump.ids, c->dump.T};
     tg_status status;
 
     if (follow_dump(o, &c->dump, err))
         return tg_err_in(err, c->name);
-    if ((status = input_open(&c->in, o, &ids, err)))
+    if ((status = input_open(&c->in, o, &c->dump, err)))
         return status;
     if ((status = check_input(c, err)))
         (void)tg_err_in(err, c->name);

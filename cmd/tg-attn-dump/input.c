@@ -50,21 +50,21 @@ static tg_status open_qkv(attn_input *in, const attn_options *o, tg_err *err)
 
 /* ---- a model on a text */
 
-static tg_status take_ids(tg_tokens_prompt *p, const tg_model *model, const given_ids *given, tg_err *err)
+static tg_status take_ids(tg_tokens_prompt *p, const tg_model *model, const tg_dump *dump, tg_err *err)
 {
-    int32_t *ids = calloc(given->n, sizeof *ids);
+    int32_t *ids = calloc(dump->T, sizeof *ids);
     tg_status status = TG_OK;
 
     if (!ids)
-        return tg_fail_memory(err, given->n * sizeof *ids, "the tokens");
-    for (size_t t = 0; t < given->n && !status; t++) {
-        ids[t] = (int32_t)given->ids[t];
-        if (given->ids[t] < 0 || given->ids[t] > INT32_MAX)
+        return tg_fail_memory(err, dump->T * sizeof *ids, "the tokens");
+    for (size_t t = 0; t < dump->T && !status; t++) {
+        ids[t] = (int32_t)dump->ids[t];
+        if (dump->ids[t] < 0 || dump->ids[t] > INT32_MAX)
             status = tg_fail(err, TG_EDATA, "token %zu of the dump is %lld: expected 0 to %ld", t,
-                             (long long)given->ids[t], (long)INT32_MAX);
+                             (long long)dump->ids[t], (long)INT32_MAX);
     }
     if (!status)
-        status = tg_tokens_prompt_ids(p, model->tokenizer, ids, given->n, err);
+        status = tg_tokens_prompt_ids(p, model->tokenizer, ids, dump->T, err);
     free(ids);
     return status;
 }
@@ -101,7 +101,7 @@ tg_status input_open_model(cli_model *m, const attn_options *o, tg_err *err)
     return status;
 }
 
-static tg_status open_model(attn_input *in, const attn_options *o, const given_ids *ids, tg_err *err)
+static tg_status open_model(attn_input *in, const attn_options *o, const tg_dump *dump, tg_err *err)
 {
     const tg_model *model = &in->model.model;
     const tg_config *c = &model->config;
@@ -112,9 +112,9 @@ static tg_status open_model(attn_input *in, const attn_options *o, const given_i
         return status;
     in->has_model = true;
     in->path = in->model.path;
-    is_probe = !ids && cli_text_is_probe(&o->text, &in->model);
-    if ((status = ids ? take_ids(&in->prompt, model, ids, err)
-                      : cli_text_or_probe(&o->text, &in->prompt, &in->model, err)) ||
+    is_probe = !dump && cli_text_is_probe(&o->text, &in->model);
+    if ((status = dump ? take_ids(&in->prompt, model, dump, err)
+                       : cli_text_or_probe(&o->text, &in->prompt, &in->model, err)) ||
         (status = check_length(&in->prompt, model, err)) ||
         (status = labels_make(&in->labels, model->tokenizer, in->prompt.ids, in->prompt.n, err)) ||
         (o->format != TABLE_TEXT && (status = labels_make_values(&in->values, o->format, model->tokenizer,
@@ -131,7 +131,7 @@ static tg_status open_model(attn_input *in, const attn_options *o, const given_i
 
 /* ---- all of them */
 
-tg_status input_open(attn_input *in, const attn_options *o, const given_ids *ids, tg_err *err)
+tg_status input_open(attn_input *in, const attn_options *o, const tg_dump *dump, tg_err *err)
 {
     tg_status status;
 
@@ -141,7 +141,7 @@ tg_status input_open(attn_input *in, const attn_options *o, const given_ids *ids
     else if (o->qkv)
         status = open_qkv(in, o, err);
     else
-        status = open_model(in, o, ids, err);
+        status = open_model(in, o, dump, err);
     if (!status)
         status = tg_attn_layers_select(&in->layers, &o->filter, err);
     if (status)

@@ -10,6 +10,7 @@
 #include "cmd/tg-attn-dump/options.h"
 #include "lib/attn/layers.h"
 #include "lib/attn/qkv.h"
+#include "lib/dump/dump_read.h"
 
 typedef struct attn_input {
     tg_attn_layers layers; /* walked once; filtered by the options */
@@ -27,15 +28,9 @@ typedef struct attn_input {
     cli_job job; /* the walk */
 } attn_input;
 
-/* Ids that take the place of the user's text. */
-typedef struct given_ids {
-    const int64_t *ids; /* [n] */
-    size_t n;
-} given_ids;
-
-/* Read the input that the options name; ids may be NULL.  TG_EUSAGE also if the filter is out of range.
- * Errors name the file and leave nothing to close. */
-TG_MUST_CHECK tg_status input_open(attn_input *in, const attn_options *o, const given_ids *ids, tg_err *err);
+/* Read the input that the options name; a dump's ids, unless it is NULL, take the place of the user's text.
+ * TG_EUSAGE also if the filter is out of range.  Errors name the file and leave nothing to close. */
+TG_MUST_CHECK tg_status input_open(attn_input *in, const attn_options *o, const tg_dump *dump, tg_err *err);
 void input_close(attn_input *in);
 
 /* Open the input, call the job's `show`, and close it.  An error of the data gets the file's name.  The

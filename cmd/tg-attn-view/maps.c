@@ -102,9 +102,6 @@ void view_free(view *v)
         tg_grid_free(&v->map[m].grid);
     free(v->map);
     free(v->label);
-    v->map = NULL;
-    v->label = NULL;
-    v->n = 0;
 }
 
 /* ---- filling */
