@@ -218,12 +218,3 @@ void tg_acts_place(tg_arena *arena, tg_acts *a, const tg_binding *bound, const t
         place_row(&p, i);
     place_attention(&p);
 }
-
-void tg_acts_place_cache(tg_arena *arena, tg_kv_cache *cache, const tg_model *model, size_t sequences,
-                         size_t keys)
-{
-    const tg_family *family = tg_config_family(&model->config);
-
-    tg_kv_cache_place(arena, cache, sequences, model->config.n_layer, keys,
-                      tg_dim_size(family->act[family->k].cols, &model->config));
-}
