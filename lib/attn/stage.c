@@ -5,7 +5,7 @@
 
 #include "lib/base/convert.h"
 #include "lib/base/size.h"
-#include "lib/nn/ops64.h"
+#include "lib/nn/linear64.h"
 
 size_t tg_stage_width(const tg_qkv_view *a)
 {

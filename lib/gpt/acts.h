@@ -22,7 +22,6 @@
 #include "lib/base/matrix.h"
 #include "lib/gpt/bind.h"
 #include "lib/nn/attention.h"
-#include "lib/nn/ops.h"
 
 TG_API_BEGIN
 
