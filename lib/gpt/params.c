@@ -4,6 +4,7 @@
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "lib/base/arena.h"
 #include "lib/base/rng.h"
@@ -139,6 +140,21 @@ void tg_params_free(tg_params *table)
 {
     free(table->entry);
     *table = (tg_params){0};
+}
+
+size_t tg_params_index(const tg_params *table, tg_param_kind kind, size_t layer)
+{
+    size_t first = table->first[kind];
+
+    return first == table->n ? table->n : first + layer * table->per_layer;
+}
+
+const tg_param *tg_params_find(const tg_params *table, const char *name)
+{
+    for (size_t i = 0; i < table->n; i++)
+        if (strcmp(table->entry[i].name, name) == 0)
+            return &table->entry[i];
+    return NULL;
 }
 
 /* A part of a tensor at w. */
