@@ -4,7 +4,6 @@
 #include "lib/base/size.h"
 #include "lib/kernels/isa/blocks.h"
 #include "lib/kernels/isa/kernels_isa.h"
-#include "lib/kernels/isa/matmul_operand.h"
 #include "lib/kernels/isa/matmul_tile.h"
 
 /* A word is one value: its first and its last one. */

@@ -13,7 +13,6 @@
 
 #include "lib/base/size.h"
 #include "lib/kernels/isa/blocks.h"
-#include "lib/kernels/isa/matmul_operand.h"
 #include "lib/kernels/isa/matmul_tile.h"
 
 #ifdef __AVX512BF16__

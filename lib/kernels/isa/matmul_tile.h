@@ -20,6 +20,32 @@ INLINE size_t threads_for(const tg_matmul *op, const tg_matmul_scratch *scratch)
     return tg_size_min(scratch->threads, tg_threads());
 }
 
+/* ---- operands where packing reads them: `type`, float32 or bf16, is a constant wherever these are used */
+
+INLINE size_t size_of(const tg_type type)
+{
+    return type == TG_TYPE_BF16 ? sizeof(tg_bf16) : sizeof(float);
+}
+
+/* Element i of x. */
+INLINE const void *element(const void *x, size_t i, const tg_type type)
+{
+    return (const char *)x + i * size_of(type);
+}
+
+/* The operands from an element on. */
+INLINE const void *a_from(const tg_matmul *op, size_t i, size_t k)
+{
+    return element(op->a, i * op->a_row + k * op->a_col, op->a_type);
+}
+
+INLINE const void *b_from(const tg_matmul *op, size_t k, size_t j)
+{
+    return element(op->b, k * op->b_row + j * op->b_col, op->b_type);
+}
+
+/* ---- tiles */
+
 #define TILE_MAX 1024 /* elements of a tile */
 
 /* The tile of a bf16 C with rows i .. i+m-1 and columns j .. j+n-1 is complete, in float32 at c: round it,

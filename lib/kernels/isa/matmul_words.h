@@ -5,7 +5,7 @@
 #ifndef TG_KERNELS_MATMUL_WORDS_H
 #define TG_KERNELS_MATMUL_WORDS_H
 
-#include "lib/kernels/isa/matmul_operand.h"
+#include "lib/kernels/isa/matmul_tile.h"
 
 #define K_PER_WORD 2
 
