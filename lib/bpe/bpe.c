@@ -247,7 +247,7 @@ tg_status tg_bpe_create(const tg_tokenizer **out, const tg_bpe_vocab *v, tg_err 
     *out = NULL;
     if ((status = check_limits(v, err)) || (status = tg_tokenizer_begin(&tok, &tg_tokenizer_kind_bpe, err)))
         return status;
-    b = tg_tokenizer_state(tok);
+    b = (void *)tok->state;
     b->vocab = *v;
     b->has_split = b->has_normalizer = b->has_whole_pieces = true;
     b->n_bytes = v->n > 0 ? v->ends[v->n - 1] : 0;
@@ -255,20 +255,16 @@ tg_status tg_bpe_create(const tg_tokenizer **out, const tg_bpe_vocab *v, tg_err 
     b->tokens = copy(v->tokens, b->n_bytes);
     b->merges = copy(v->merges, v->n_merges * sizeof *b->merges);
     b->special = copy(v->special, v->n_special * sizeof *b->special);
-    if (!b->ends || !b->tokens || !b->merges || !b->special)
-        status = tg_fail_memory(err, v->n * sizeof *b->ends + b->n_bytes, "a vocabulary");
-    else
-        status = tg_tokenizer_seal(tok, 0, err);
-    if (status)
-        tg_tokenizer_free(tok);
-    else
-        *out = tok;
+    if (b->ends && b->tokens && b->merges && b->special)
+        return tg_tokenizer_seal(out, tok, 0, err);
+    status = tg_fail_memory(err, v->n * sizeof *b->ends + b->n_bytes, "a vocabulary");
+    tg_tokenizer_free(tok);
     return status;
 }
 
 const tg_bpe_vocab *tg_bpe_vocab_of(const tg_tokenizer *tok)
 {
-    if (tg_tokenizer_kind_of(tok) != &tg_tokenizer_kind_bpe)
-        return NULL;
-    return &((const tg_bpe *)tg_tokenizer_state_of(tok))->vocab;
+    const tg_bpe *b = (const void *)tok->state;
+
+    return tok->kind == &tg_tokenizer_kind_bpe ? &b->vocab : NULL;
 }

@@ -83,14 +83,8 @@ const tg_tokenizer_kind tg_tokenizer_kind_ids = {
 tg_status tg_bare_ids_create(const tg_tokenizer **out, size_t n, tg_err *err)
 {
     tg_tokenizer *tok;
-    tg_status status = tg_tokenizer_begin(&tok, &tg_tokenizer_kind_ids, err);
+    const tg_status status = tg_tokenizer_begin(&tok, &tg_tokenizer_kind_ids, err);
 
     *out = NULL;
-    if (status)
-        return status;
-    if ((status = tg_tokenizer_seal(tok, n, err)))
-        tg_tokenizer_free(tok);
-    else
-        *out = tok;
-    return status;
+    return status ? status : tg_tokenizer_seal(out, tok, n, err);
 }

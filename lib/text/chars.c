@@ -406,13 +406,11 @@ tg_status tg_chars_finish(tg_chars *c, const tg_tokenizer **out, tg_err *err)
         return status;
     while (c->partial.n > 0)
         mark(c, take_code(&c->partial));
-    if (!(status = fill_vocabulary(tg_tokenizer_state(tok), c, err)))
-        status = tg_tokenizer_seal(tok, 0, err);
+    status = fill_vocabulary((void *)tok->state, c, err);
     memset(c, 0, sizeof *c);
-    if (status)
-        tg_tokenizer_free(tok);
-    else
-        *out = tok;
+    if (!status)
+        return tg_tokenizer_seal(out, tok, 0, err);
+    tg_tokenizer_free(tok);
     return status;
 }
 

@@ -26,7 +26,6 @@ struct search {
 struct tg_encoder {
     const tg_tokenizer *tok;
     const tg_tokenizer_kind *kind;
-    const void *state;     /* of the tokenizer */
     struct search *search; /* NULL: special tokens are not looked for; owned */
     uint64_t offset;       /* of the text about which the search has not decided */
     max_align_t own[];     /* the encoder's state, kind->encoder_size bytes */
@@ -34,7 +33,7 @@ struct tg_encoder {
 
 tg_status tg_encoder_create(tg_encoder **out, const tg_tokenizer *tok, tg_err *err)
 {
-    const tg_tokenizer_kind *kind = tg_tokenizer_kind_of(tok);
+    const tg_tokenizer_kind *kind = tok->kind;
     const size_t bytes = sizeof(tg_encoder) + kind->encoder_size;
     tg_encoder *e = calloc(1, bytes);
     tg_status status = TG_OK;
@@ -44,9 +43,8 @@ tg_status tg_encoder_create(tg_encoder **out, const tg_tokenizer *tok, tg_err *e
         return tg_fail_memory(err, bytes, "an encoder");
     e->tok = tg_tokenizer_ref(tok);
     e->kind = kind;
-    e->state = tg_tokenizer_state_of(tok);
     if (kind->start)
-        status = kind->start(e->own, e->state, err);
+        status = kind->start(e->own, tok->state, err);
     if (status)
         tg_encoder_free(e);
     else
@@ -97,7 +95,7 @@ static tg_status encode_ordinary(tg_encoder *e, tg_text *text, int32_t *ids, siz
     if (!e->search->in_text)
         tg_encoder_set_offset(e, e->offset);
     e->search->in_text = true;
-    status = e->kind->encode(e->own, e->state, text, ids + *n, max - *n, &got, err);
+    status = e->kind->encode(e->own, e->tok->state, text, ids + *n, max - *n, &got, err);
     *n += got;
     e->offset += before - text->n;
     return status;
@@ -107,7 +105,7 @@ static tg_status encode_ordinary(tg_encoder *e, tg_text *text, int32_t *ids, siz
 static tg_status finish(tg_encoder *e, int32_t *ids, size_t max, size_t *n, tg_err *err)
 {
     *n = 0;
-    return e->kind->finish ? e->kind->finish(e->own, e->state, ids, max, n, err) : TG_OK;
+    return e->kind->finish ? e->kind->finish(e->own, e->tok->state, ids, max, n, err) : TG_OK;
 }
 
 /* Write the ids that are due: the last ones of the ordinary text, then the special token. */
@@ -261,7 +259,7 @@ tg_status tg_encoder_encode(tg_encoder *e, tg_text *text, int32_t *ids, size_t m
     *n = 0;
     if (e->search)
         return encode_searching(e, text, false, ids, max, n, err);
-    return e->kind->encode(e->own, e->state, text, ids, max, n, err);
+    return e->kind->encode(e->own, e->tok->state, text, ids, max, n, err);
 }
 
 tg_status tg_encoder_finish(tg_encoder *e, int32_t *ids, size_t max, size_t *n, tg_err *err)
@@ -281,7 +279,7 @@ size_t tg_encoder_cut(const tg_encoder *e, const unsigned char *text, size_t n, 
     if (!e->kind->cut)
         return 0;
     /* unreached: a cut at `from`: every kind's are after it */
-    while (cut > from && (cut = e->kind->cut(e->state, text, cut, cut - from)) > 0)
+    while (cut > from && (cut = e->kind->cut(e->tok->state, text, cut, cut - from)) > 0)
         if (!e->search || !tg_specials_cross(&e->search->specials, text[cut - 1], text[cut]))
             return cut;
     return 0;

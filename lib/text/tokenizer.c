@@ -1,22 +1,12 @@
 #include "lib/text/tokenizer.h"
 
 #include <assert.h>
-#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "formats/sha256.h"
 #include "lib/text/ids.h"
 #include "lib/text/kind.h"
-
-struct tg_tokenizer {
-    const tg_tokenizer_kind *kind;
-    size_t vocab_size; /* 0 until it is sealed */
-    unsigned char identity[TG_SHA256_SIZE];
-    atomic_size_t owners;
-    max_align_t state[]; /* kind->size bytes */
-};
 
 /* ---- the identity */
 
@@ -117,15 +107,19 @@ tg_status tg_tokenizer_begin(tg_tokenizer **out, const tg_tokenizer_kind *kind, 
     return TG_OK;
 }
 
-tg_status tg_tokenizer_seal(tg_tokenizer *tok, size_t vocab_size, tg_err *err)
+tg_status tg_tokenizer_seal(const tg_tokenizer **out, tg_tokenizer *tok, size_t vocab_size, tg_err *err)
 {
-    tg_status status = tok->kind->complete(tok->state, &vocab_size, err);
+    const tg_status status = tok->kind->complete(tok->state, &vocab_size, err);
 
-    if (status)
+    *out = NULL;
+    if (status) {
+        tg_tokenizer_free(tok);
         return status;
+    }
     assert(vocab_size >= 1 && vocab_size <= TG_VOCAB_MAX);
     tok->vocab_size = vocab_size;
     compute_identity(tok);
+    *out = tok;
     return TG_OK;
 }
 
@@ -220,21 +214,6 @@ int32_t tg_tokenizer_end_of_text(const tg_tokenizer *tok)
     for (size_t i = 0; id < 0 && i < sizeof names / sizeof names[0]; i++)
         id = tg_tokenizer_special_id(tok, names[i], strlen(names[i]));
     return id;
-}
-
-const tg_tokenizer_kind *tg_tokenizer_kind_of(const tg_tokenizer *tok)
-{
-    return tok->kind;
-}
-
-const void *tg_tokenizer_state_of(const tg_tokenizer *tok)
-{
-    return tok->state;
-}
-
-void *tg_tokenizer_state(tg_tokenizer *tok)
-{
-    return tok->state;
 }
 
 /* ---- archives */
