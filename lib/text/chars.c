@@ -13,8 +13,6 @@
 #define CODES (BYTE + 0x100u)
 #define CODES_MAX ((size_t)CODES - 0x800 - 0x80) /* without surrogates and ASCII bytes */
 
-#define PAGE 256u
-#define PAGES (CODES / PAGE)
 #define WORDS (CODES / 64)
 #define ASCII 0x80u
 
@@ -63,9 +61,7 @@ struct vocabulary {
     uint32_t *code; /* [V] ascending; owned */
     size_t V;
     char (*text)[TG_UTF8_MAX]; /* [V] owned */
-    int32_t ascii[ASCII];      /* id of each code, or -1 */
-    int32_t (*page)[PAGE];     /* [pages] the same for all codes; owned */
-    uint16_t page_of[PAGES];   /* which page; page 0 has no characters */
+    int32_t *number;           /* [CODES] the id of each code, plus 1; 0: none; owned */
 };
 
 static size_t put_text(char text[TG_UTF8_MAX], uint32_t code)
@@ -119,36 +115,6 @@ static tg_status check_codes(const struct vocabulary *v, tg_err *err)
     return TG_OK;
 }
 
-/* The number of pages with characters, plus one for all pages without. */
-static size_t count_pages(const struct vocabulary *v)
-{
-    size_t pages = 1;
-
-    for (size_t i = 0; i < v->V; i++)
-        pages += i == 0 || v->code[i] / PAGE != v->code[i - 1] / PAGE;
-    return pages;
-}
-
-/* Number the codes, which are in order. */
-static tg_status make_pages(struct vocabulary *v, tg_err *err)
-{
-    const size_t pages = count_pages(v);
-    uint16_t last = 0;
-
-    if (!(v->page = malloc(pages * sizeof *v->page)))
-        return tg_fail_memory(err, pages * sizeof *v->page, "characters");
-    memset(v->page, -1, pages * sizeof *v->page);
-    for (size_t i = 0; i < v->V; i++) {
-        const uint32_t code = v->code[i];
-
-        if (v->page_of[code / PAGE] == 0)
-            v->page_of[code / PAGE] = ++last;
-        v->page[last][code % PAGE] = (int32_t)i;
-    }
-    memcpy(v->ascii, v->page[v->page_of[0]], sizeof v->ascii);
-    return TG_OK;
-}
-
 static tg_status complete(void *tok, size_t *vocab_size, tg_err *err)
 {
     struct vocabulary *v = tok;
@@ -164,11 +130,13 @@ static tg_status complete(void *tok, size_t *vocab_size, tg_err *err)
     *vocab_size = v->V;
     if ((status = check_codes(v, err)))
         return status;
-    if (!(v->text = malloc(v->V * sizeof *v->text)))
-        return tg_fail_memory(err, v->V * sizeof *v->text, "characters");
-    for (size_t i = 0; i < v->V; i++)
+    if (!(v->text = malloc(v->V * sizeof *v->text)) || !(v->number = calloc(CODES, sizeof *v->number)))
+        return tg_fail_memory(err, v->V * sizeof *v->text + CODES * sizeof *v->number, "characters");
+    for (size_t i = 0; i < v->V; i++) {
         (void)put_text(v->text[i], v->code[i]);
-    return make_pages(v, err);
+        v->number[v->code[i]] = (int32_t)i + 1;
+    }
+    return TG_OK;
 }
 
 static bool array(const void *tok, size_t i, tg_array *a)
@@ -191,7 +159,7 @@ static void free_vocabulary(void *tok)
 
     free(v->code);
     free(v->text);
-    free(v->page);
+    free(v->number);
 }
 
 static const unsigned char *token(const void *tok, int32_t id, size_t *n)
@@ -242,7 +210,7 @@ static tg_status unknown(const struct vocabulary *v, uint32_t code, uint64_t at,
 static tg_status put_code(struct encoder *e, const struct vocabulary *v, uint32_t code, int32_t *ids,
                           size_t *n, tg_err *err)
 {
-    const int32_t id = v->page[v->page_of[code / PAGE]][code % PAGE];
+    const int32_t id = v->number[code] - 1;
 
     if (id < 0)
         return unknown(v, code, e->at, err);
@@ -259,7 +227,7 @@ static void put_ascii(struct encoder *e, const struct vocabulary *v, tg_text *te
     size_t i = 0;
 
     for (; i < end && text->next[i] < ASCII; i++) {
-        const int32_t id = v->ascii[text->next[i]];
+        const int32_t id = v->number[text->next[i]] - 1;
 
         if (id < 0)
             break;
