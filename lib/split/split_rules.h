@@ -24,7 +24,9 @@ typedef struct tg_split_rule {
 
     /* Mark the starts in the first `settled` bytes of text [n]; starts is zeroed before.  *state
      * describes what precedes text[0], and is updated to what precedes text[settled]. */
-    void (*mark)(uint32_t *state, uint64_t *starts, const unsigned char *text, size_t settled, size_t n);
+    void (*mark)(unsigned how, uint32_t *state, uint64_t *starts, const unsigned char *text, size_t settled,
+                 size_t n);
+    unsigned how; /* what tells rules with the same functions apart */
 } tg_split_rule;
 
 extern const tg_split_rule tg_split_gpt2, tg_split_gpt2_digits;              /* split_gpt2.c */
@@ -90,6 +92,7 @@ static inline uint32_t tg_split_pack(const tg_split_before *b)
 #define TG_SPLIT_NOWHERE SIZE_MAX
 
 typedef struct tg_split_pass {
+    unsigned how; /* the rule's */
     tg_split_before before;
     uint64_t contracted; /* bits of the next 64 bytes that belong to the end of a contraction */
     uint64_t continued;  /* tg_masks.continued of the previous 64 bytes */
@@ -169,15 +172,17 @@ static inline uint64_t tg_split_contractions(tg_split_pass *p, uint64_t candidat
 }
 
 /* Run `word` over the first `settled` bytes of text [n]. */
-static inline __attribute__((always_inline)) void tg_split_run(tg_split_word word, uint32_t *state,
-                                                               uint64_t *starts, const unsigned char *text,
-                                                               size_t settled, size_t n)
+static inline __attribute__((always_inline)) void tg_split_run(tg_split_word word, unsigned how,
+                                                               uint32_t *state, uint64_t *starts,
+                                                               const unsigned char *text, size_t settled,
+                                                               size_t n)
 {
     enum { WORDS = 32 };
     uint64_t nothing = 0;
     tg_mask_reader reader;
     tg_masks m[WORDS];
     tg_split_pass p = {
+        .how = how,
         .before = tg_split_unpack(*state),
         .line_start = TG_SPLIT_NOWHERE,
         .capitals = TG_SPLIT_NOWHERE,
