@@ -100,13 +100,9 @@ static tg_status fill_slots(tg_pairs *p, size_t n, const bool *live, uint64_t se
 
 static void fill_bytes(tg_pairs *p, const uint32_t byte_ids[256])
 {
-    for (size_t a = 0; a < 256; a++) {
-        for (size_t b = 0; b < 256; b++) {
-            const bool exist = byte_ids[a] != UINT32_MAX && byte_ids[b] != UINT32_MAX;
-
-            p->bytes[a << 8 | b] = exist ? tg_pairs_rank(p, byte_ids[a], byte_ids[b]) : TG_RANK_NONE;
-        }
-    }
+    for (size_t a = 0; a < 256; a++)
+        for (size_t b = 0; b < 256; b++)
+            p->bytes[a << 8 | b] = tg_pairs_rank(p, byte_ids[a], byte_ids[b]); /* UINT32_MAX has none */
 }
 
 tg_status tg_pairs_create(tg_pairs *p, const uint32_t (*halves)[2], const uint32_t *made, size_t n,

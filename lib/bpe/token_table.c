@@ -15,15 +15,13 @@ static uint64_t reduce(uint64_t x)
     return x >= PRIME ? x - PRIME : x;
 }
 
-/* a * b modulo the prime, for a and b below it: by halves of 32 bits, as C has no wider type. */
+/* a * b modulo the prime, for a and b below it: 2^61 = 1. */
 static uint64_t multiply(uint64_t a, uint64_t b)
 {
-    const uint64_t a_low = (uint32_t)a, a_high = a >> 32, b_low = (uint32_t)b, b_high = b >> 32;
-    const uint64_t low = a_low * b_low, high = a_high * b_high;
-    const uint64_t middle = a_low * b_high + a_high * b_low; /* < 2^62 */
+    __extension__ typedef unsigned __int128 uint128;
+    const uint128 product = (uint128)a * b;
 
-    /* 2^64 = 8 and 2^61 = 1: high * 2^64 + middle * 2^32 + low */
-    return reduce(reduce(high << 3) + reduce((middle >> 29) + ((middle & 0x1FFFFFFF) << 32)) + reduce(low));
+    return reduce(((uint64_t)product & PRIME) + (uint64_t)(product >> 61));
 }
 
 static uint64_t hash_of(uint64_t key, const unsigned char *text, size_t n)
