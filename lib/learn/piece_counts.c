@@ -141,21 +141,21 @@ static tg_status keep_long(tg_piece_counts *c, const unsigned char *text, size_t
 /* ---- counting */
 
 /* There is room for the piece. */
-static void count_short(tg_piece_counts *c, tg_piece_key key, uint64_t hash, uint64_t times)
+static void count_short(tg_piece_counts *c, const tg_piece *p, tg_piece_key key, uint64_t hash)
 {
     const size_t mask = c->capacity - 1;
     size_t at = hash & mask;
 
     while (c->slots[at].count > 0) {
         if (tg_piece_same(c->slots[at].key, key)) {
-            c->slots[at].count += times;
+            c->slots[at].count += p->count;
             return;
         }
         at = (at + 1) & mask;
     }
-    c->slots[at] = (tg_piece_slot){key, times};
+    c->slots[at] = (tg_piece_slot){key, p->count};
     c->used++;
-    c->distinct_bytes += tg_piece_key_end(key);
+    c->distinct_bytes += p->n;
 }
 
 static tg_status count_long(tg_piece_counts *c, const tg_piece *p, uint64_t hash, tg_err *err)
@@ -205,12 +205,14 @@ tg_status tg_piece_counts_flush(tg_piece_counts *c, tg_err *err)
         __builtin_prefetch(&c->slots[hash[i] & (c->capacity - 1)], 1);
     }
     for (size_t i = 0; !status && i < n; i++) {
-        if (c->queue[i].n <= TG_PIECE_MAX)
-            count_short(c, key[i], hash[i], 1);
+        const tg_piece *p = &c->queue[i];
+
+        if (p->n <= TG_PIECE_MAX)
+            count_short(c, p, key[i], hash[i]);
         else
-            status = count_long(c, &c->queue[i], hash[i], err);
+            status = count_long(c, p, hash[i], err);
+        c->pieces += p->count;
     }
-    c->pieces += n;
     c->queued = 0;
     return status;
 }
@@ -220,23 +222,11 @@ tg_status tg_piece_counts_merge(tg_piece_counts *c, const tg_piece_counts *from,
     /* Reserve all slots at once: entries that arrive in the order of their hashes would cluster in a
      * table that has yet to grow. */
     tg_status status = reserve(c, from->used, err);
+    tg_piece piece;
 
-    for (size_t i = 0; !status && i < from->capacity; i++) {
-        const tg_piece_slot *slot = &from->slots[i];
-        tg_piece piece;
-
-        if (slot->count == 0)
-            continue;
-        if (!is_long(slot->key)) {
-            count_short(c, slot->key, short_hash(c, slot->key), slot->count);
-            continue;
-        }
-        piece = long_piece(from, slot->key);
-        piece.count = slot->count;
-        status = count_long(c, &piece, slot->key.half[0], err);
-    }
-    c->pieces += from->pieces;
-    return status;
+    for (size_t at = 0; !status && tg_piece_counts_next(from, &at, &piece);)
+        status = tg_piece_counts_add(c, piece, err);
+    return status ? status : tg_piece_counts_flush(c, err);
 }
 
 /* ---- visiting */

@@ -59,7 +59,7 @@ static tg_status reserve(tg_vocab_learner *v, size_t n, tg_err *err)
 {
     tg_status status;
 
-    if ((status = tg_learned_tokens_reserve(&v->tokens, n, err)) ||
+    if ((status = tg_learned_tokens_reserve(&v->tokens, 1, n, err)) ||
         (status = reserve_sides(&v->left, v->tokens.n + 1, err)))
         return status;
     return reserve_sides(&v->right, v->tokens.n + 1, err);
@@ -230,7 +230,6 @@ tg_status tg_vocab_learner_create(tg_vocab_learner **out, tg_learn *l,
         return tg_fail_memory(err, sizeof *v, "a learner");
     v->split = tg_learn_split(l);
     if ((status = take_settings(v, settings, err)) || (status = tg_learn_gather(l, err)) ||
-
         (status = tg_cells_fill(&v->cells, tg_learn_counts(l), settings->watch, err)) ||
         (status = begin_pairs(v, tg_learn_counts(l)->seed, err)))
         tg_vocab_learner_free(v);
@@ -323,7 +322,7 @@ typedef struct merge {
 static void merge_at(tg_vocab_learner *v, const merge *g, uint32_t i)
 {
     const uint64_t weight = tg_cells_weight(&v->cells, i);
-    const uint32_t left = tg_cells_before(&v->cells, i), right = v->cells.cell[i + g->size].id;
+    const uint32_t left = v->cells.cell[i - 1].id, right = v->cells.cell[i + g->size].id;
 
     tg_cells_merge(&v->cells, i, g->left_size, g->size, g->id);
     if (left != TG_CELL_BORDER) {
@@ -386,7 +385,7 @@ static void list_places(tg_vocab_learner *v, const merge *g, const uint32_t *at,
 
     for (uint32_t k = 0; k < n; k++) {
         const uint32_t i = at[k];
-        const uint32_t left = tg_cells_before(&v->cells, i), right = cell[i + g->size].id;
+        const uint32_t left = cell[i - 1].id, right = cell[i + g->size].id;
 
         __builtin_prefetch(&cell[at[k + AHEAD < n ? k + AHEAD : k]]);
         if (left != TG_CELL_BORDER && v->left.of[left].at)
