@@ -67,7 +67,7 @@ static tg_status put_chunk(tg_logits_writer *w, tg_err *err)
     char tokens[TG_CHUNK_NAME_SIZE], logits[TG_CHUNK_NAME_SIZE];
     tg_status status;
 
-    tg_chunk_name(tokens, w->chunks);
+    snprintf(tokens, sizeof tokens, TG_CHUNK_NAME, w->chunks);
     snprintf(logits, sizeof logits, "logits/%08zu", w->chunks);
     w->chunks++;
     tg_ids_pack(w->ids, w->width, w->tokens, w->n);

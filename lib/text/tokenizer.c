@@ -52,11 +52,7 @@ static bool describe_array(const tg_tokenizer *tok, const int64_t *vocab_size, s
     } else if (!tok->kind->array || !tok->kind->array(tok->state, i - 2, a)) {
         return false;
     }
-    a->count = 1;
-    for (size_t d = 0; d < a->ndim; d++)
-        a->count *= a->shape[d];
-    a->bytes = a->count * a->dtype.size;
-    return true;
+    return tg_array_measure(a); /* true: it is in memory */
 }
 
 static void compute_identity(tg_tokenizer *tok)
