@@ -253,7 +253,6 @@ tg_status tg_info_read_archives(tg_info *info, tg_source *source, const tg_info_
     tg_status status;
 
     info->map = source->map;
-    info->map_size = source->map_size;
     if ((status = tg_archive_open_source(&rd.r, source, err)))
         return status;
     if (!(status = read_first(&rd, err)))

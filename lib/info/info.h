@@ -72,8 +72,7 @@ typedef struct tg_info {
     tg_info_history history;       /* of a log, or a trained model */
     tg_notes notes;                /* what readers of other projects' files say */
     /* what readers own */
-    const unsigned char *map; /* [map_size] the archive, if it is mapped */
-    size_t map_size;
+    const unsigned char *map; /* the archive, if it is mapped */
 } tg_info;
 
 typedef struct tg_info_want {
