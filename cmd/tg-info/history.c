@@ -1,17 +1,12 @@
 /* How training went, in a few lines. */
 #include "cmd/cli/cli.h"
-#include "cmd/tg-info/runs.h"
+#include "cmd/tg-info/show.h"
 
 static void print_losses(const char *label, const info_curve *c)
 {
-    size_t least = 0;
-
-    if (c->n == 0)
-        return;
-    for (size_t i = 1; i < c->n; i++)
-        least = c->loss[i] < c->loss[least] ? i : least;
-    printf("%-12s%s to %s, least %s at step %.0f\n", label, info_loss(c->loss[0]),
-           info_loss(c->loss[c->n - 1]), info_loss(c->loss[least]), c->step[least]);
+    if (c->n > 0)
+        printf("%-12s%s to %s, least %s at step %.0f\n", label, info_loss(c->loss[0]),
+               info_loss(c->loss[c->n - 1]), info_loss(c->loss[c->least]), c->step[c->least]);
 }
 
 /* A log has many lines; a model keeps one step in a power of two. */

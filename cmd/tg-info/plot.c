@@ -11,7 +11,7 @@
 #include <unistd.h>
 
 #include "cmd/cli/cli.h"
-#include "cmd/tg-info/runs.h"
+#include "cmd/tg-info/show.h"
 #include "lib/base/size.h"
 
 #define COLUMNS_MAX 120
@@ -222,7 +222,7 @@ static void print_bottom(const struct plot *p)
 
 static void print_legend(const struct plot *p, const info_runs *runs)
 {
-    const bool val = info_runs_any_val(runs);
+    const bool val = runs->any_val;
 
     if (p->alone && !val && !p->y.log)
         return;

@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "cmd/cli/cli.h"
-#include "cmd/tg-info/runs.h"
+#include "cmd/tg-info/show.h"
 #include "lib/base/size.h"
 #include "lib/view/label.h"
 

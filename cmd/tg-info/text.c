@@ -3,7 +3,6 @@
 #include <string.h>
 
 #include "cmd/cli/cli.h"
-#include "cmd/tg-info/runs.h"
 #include "cmd/tg-info/show.h"
 #include "formats/path.h"
 #include "lib/base/decimal.h"
