@@ -7,12 +7,6 @@ void documents_begin(documents *d, const char *separator, bool null)
     *d = (documents){.separator = separator, .null = null, .length = separator ? strlen(separator) : 0};
 }
 
-static void consume(tg_text *text, size_t n)
-{
-    text->next += n;
-    text->n -= n;
-}
-
 /* ---- a byte */
 
 static bool next_byte(tg_text *text, size_t *n)
@@ -20,7 +14,7 @@ static bool next_byte(tg_text *text, size_t *n)
     const unsigned char *end = memchr(text->next, '\0', text->n);
 
     *n = end ? (size_t)(end - text->next) : text->n;
-    consume(text, *n + (end != NULL));
+    tg_text_take(text, *n + (end != NULL));
     return end != NULL;
 }
 
@@ -32,14 +26,14 @@ static bool match(documents *d, tg_text *text)
 {
     while (text->n > 0 && d->matched < d->length && *text->next == (unsigned char)d->separator[d->matched]) {
         d->matched++;
-        consume(text, 1);
+        tg_text_take(text, 1);
     }
     if (text->n == 0)
         return false;
     d->in_line = d->matched < d->length || *text->next != '\n';
     if (d->in_line)
         return false;
-    consume(text, 1);
+    tg_text_take(text, 1);
     d->matched = 0;
     return true;
 }
@@ -62,7 +56,7 @@ static size_t take_lines(documents *d, tg_text *text)
     }
     if (!at)
         at = end;
-    consume(text, (size_t)(at - begin));
+    tg_text_take(text, (size_t)(at - begin));
     return (size_t)(at - begin);
 }
 
@@ -91,7 +85,7 @@ bool documents_next(documents *d, tg_text *text, const unsigned char **part, siz
     if (d->null)
         return next_byte(text, n);
     *n = text->n;
-    consume(text, *n);
+    tg_text_take(text, *n);
     return false;
 }
 

@@ -35,9 +35,9 @@ static bool is_decided(const struct partial *p)
 /* The code that text [n] begins with, n >= 1, and its length. */
 static uint32_t first_code(const unsigned char *text, size_t n, size_t *length)
 {
-    uint32_t code;
+    uint32_t code = text[0];
 
-    *length = tg_utf8_decode(&code, text, n);
+    *length = code < ASCII ? 1 : tg_utf8_decode(&code, text, n);
     if (*length > 0)
         return code;
     *length = 1;
@@ -53,6 +53,23 @@ static uint32_t take_code(struct partial *p)
     p->n -= length;
     memmove(p->text, p->text + length, p->n);
     return code;
+}
+
+/* Take the next code of a text that arrives in parts; false: more of the text decides it. */
+static inline bool next_code(uint32_t *code, struct partial *p, tg_text *text)
+{
+    size_t length;
+
+    if (p->n == 0 && text->n > 0 && text->n >= tg_utf8_length(*text->next)) {
+        *code = first_code(text->next, text->n, &length);
+        tg_text_take(text, length);
+        return true;
+    }
+    for (; !is_decided(p); p->text[p->n++] = *tg_text_take(text, 1))
+        if (text->n == 0)
+            return false;
+    *code = take_code(p);
+    return true;
 }
 
 /* ---- the tokenizer's state */
@@ -235,47 +252,22 @@ static void put_ascii(struct encoder *e, const struct vocabulary *v, tg_text *te
     }
     *n += i;
     e->at += i;
-    text->next += i;
-    text->n -= i;
-}
-
-/* Encode whole characters in place, with `max` > *n; a character cut by the text's end is left. */
-static tg_status put_whole(struct encoder *e, const struct vocabulary *v, tg_text *text, int32_t *ids,
-                           size_t max, size_t *n, tg_err *err)
-{
-    tg_status status = TG_OK;
-
-    while (!status && *n < max && text->n > 0) {
-        size_t length;
-        uint32_t code;
-
-        put_ascii(e, v, text, ids, max, n);
-        if (*n == max || text->n < tg_utf8_length(text->n > 0 ? text->next[0] : 0))
-            break;
-        code = first_code(text->next, text->n, &length);
-        status = put_code(e, v, code, ids, n, err);
-        text->next += length;
-        text->n -= length;
-    }
-    return status;
+    tg_text_take(text, i);
 }
 
 static tg_status encode(void *encoder, const void *tok, tg_text *text, int32_t *ids, size_t max, size_t *n,
                         tg_err *err)
 {
     struct encoder *e = encoder;
-    struct partial *p = &e->partial;
     tg_status status = TG_OK;
+    uint32_t code;
 
-    while (!status && *n < max && (text->n > 0 || is_decided(p))) {
-        if (is_decided(p)) {
-            status = put_code(e, tok, take_code(p), ids, n, err);
-        } else if (p->n == 0 && text->n >= tg_utf8_length(text->next[0])) {
-            status = put_whole(e, tok, text, ids, max, n, err);
-        } else {
-            p->text[p->n++] = *text->next++;
-            text->n--;
-        }
+    while (!status && *n < max) {
+        if (e->partial.n == 0)
+            put_ascii(e, tok, text, ids, max, n);
+        if (*n == max || !next_code(&code, &e->partial, text))
+            break;
+        status = put_code(e, tok, code, ids, n, err);
     }
     return status;
 }
@@ -332,20 +324,11 @@ static void mark(tg_chars *c, uint32_t code)
 
 void tg_chars_add(tg_chars *c, const void *text, size_t n)
 {
-    const unsigned char *p = text, *const end = p + n;
+    tg_text rest = {text, n};
+    uint32_t code;
 
-    while (p < end) {
-        size_t length;
-
-        if (c->partial.n == 0 && (size_t)(end - p) >= tg_utf8_length(*p)) {
-            mark(c, first_code(p, (size_t)(end - p), &length));
-            p += length;
-            continue;
-        }
-        c->partial.text[c->partial.n++] = *p++;
-        while (is_decided(&c->partial))
-            mark(c, take_code(&c->partial));
-    }
+    while (next_code(&code, &c->partial, &rest))
+        mark(c, code);
 }
 
 static tg_status fill_vocabulary(struct vocabulary *v, const tg_chars *c, tg_err *err)

@@ -14,6 +14,7 @@
 
 /* The state of the search for special tokens. */
 struct search {
+    bool wanted; /* whether they are looked for */
     tg_specials specials;
     unsigned char held[TG_SPECIAL_MAX]; /* text that may be a special token's beginning */
     size_t n_held;
@@ -26,9 +27,9 @@ struct search {
 struct tg_encoder {
     const tg_tokenizer *tok;
     const tg_tokenizer_kind *kind;
-    struct search *search; /* NULL: special tokens are not looked for; owned */
-    uint64_t offset;       /* of the text about which the search has not decided */
-    max_align_t own[];     /* the encoder's state, kind->encoder_size bytes */
+    struct search search;
+    uint64_t offset;   /* of the text about which the search has not decided */
+    max_align_t own[]; /* the encoder's state, kind->encoder_size bytes */
 };
 
 tg_status tg_encoder_create(tg_encoder **out, const tg_tokenizer *tok, tg_err *err)
@@ -52,27 +53,16 @@ tg_status tg_encoder_create(tg_encoder **out, const tg_tokenizer *tok, tg_err *e
     return status;
 }
 
-static void free_search(struct search *s)
-{
-    if (s)
-        tg_specials_free(&s->specials);
-    free(s);
-}
-
 tg_status tg_encoder_match_special(tg_encoder *e, tg_err *err)
 {
-    struct search *s = calloc(1, sizeof *s);
     tg_status status;
 
-    if (!s)
-        return tg_fail_memory(err, sizeof *s, "a search for special tokens");
-    if ((status = tg_specials_create(&s->specials, e->tok, err))) {
-        free_search(s);
-        return status;
-    }
-    free_search(e->search);
-    e->search = s;
-    return TG_OK;
+    if (e->search.wanted)
+        return TG_OK;
+    if ((status = tg_specials_create(&e->search.specials, e->tok, err)))
+        tg_specials_free(&e->search.specials);
+    e->search.wanted = !status;
+    return status;
 }
 
 void tg_encoder_set_offset(tg_encoder *e, uint64_t offset)
@@ -92,9 +82,9 @@ static tg_status encode_ordinary(tg_encoder *e, tg_text *text, int32_t *ids, siz
     size_t got = 0;
     tg_status status;
 
-    if (!e->search->in_text)
+    if (!e->search.in_text)
         tg_encoder_set_offset(e, e->offset);
-    e->search->in_text = true;
+    e->search.in_text = true;
     status = e->kind->encode(e->own, e->tok->state, text, ids + *n, max - *n, &got, err);
     *n += got;
     e->offset += before - text->n;
@@ -111,7 +101,7 @@ static tg_status finish(tg_encoder *e, int32_t *ids, size_t max, size_t *n, tg_e
 /* Write the ids that are due: the last ones of the ordinary text, then the special token. */
 static tg_status encode_due(tg_encoder *e, int32_t *ids, size_t max, size_t *n, tg_err *err)
 {
-    struct search *s = e->search;
+    struct search *s = &e->search;
     size_t got = 0;
     tg_status status;
 
@@ -129,7 +119,7 @@ static tg_status encode_due(tg_encoder *e, int32_t *ids, size_t max, size_t *n, 
 
 static void take_special(tg_encoder *e, const tg_special_token *t)
 {
-    struct search *s = e->search;
+    struct search *s = &e->search;
 
     s->finishing = s->in_text;
     s->special_due = true;
@@ -141,7 +131,7 @@ static void take_special(tg_encoder *e, const tg_special_token *t)
 static tg_status decide_held(tg_encoder *e, tg_text *text, bool last, int32_t *ids, size_t max, size_t *n,
                              tg_err *err)
 {
-    struct search *s = e->search;
+    struct search *s = &e->search;
     unsigned char both[2 * TG_SPECIAL_MAX];
     const size_t more = tg_size_min(text->n, TG_SPECIAL_MAX), all = s->n_held + more;
     const tg_special_token *token;
@@ -157,8 +147,7 @@ static tg_status decide_held(tg_encoder *e, tg_text *text, bool last, int32_t *i
     if (match == TG_SPECIAL_UNKNOWN) { /* some token is longer than all there is */
         memcpy(s->held, both, all);
         s->n_held = all;
-        text->next += more;
-        text->n -= more;
+        tg_text_take(text, more);
         return TG_OK;
     }
     if (match == TG_SPECIAL_FOUND) {
@@ -169,8 +158,7 @@ static tg_status decide_held(tg_encoder *e, tg_text *text, bool last, int32_t *i
         used = 1 - first.n;
     }
     if (used > s->n_held) {
-        text->next += used - s->n_held;
-        text->n -= used - s->n_held;
+        tg_text_take(text, used - s->n_held);
         used = s->n_held;
     }
     s->n_held -= used;
@@ -181,7 +169,7 @@ static tg_status decide_held(tg_encoder *e, tg_text *text, bool last, int32_t *i
 /* Find the next special token, and encode the text before it. */
 static tg_status search_text(tg_encoder *e, tg_text *text, int32_t *ids, size_t max, size_t *n, tg_err *err)
 {
-    struct search *s = e->search;
+    struct search *s = &e->search;
     const size_t window = tg_size_min(text->n, WINDOW);
     tg_special_match match = TG_SPECIAL_NONE;
     const tg_special_token *token;
@@ -197,20 +185,16 @@ static tg_status search_text(tg_encoder *e, tg_text *text, int32_t *ids, size_t 
         tg_text ordinary = {text->next, at};
         const tg_status status = encode_ordinary(e, &ordinary, ids, max, n, err);
 
-        text->n -= (size_t)(ordinary.next - text->next);
-        text->next = ordinary.next;
+        tg_text_take(text, at - ordinary.n);
         if (status || ordinary.n > 0)
             return status;
     }
     if (match == TG_SPECIAL_FOUND) {
         take_special(e, token);
-        text->next += token->n;
-        text->n -= token->n;
+        tg_text_take(text, token->n);
     } else if (match == TG_SPECIAL_UNKNOWN) {
-        memcpy(s->held, text->next, text->n);
         s->n_held = text->n;
-        text->next += text->n;
-        text->n = 0;
+        memcpy(s->held, tg_text_take(text, text->n), s->n_held);
     }
     return TG_OK;
 }
@@ -218,7 +202,7 @@ static tg_status search_text(tg_encoder *e, tg_text *text, int32_t *ids, size_t 
 static tg_status encode_searching(tg_encoder *e, tg_text *text, bool last, int32_t *ids, size_t max,
                                   size_t *n, tg_err *err)
 {
-    struct search *s = e->search;
+    struct search *s = &e->search;
     tg_status status = TG_OK;
 
     while (!status && *n < max) {
@@ -236,7 +220,7 @@ static tg_status encode_searching(tg_encoder *e, tg_text *text, bool last, int32
 
 static tg_status finish_searching(tg_encoder *e, int32_t *ids, size_t max, size_t *n, tg_err *err)
 {
-    struct search *s = e->search;
+    struct search *s = &e->search;
     tg_text none = {s->held, 0};
     size_t got = 0;
     tg_status status = encode_searching(e, &none, true, ids, max, n, err);
@@ -257,7 +241,7 @@ tg_status tg_encoder_encode(tg_encoder *e, tg_text *text, int32_t *ids, size_t m
 {
     assert(max >= 1);
     *n = 0;
-    if (e->search)
+    if (e->search.wanted)
         return encode_searching(e, text, false, ids, max, n, err);
     return e->kind->encode(e->own, e->tok->state, text, ids, max, n, err);
 }
@@ -266,7 +250,7 @@ tg_status tg_encoder_finish(tg_encoder *e, int32_t *ids, size_t max, size_t *n, 
 {
     assert(max >= 1);
     *n = 0;
-    if (e->search)
+    if (e->search.wanted)
         return finish_searching(e, ids, max, n, err);
     return finish(e, ids, max, n, err);
 }
@@ -280,7 +264,7 @@ size_t tg_encoder_cut(const tg_encoder *e, const unsigned char *text, size_t n, 
         return 0;
     /* unreached: a cut at `from`: every kind's are after it */
     while (cut > from && (cut = e->kind->cut(e->tok->state, text, cut, cut - from)) > 0)
-        if (!e->search || !tg_specials_cross(&e->search->specials, text[cut - 1], text[cut]))
+        if (!e->search.wanted || !tg_specials_cross(&e->search.specials, text[cut - 1], text[cut]))
             return cut;
     return 0;
 }
@@ -291,7 +275,7 @@ void tg_encoder_free(tg_encoder *e)
         return;
     if (e->kind->stop)
         e->kind->stop(e->own);
-    free_search(e->search);
+    tg_specials_free(&e->search.specials);
     tg_tokenizer_free(e->tok);
     free(e);
 }
