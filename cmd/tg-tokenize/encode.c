@@ -99,14 +99,6 @@ static tg_status end_documents(tokenize_job *job, struct reading *r, const char 
 
 /* ---- files */
 
-static tg_status put_part(tokenize_job *job, struct reading *r, const unsigned char *text, size_t n,
-                          const char *name, tg_err *err)
-{
-    job->read += n;
-    return job->o->eot ? put_documents(job, r, (tg_text){text, n}, name, err)
-                       : put_text(job, text, n, name, err);
-}
-
 /* A file of another kind than text is more likely a mistake than a text; it is encoded all the same. */
 static tg_status warn_if_no_text(tg_source *source, const char *name, tg_err *err)
 {
@@ -134,7 +126,10 @@ static tg_status encode_file(tokenize_job *job, tg_source *source, const char *n
 
         if (read_part(job, source, &text, &n, err))
             return tg_err_in(err, name);
-        if (n > 0 && !(status = put_part(job, &r, text, n, name, err)))
+        job->read += n;
+        status = job->o->eot ? put_documents(job, &r, (tg_text){text, n}, name, err)
+                             : put_text(job, text, n, name, err);
+        if (n > 0 && !status)
             status = flush_output(job, err);
         read_part_end(job, source, n);
     }

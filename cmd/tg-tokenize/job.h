@@ -11,6 +11,7 @@
 
 #include "cmd/tg-tokenize/options.h"
 #include "formats/source.h"
+#include "lib/text/chars.h"
 #include "lib/text/parallel.h"
 #include "lib/text/tokenizer.h"
 #include "lib/tokens/tokens_write.h"
@@ -23,9 +24,8 @@ typedef struct text_out {
 
 typedef struct tokenize_progress {
     double begun, shown;
-    uint64_t bytes;  /* of input read so far */
-    uint64_t of;     /* size of the input; 0: unknown */
-    bool collecting; /* characters, before text is encoded */
+    uint64_t bytes; /* of input read so far */
+    uint64_t of;    /* size of the input; 0: unknown */
 } tokenize_progress;
 
 typedef struct tokenize_job tokenize_job;
@@ -38,9 +38,11 @@ struct tokenize_job {
     const tokenize_options *o;
     const tg_tokenizer *tok; /* for text; archives must have it too, if the user chose it */
     int32_t eot;             /* ends each document; -1: none is added */
+    size_t file;             /* the FILE that is being read */
     unsigned char *gathered; /* [GATHERED] text; NULL: not needed yet; owned */
     int *spool;              /* [files.n] descriptor of a copy, if a FILE can be read only once, or -1;
                               * NULL: none */
+    tg_chars *chars;         /* while they are collected, before text is encoded; otherwise NULL */
     tokenize_progress progress;
 
     /* text to ids */

@@ -133,11 +133,11 @@ static tg_status begin_archive(tokenize_job *job, const tg_tokenizer *tok, tg_er
 static tg_status take_archive(tokenize_job *job, const tg_tokenizer *tok, const int32_t *ids, size_t n,
                               tg_err *err)
 {
-    const tg_status status = n > 0 ? begin_archive(job, tok, err) : TG_OK;
+    const tg_status status = begin_archive(job, tok, err);
 
     if (status)
         return status;
-    return n > 0 && tg_tokens_write(job->w, ids, n, err) ? tg_err_in(err, job->out.name) : TG_OK;
+    return tg_tokens_write(job->w, ids, n, err) ? tg_err_in(err, job->out.name) : TG_OK;
 }
 
 tg_status write_bytes(tokenize_job *job, const void *text, size_t n, tg_err *err)
@@ -284,11 +284,6 @@ static void print_count(const tokenize_job *job)
 
 /* ---- the end */
 
-static tg_status finish_archive(tokenize_job *job, tg_err *err)
-{
-    return tg_tokens_finish(job->w, err) ? tg_err_in(err, job->out.name) : TG_OK;
-}
-
 static tg_status finish_offsets(tokenize_job *job, tg_err *err)
 {
     const tg_status status = put_titles(job, err);
@@ -303,7 +298,7 @@ tg_status finish_output(tokenize_job *job, tg_err *err)
 {
     switch (job->o->work) {
     case WORK_ARCHIVE:
-        return finish_archive(job, err);
+        return tg_tokens_finish(job->w, err) ? tg_err_in(err, job->out.name) : TG_OK;
     case WORK_OFFSETS:
         return finish_offsets(job, err);
     case WORK_COUNT:
