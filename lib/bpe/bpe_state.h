@@ -8,11 +8,11 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "lib/bpe/borders.h"
 #include "lib/bpe/bpe.h"
 #include "lib/bpe/pairs.h"
 #include "lib/bpe/prefix_filter.h"
 #include "lib/bpe/token_table.h"
+#include "lib/text/borders.h"
 #include "lib/text/kind.h"
 
 typedef struct tg_bpe {

@@ -264,7 +264,7 @@ size_t tg_encoder_cut(const tg_encoder *e, const unsigned char *text, size_t n, 
         return 0;
     /* unreached: a cut at `from`: every kind's are after it */
     while (cut > from && (cut = e->kind->cut(e->tok->state, text, cut, cut - from)) > 0)
-        if (!e->search.wanted || !tg_specials_cross(&e->search.specials, text[cut - 1], text[cut]))
+        if (!e->search.wanted || tg_borders_between(&e->search.specials.borders, text[cut - 1], text[cut]))
             return cut;
     return 0;
 }
