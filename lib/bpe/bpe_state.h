@@ -21,8 +21,8 @@ typedef struct tg_bpe {
     unsigned char *tokens;
     uint32_t (*merges)[2];
     uint32_t *special;
-    size_t n_bytes; /* of tokens */
-    bool has_split, has_normalizer, has_whole_pieces;
+    size_t n_bytes;   /* of tokens */
+    unsigned present; /* a bit for each array that has been read */
     int64_t whole_pieces;
 
     /* Computed from them. */
