@@ -95,14 +95,9 @@ static void put_style(const struct svg *svg)
     put(svg, "}\n</style>\n");
 }
 
-static size_t image_height(const info_runs *runs)
-{
-    return BOTTOM + 56 + LINE * runs->n;
-}
-
 static void put_head(const struct svg *svg, const info_runs *runs)
 {
-    const size_t height = image_height(runs);
+    const size_t height = BOTTOM + 56 + LINE * runs->n;
 
     put(svg, "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"%d\" height=\"%zu\" viewBox=\"0 0 %d %zu\" ",
         WIDTH, height, WIDTH, height);
