@@ -46,9 +46,6 @@ typedef struct tg_pair_table {
 void tg_pair_table_init(tg_pair_table *t, const uint64_t seed[2], uint64_t least);
 void tg_pair_table_free(tg_pair_table *t);
 
-/* The pair, or NULL.  Valid until another is added. */
-tg_pair *tg_pair_table_find(const tg_pair_table *t, uint64_t key);
-
 /* Add a pair that the table lacks, 1 <= n, least <= count; the caller fills *at, the list of its n
  * places.  TG_ENOMEM: only tg_pair_table_free() is legal. */
 TG_MUST_CHECK tg_status tg_pair_table_add(tg_pair_table *t, uint64_t key, uint64_t count, uint32_t n,
