@@ -19,7 +19,7 @@ uint32_t tg_pairs_rank(const tg_pairs *p, uint32_t a, uint32_t b)
     for (size_t which = 0; which < 2; which++) {
         const uint32_t rank = tg_pairs_slot(p, hash_of(p, a, b, which));
 
-        if (rank < TG_PAIRS_MAX && tg_pairs_is(p, rank, a, b))
+        if (rank < TG_PAIRS_MAX && p->pairs[rank].left == a && p->pairs[rank].right == b)
             return rank;
     }
     return TG_RANK_NONE;
