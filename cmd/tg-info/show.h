@@ -78,13 +78,10 @@ size_t info_width(void);
 /* Whether the terminal shows UTF-8, by its locale. */
 bool info_has_utf8(void);
 
-/* ---- history.c, table.c, plot.c, svg.c: losses as text and images */
+/* ---- table.c, plot.c, svg.c: losses as text and images */
 
 /* A loss as text, in one of 4 static buffers. */
 const char *info_loss(double x);
-
-/* Print how training of one run went, in a few lines; nothing if it is not known. */
-void info_show_history(const info_run *run);
 
 /* Print how the runs ended; their losses by step; as tab-separated values, all of them. */
 void info_show_ends(const info_runs *runs);

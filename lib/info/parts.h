@@ -35,7 +35,4 @@ TG_MUST_CHECK tg_status tg_info_read_foreign(tg_info *info, const char *path, co
 bool tg_info_is_log(const unsigned char *text, size_t n);
 TG_MUST_CHECK tg_status tg_info_read_log(tg_info *info, const unsigned char *text, size_t n, tg_err *err);
 
-/* Read the archive at the beginning of fd, a regular file, with the reader of its kind. */
-TG_MUST_CHECK tg_status tg_info_check_archive(const tg_info *info, int fd, const char *path, tg_err *err);
-
 #endif
