@@ -1,8 +1,6 @@
 /* Several runs, side by side. */
 #include "cmd/tg-info/show.h"
 
-#include <string.h>
-
 #include "cmd/cli/cli.h"
 
 #define PLOT_ROWS 12

@@ -5,7 +5,6 @@
 
 #include "cmd/cli/cli.h"
 #include "cmd/tg-info/show.h"
-#include "lib/base/size.h"
 #include "lib/view/label.h"
 
 /* pixels */

@@ -102,8 +102,7 @@ static bool is_hidden(const tg_info_tensor *t)
            strcmp(t->name, "kind") == 0 || strcmp(t->name, "version") == 0;
 }
 
-/* The arrays of a model are many, and its shape tells their names: they are listed when they are asked for.
- */
+/* The arrays of a model are many, and its shape tells their names: they are listed when asked for. */
 static bool lists_arrays(const tg_info *info, const info_options *o)
 {
     return o->all || o->stats || info->parameters == 0 || strcmp(info->kind, "model") != 0;
@@ -179,10 +178,8 @@ static void print_tokenizer(const tg_info *info)
     put_item(&w, tg_tokenizer_kind_name(tok));
     snprintf(item, sizeof item, "%s ids", cli_count(tg_tokenizer_vocab_size(tok)));
     put_item(&w, item);
-    if (bpe) {
-        snprintf(item, sizeof item, "split %s", tg_split_name(bpe->split));
-        put_item(&w, item);
-    }
+    if (bpe)
+        put_value(&w, "split", tg_split_name(bpe->split));
     if ((specials = tg_tokenizer_specials(tok, &ids)) > 0) {
         snprintf(item, sizeof item, "%zu special", specials);
         put_item(&w, item);

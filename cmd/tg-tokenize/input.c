@@ -204,8 +204,7 @@ tg_status open_spools(tokenize_job *job, tg_err *err)
     return status;
 }
 
-/* Take the text's characters.  It is read again: from its copy if it has one, otherwise from where it begins.
- */
+/* Take the text's characters.  It is read again: from its copy, or from where it begins if it has none. */
 static tg_status collect_text(tokenize_job *job, tg_source *source, tg_err *err)
 {
     const int spool = job->spool[job->file], again = spool >= 0 ? spool : source->fd;

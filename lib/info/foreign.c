@@ -1,6 +1,5 @@
 /* Other projects' files: a model that this library computes, or at least a list of tensors. */
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 

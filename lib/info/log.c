@@ -1,7 +1,5 @@
 /* What tg-train --log writes: tab-separated values, the first line with titles. */
 #include <math.h>
-#include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "lib/base/decimal.h"

@@ -5,8 +5,8 @@
 #include "formats/tensor_list.h"
 #include "lib/info/info.h"
 
-/* Append a value, with copies of name and text, unless the last one of that name has that text.  TG_ENOMEM.
- */
+/* Append a value, with copies of name and text, unless the last one of that name has that text.
+ * TG_ENOMEM. */
 TG_MUST_CHECK tg_status tg_info_add_value(tg_info *info, const char *name, tg_info_type type,
                                           const char *text, tg_err *err);
 

@@ -8,7 +8,6 @@
 #ifndef TG_LEARN_PAIR_TABLE_H
 #define TG_LEARN_PAIR_TABLE_H
 
-#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 

@@ -4,7 +4,6 @@
 #include <string.h>
 
 #include "lib/base/grow.h"
-#include "lib/base/size.h"
 #include "lib/learn/cells.h"
 #include "lib/learn/learned_tokens.h"
 #include "lib/learn/pair_table.h"

@@ -1,6 +1,5 @@
 #include "lib/text/chars.h"
 
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 

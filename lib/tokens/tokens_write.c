@@ -1,6 +1,5 @@
 #include "lib/tokens/tokens_write.h"
 
-#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
