@@ -344,17 +344,6 @@ static size_t keep_from(size_t segment, const unsigned char *text, size_t n)
 
 /* ---- the text */
 
-/* Normalise text [n], all of whose characters are whole. */
-static tg_status take_all(tg_nfc *f, const unsigned char *text, size_t n, tg_err *err)
-{
-    tg_status status = TG_OK;
-    size_t length;
-
-    for (size_t i = 0; !status && i < n; i += length)
-        status = take_character(f, &length, text + i, n - i, err);
-    return status;
-}
-
 /* Complete the character that the end of the last text cut; *used: bytes of text that it took. */
 static tg_status take_cut(tg_nfc *f, size_t *used, const unsigned char *text, size_t n, bool last,
                           tg_err *err)
@@ -393,25 +382,19 @@ static tg_status normalize(tg_nfc *f, const unsigned char *text, size_t n, bool 
     tg_status status = TG_OK;
 
     while (!status && n > 0) {
-        size_t good, segment, done;
+        size_t segment, done = 0;
 
-        if (in_hand(f) && !begins_segment(f, text, n)) {
-            status = take_character(f, &done, text, n, err);
-        } else {
+        if (!in_hand(f) || begins_segment(f, text, n)) {
             status = end_segment(f, err);
-            good = check(f, &segment, text, n);
-            done = good < n ? segment : last ? n : keep_from(segment, text, n);
+            done = check(f, &segment, text, n) < n ? segment : last ? n : keep_from(segment, text, n);
             if (!status)
                 status = put(f, text, done, err);
-            if (!status && good == n) {
-                status = take_all(f, text + done, n - done, err);
-                done = n;
-            } else if (!status) {
-                text += done;
-                n -= done;
-                status = take_character(f, &done, text, n, err);
-            }
+            text += done;
+            n -= done;
+            done = 0;
         }
+        if (!status && n > 0)
+            status = take_character(f, &done, text, n, err);
         text += done;
         n -= done;
     }
@@ -434,7 +417,7 @@ tg_status tg_nfc_next(tg_nfc *nfc, const unsigned char **out, size_t *out_n, con
     if (nfc->out_n == 0 && !in_hand(nfc) && nfc->cut_n == 0 && check(nfc, &segment, text, whole) == whole) {
         *out = text;
         *out_n = last ? whole : keep_from(segment, text, whole);
-        status = take_all(nfc, text + *out_n, whole - *out_n, err);
+        status = normalize(nfc, text + *out_n, whole - *out_n, false, err);
     } else {
         status = normalize(nfc, text, whole, last, err);
         if (!status && last)
