@@ -13,6 +13,7 @@
 #include "cmd/cli/cli.h"
 #include "cmd/tg-info/show.h"
 #include "lib/base/size.h"
+#include "lib/base/utf8.h"
 
 #define COLUMNS_MAX 120
 #define ROWS_MAX 40
@@ -116,11 +117,9 @@ static void draw_points(struct plot *p, const info_curve *curve, size_t run)
 
 static void print_dots(unsigned char dots)
 {
-    const unsigned code = 0x2800u + dots;
+    char braille[TG_UTF8_MAX];
 
-    putchar((int)(0xE0 | code >> 12));
-    putchar((int)(0x80 | (code >> 6 & 0x3F)));
-    putchar((int)(0x80 | (code & 0x3F)));
+    fwrite(braille, 1, tg_utf8_encode(braille, 0x2800u + dots), stdout);
 }
 
 /* The colour of a cell's letter; 0: the terminal's own. */

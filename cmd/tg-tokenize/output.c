@@ -7,6 +7,7 @@
 #include "formats/json.h"
 #include "formats/sink.h"
 #include "lib/base/decimal.h"
+#include "lib/base/grow.h"
 #include "lib/base/size.h"
 #include "lib/view/label.h"
 
@@ -60,19 +61,12 @@ tg_status flush_output(tokenize_job *job, tg_err *err)
 static tg_status reserve(tokenize_job *job, size_t n, tg_err *err)
 {
     text_out *t = &job->text;
-    const size_t size = tg_size_max(n, WAITING);
     tg_status status;
 
     if (n <= t->capacity - t->n)
         return TG_OK;
-    if ((status = flush_output(job, err)) || n <= t->capacity)
-        return status;
-    free(t->bytes);
-    t->capacity = 0;
-    if (!(t->bytes = malloc(size)))
-        return tg_fail_memory(err, size, "text");
-    t->capacity = size;
-    return TG_OK;
+    status = flush_output(job, err);
+    return status ? status : tg_grow(&t->bytes, &t->capacity, tg_size_max(n, WAITING), 1, "text", err);
 }
 
 static void put(text_out *t, const void *text, size_t n)

@@ -30,17 +30,10 @@ void tg_pair_free_places(const tg_pair *taken)
         free(taken->at);
 }
 
-static void free_list(tg_pair *p)
-{
-    tg_pair_free_places(p);
-    p->at = NULL;
-}
-
 void tg_pair_table_free(tg_pair_table *t)
 {
     for (size_t i = 0; i < t->capacity; i++)
-        if (t->slots[i].n > 0)
-            free_list(&t->slots[i]);
+        tg_pair_free_places(&t->slots[i]);
     free(t->slots);
     free(t->heap);
     while (t->blocks) {
@@ -148,8 +141,10 @@ tg_pair *tg_pair_table_best(tg_pair_table *t)
         tg_pair *p = find(t, top.key);
 
         if (!p || p->count < t->least) {
-            if (p)
-                free_list(p);
+            if (p) {
+                tg_pair_free_places(p);
+                p->at = NULL;
+            }
             tg_pair_table_pop(t);
         } else if (p->count < top.count) {
             sift_down(t, 0, (tg_pair_entry){top.key, p->count});
@@ -193,7 +188,7 @@ static void move_pairs(tg_pair_table *t, tg_pair *slots, size_t capacity)
         if (old[i].n == 0)
             continue;
         if (old[i].count < t->least) {
-            free_list(&old[i]);
+            tg_pair_free_places(&old[i]);
             continue;
         }
         *find_slot(t, old[i].key) = old[i];

@@ -15,6 +15,7 @@
 #include "lib/kernels/masks.h"
 #include "lib/unicode/unicode.h"
 
+/* A rule; "none" has only a name. */
 typedef struct tg_split_rule {
     const char *name;
 
