@@ -127,56 +127,18 @@ static void take_special(tg_encoder *e, const tg_special_token *t)
     e->offset += t->n;
 }
 
-/* Decide about the held text, with the text after it; last: there is none, and none will come. */
-static tg_status decide_held(tg_encoder *e, tg_text *text, bool last, int32_t *ids, size_t max, size_t *n,
-                             tg_err *err)
+/* Find the next special token that begins in the text's first `window` bytes, and encode what is before it.
+ * last: no text follows. */
+static tg_status search_text(tg_encoder *e, tg_text *text, size_t window, bool last, int32_t *ids, size_t max,
+                             size_t *n, tg_err *err)
 {
     struct search *s = &e->search;
-    unsigned char both[2 * TG_SPECIAL_MAX];
-    const size_t more = tg_size_min(text->n, TG_SPECIAL_MAX), all = s->n_held + more;
-    const tg_special_token *token;
-    tg_special_match match;
-    tg_text first = {s->held, 1};
-    size_t used = 0;
-    tg_status status = TG_OK;
-
-    memcpy(both, s->held, s->n_held);
-    if (more > 0)
-        memcpy(both + s->n_held, text->next, more);
-    match = tg_specials_match(&s->specials, both, all, last, &token);
-    if (match == TG_SPECIAL_UNKNOWN) { /* some token is longer than all there is */
-        memcpy(s->held, both, all);
-        s->n_held = all;
-        tg_text_take(text, more);
-        return TG_OK;
-    }
-    if (match == TG_SPECIAL_FOUND) {
-        take_special(e, token);
-        used = token->n;
-    } else {
-        status = encode_ordinary(e, &first, ids, max, n, err);
-        used = 1 - first.n;
-    }
-    if (used > s->n_held) {
-        tg_text_take(text, used - s->n_held);
-        used = s->n_held;
-    }
-    s->n_held -= used;
-    memmove(s->held, s->held + used, s->n_held);
-    return status;
-}
-
-/* Find the next special token, and encode the text before it. */
-static tg_status search_text(tg_encoder *e, tg_text *text, int32_t *ids, size_t max, size_t *n, tg_err *err)
-{
-    struct search *s = &e->search;
-    const size_t window = tg_size_min(text->n, WINDOW);
     tg_special_match match = TG_SPECIAL_NONE;
     const tg_special_token *token;
     size_t at = 0;
 
     while ((at += tg_specials_next(&s->specials, text->next + at, window - at)) < window) {
-        match = tg_specials_match(&s->specials, text->next + at, text->n - at, false, &token);
+        match = tg_specials_match(&s->specials, text->next + at, text->n - at, last, &token);
         if (match != TG_SPECIAL_NONE)
             break;
         at++;
@@ -199,6 +161,32 @@ static tg_status search_text(tg_encoder *e, tg_text *text, int32_t *ids, size_t 
     return TG_OK;
 }
 
+/* The same for the held text, with the text after it. */
+static tg_status search_held(tg_encoder *e, tg_text *text, bool last, int32_t *ids, size_t max, size_t *n,
+                             tg_err *err)
+{
+    struct search *s = &e->search;
+    const size_t held = s->n_held, more = tg_size_min(text->n, TG_SPECIAL_MAX);
+    unsigned char both[2 * TG_SPECIAL_MAX];
+    tg_text joined = {both, held + more};
+    size_t used;
+    tg_status status;
+
+    memcpy(both, s->held, held);
+    if (more > 0)
+        memcpy(both + held, text->next, more);
+    s->n_held = 0;
+    status = search_text(e, &joined, held, last, ids, max, n, err);
+    used = held + more - joined.n;
+    if (used >= held) {
+        tg_text_take(text, used - held);
+        return status;
+    }
+    s->n_held = held - used;
+    memcpy(s->held, joined.next, s->n_held);
+    return status;
+}
+
 static tg_status encode_searching(tg_encoder *e, tg_text *text, bool last, int32_t *ids, size_t max,
                                   size_t *n, tg_err *err)
 {
@@ -209,9 +197,9 @@ static tg_status encode_searching(tg_encoder *e, tg_text *text, bool last, int32
         if (s->finishing || s->special_due)
             status = encode_due(e, ids, max, n, err);
         else if (s->n_held > 0 && (text->n > 0 || last))
-            status = decide_held(e, text, last, ids, max, n, err);
+            status = search_held(e, text, last, ids, max, n, err);
         else if (text->n > 0)
-            status = search_text(e, text, ids, max, n, err);
+            status = search_text(e, text, tg_size_min(text->n, WINDOW), false, ids, max, n, err);
         else
             break;
     }
