@@ -26,9 +26,7 @@ struct partial {
 /* Whether it is known if the partial character begins with a whole character or a single byte. */
 static bool is_decided(const struct partial *p)
 {
-    if (p->n == 0)
-        return false;
-    return p->n >= tg_utf8_length(p->text[0]) || (p->n > 1 && !tg_utf8_continues(p->text[p->n - 1]));
+    return p->n > 0 && !tg_utf8_is_cut(p->text, p->n);
 }
 
 /* The code that text [n] begins with, n >= 1, and its length. */

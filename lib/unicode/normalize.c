@@ -348,32 +348,23 @@ static size_t keep_from(size_t segment, const unsigned char *text, size_t n)
 static tg_status take_cut(tg_nfc *f, size_t *used, const unsigned char *text, size_t n, bool last,
                           tg_err *err)
 {
-    *used = 0;
-    while (f->cut_n > 0) {
-        size_t have = f->cut_n, length;
-        tg_status status;
+    uint32_t code;
+    size_t length;
+    tg_status status = TG_OK;
 
-        while (have < sizeof f->cut && *used + have - f->cut_n < n) {
-            f->cut[have] = text[*used + have - f->cut_n];
-            have++;
-        }
-        if (!last && tg_utf8_whole(f->cut, have) == 0) {
-            *used += have - f->cut_n;
-            f->cut_n = have;
-            return TG_OK;
-        }
-        status = take_character(f, &length, f->cut, have, err);
-        if (status)
-            return status;
-        if (length >= f->cut_n) {
-            *used += length - f->cut_n;
-            f->cut_n = 0;
-        } else {
-            f->cut_n -= length;
-            memmove(f->cut, f->cut + length, f->cut_n);
-        }
+    *used = 0;
+    while (*used < n && tg_utf8_is_cut(f->cut, f->cut_n))
+        f->cut[f->cut_n++] = text[(*used)++];
+    if (f->cut_n == 0 || (!last && tg_utf8_is_cut(f->cut, f->cut_n)))
+        return TG_OK;
+    if (*used > 0 && tg_utf8_decode(&code, f->cut, f->cut_n) == 0) { /* the last byte begins what follows */
+        --*used;
+        f->cut_n--;
     }
-    return TG_OK;
+    for (size_t at = 0; !status && at < f->cut_n; at += length)
+        status = take_character(f, &length, f->cut + at, f->cut_n - at, err);
+    f->cut_n = 0;
+    return status;
 }
 
 /* Write text [n], all of whose characters are whole, and keep what may still change. */
