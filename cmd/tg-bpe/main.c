@@ -302,23 +302,15 @@ static tg_status convert(struct job *job, tg_err *err)
     return cli_output_commit(&job->out, err);
 }
 
-/* Check that the output is no file that is read. */
-static tg_status check_output_differs(const struct options *o, tg_err *err)
-{
-    tg_status status = TG_OK;
-
-    for (size_t i = 0; !status && i < o->files.n; i++)
-        status = cli_check_output_differs(o->output, o->files.path[i], err);
-    return status;
-}
-
 static tg_status run(const struct options *o, tg_err *err)
 {
     const double now = cli_now();
     struct job job = {.o = o, .settings = &o->settings, .start = now, .shown = now};
-    tg_status status;
+    tg_status status = TG_OK;
 
-    if ((status = check_output_differs(o, err)) || (status = tg_vocab_learner_check(&o->settings, err)) ||
+    for (size_t i = 0; !status && i < o->files.n; i++)
+        status = cli_check_output_differs(o->output, o->files.path[i], err);
+    if (status || (status = tg_vocab_learner_check(&o->settings, err)) ||
         (status = cli_begin_text(o->threads, err)) ||
         (writes(o) && (status = cli_output_begin(&job.out, o->output, cli_vocab_content(o->to), err))) ||
         (o->settings.watch && (status = trace_begin(&job.trace, o->format, !o->no_header, o->rows, err))))

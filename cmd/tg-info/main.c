@@ -185,18 +185,13 @@ static tg_status show_files(const info_options *o, char *const *path, size_t n, 
     return show_each(held, o, &any, err);
 }
 
-/* Without operands: standard input, or the model that other tools would take. */
-static const char *default_path(void)
-{
-    return cli_stdin_has_data() ? "-" : cli_model_path(NULL);
-}
-
 static tg_status run(const struct options *o, tg_err *err)
 {
     static info_held held;
-    char *path = o->files == 0 ? (char *)default_path() : NULL;
-    char **files = path ? &path : o->file;
-    const size_t n = path ? 1 : o->files;
+    /* without operands: standard input, or the model that other tools would take */
+    char *path = cli_stdin_has_data() ? "-" : (char *)cli_model_path(NULL);
+    char **files = o->files == 0 ? &path : o->file;
+    const size_t n = o->files == 0 ? 1 : o->files;
     tg_status status;
 
     if (o->show.losses && n > INFO_RUNS_MAX)

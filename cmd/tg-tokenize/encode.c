@@ -264,13 +264,6 @@ static tg_status count_bytes(tokenize_job *job, tg_source *source, tg_err *err)
     return status;
 }
 
-static tg_status list_text(tokenize_job *job, tg_source *source, const char *name, tg_err *err)
-{
-    if (job->o->work == WORK_COUNT && tg_tokenizer_ids_are_bytes(job->tok))
-        return count_bytes(job, source, err) ? tg_err_in(err, name) : TG_OK;
-    return encode_file(job, source, name, err);
-}
-
 /* With -t char, every FILE has been read as text. */
 static tg_status list_file(tokenize_job *job, tg_source *source, const char *name, tg_err *err)
 {
@@ -279,8 +272,10 @@ static tg_status list_file(tokenize_job *job, tg_source *source, const char *nam
 
     if (!job->o->characters && tg_archive_sniff(source, &archive, err))
         return tg_err_in(err, name);
+    if (!archive && job->o->work == WORK_COUNT && tg_tokenizer_ids_are_bytes(job->tok))
+        return count_bytes(job, source, err) ? tg_err_in(err, name) : TG_OK;
     if (!archive)
-        return list_text(job, source, name, err);
+        return encode_file(job, source, name, err);
     if ((status = end_text(job, name, err)))
         return status;
     return read_archive(job, source, name, err);

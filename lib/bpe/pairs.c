@@ -97,13 +97,6 @@ static tg_status fill_slots(tg_pairs *p, size_t n, const bool *live, uint64_t se
     return status;
 }
 
-static void fill_bytes(tg_pairs *p, const uint32_t byte_ids[256])
-{
-    for (size_t a = 0; a < 256; a++)
-        for (size_t b = 0; b < 256; b++)
-            p->bytes[a << 8 | b] = tg_pairs_rank(p, byte_ids[a], byte_ids[b]); /* UINT32_MAX has none */
-}
-
 tg_status tg_pairs_create(tg_pairs *p, const uint32_t (*halves)[2], const uint32_t *made, size_t n,
                           const bool *live, const uint32_t byte_ids[256], uint64_t secret, tg_err *err)
 {
@@ -118,7 +111,9 @@ tg_status tg_pairs_create(tg_pairs *p, const uint32_t (*halves)[2], const uint32
         p->pairs[i] = (tg_pair){halves[i][0], halves[i][1], made[i], 0};
     if ((status = fill_slots(p, n, live, secret, err)))
         return status;
-    fill_bytes(p, byte_ids);
+    for (size_t a = 0; a < 256; a++)
+        for (size_t b = 0; b < 256; b++)
+            p->bytes[a << 8 | b] = tg_pairs_rank(p, byte_ids[a], byte_ids[b]); /* UINT32_MAX has none */
     return TG_OK;
 }
 

@@ -91,7 +91,7 @@ extern const tg_tokenizer_kind tg_tokenizer_kind_ids;   /* bare_ids.c */
 
 struct tg_tokenizer {
     const tg_tokenizer_kind *kind;
-    size_t vocab_size; /* 0 until it is sealed */
+    int64_t vocab_size; /* 0 until it is sealed */
     unsigned char identity[TG_SHA256_SIZE];
     atomic_size_t owners;
     max_align_t state[]; /* kind->size bytes */
