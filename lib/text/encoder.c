@@ -98,7 +98,7 @@ static tg_status finish(tg_encoder *e, int32_t *ids, size_t max, size_t *n, tg_e
     return e->kind->finish ? e->kind->finish(e->own, e->tok->state, ids, max, n, err) : TG_OK;
 }
 
-/* Write the ids that are due: the last ones of the ordinary text, then the special token. */
+/* Write the ids that are due: the last ones of the ordinary text, then the special token, if there is one. */
 static tg_status encode_due(tg_encoder *e, int32_t *ids, size_t max, size_t *n, tg_err *err)
 {
     struct search *s = &e->search;
@@ -112,19 +112,10 @@ static tg_status encode_due(tg_encoder *e, int32_t *ids, size_t max, size_t *n, 
             return status;
         s->finishing = s->in_text = false;
     }
-    ids[(*n)++] = s->id;
+    if (s->special_due)
+        ids[(*n)++] = s->id;
     s->special_due = false;
     return TG_OK;
-}
-
-static void take_special(tg_encoder *e, const tg_special_token *t)
-{
-    struct search *s = &e->search;
-
-    s->finishing = s->in_text;
-    s->special_due = true;
-    s->id = t->id;
-    e->offset += t->n;
 }
 
 /* Find the next special token that begins in the text's first `window` bytes, and encode what is before it.
@@ -152,8 +143,11 @@ static tg_status search_text(tg_encoder *e, tg_text *text, size_t window, bool l
             return status;
     }
     if (match == TG_SPECIAL_FOUND) {
-        take_special(e, token);
         tg_text_take(text, token->n);
+        e->offset += token->n;
+        s->finishing = s->in_text;
+        s->special_due = true;
+        s->id = token->id;
     } else if (match == TG_SPECIAL_UNKNOWN) {
         s->n_held = text->n;
         memcpy(s->held, tg_text_take(text, text->n), s->n_held);
@@ -208,19 +202,13 @@ static tg_status encode_searching(tg_encoder *e, tg_text *text, bool last, int32
 
 static tg_status finish_searching(tg_encoder *e, int32_t *ids, size_t max, size_t *n, tg_err *err)
 {
-    struct search *s = &e->search;
-    tg_text none = {s->held, 0};
-    size_t got = 0;
-    tg_status status = encode_searching(e, &none, true, ids, max, n, err);
+    tg_text none = {e->search.held, 0};
+    const tg_status status = encode_searching(e, &none, true, ids, max, n, err);
 
     if (status || *n == max)
         return status;
-    if (s->in_text)
-        status = finish(e, ids + *n, max - *n, &got, err);
-    *n += got;
-    if (*n < max)
-        s->in_text = false;
-    return status;
+    e->search.finishing = e->search.in_text;
+    return encode_due(e, ids, max, n, err);
 }
 
 /* ---- for callers */
