@@ -227,7 +227,6 @@ static void note_memory(struct job *job)
     job->memory = tg_size_max(job->memory, job->totals.memory + tg_vocab_learner_memory(job->vocab));
 }
 
-/* Learn the merges, and make the tokenizer. */
 static tg_status learn(struct job *job, tg_err *err)
 {
     const tg_vocab_learner_settings *s = job->settings;

@@ -53,7 +53,6 @@ size_t tg_bpe_pieces_take(tg_bpe_pieces *p, int32_t *ids, size_t max)
 
 struct place {
     tg_piece_key key;
-    size_t set;
     bool kept;     /* false: too long for the cache */
     size_t before; /* ids in the queue before this piece's */
 };
@@ -64,16 +63,17 @@ struct place {
 static bool found_cached(struct place *place, tg_bpe_pieces *p, const unsigned char *piece, size_t n,
                          bool part)
 {
+    const tg_piece_entry *e;
+
     *place = (struct place){.kept = n <= TG_PIECE_MAX, .before = p->queue.n};
     if (!place->kept)
         return false;
     place->key = tg_piece_key_of(piece, n);
     if (part && p->bpe->vocab.whole_pieces)
         place->key = tg_piece_key_part(place->key);
-    place->set = tg_piece_set(place->key);
-    if (!tg_piece_cache_promote(&p->cache, place->key, place->set))
+    if (!(e = tg_piece_cache_find(&p->cache, place->key)))
         return false;
-    p->queue.n += tg_piece_ids(&p->cache.sets[place->set][0], p->queue.ids + p->queue.n);
+    p->queue.n += tg_piece_ids(e, p->queue.ids + p->queue.n);
     return true;
 }
 
@@ -83,7 +83,7 @@ static void add_to_cache(const struct place *place, tg_bpe_pieces *p)
     const size_t n = p->queue.n - place->before;
 
     if (place->kept && n <= TG_PIECE_IDS)
-        tg_piece_cache_add(&p->cache, place->key, place->set, p->queue.ids + place->before, n);
+        tg_piece_cache_add(&p->cache, place->key, p->queue.ids + place->before, n);
 }
 
 /* ---- parts of a piece, between borders */

@@ -228,7 +228,6 @@ static void count_segments(void *context, size_t begin, size_t end)
         l->workers[i].status = count_segment(&l->workers[i], l);
 }
 
-/* Count the pieces in the buffer. */
 static tg_status count_buffer(tg_learn *l, tg_err *err)
 {
     const size_t n = divide(l);
