@@ -67,10 +67,7 @@ TG_MUST_CHECK tg_status tg_bpe_bytes(const tg_bpe *b, int32_t *ids, const unsign
 /* The text of a token. */
 static inline const unsigned char *tg_bpe_token(const tg_bpe *b, uint32_t id, size_t *n)
 {
-    const uint32_t from = id > 0 ? b->ends[id - 1] : 0;
-
-    *n = b->ends[id] - from;
-    return b->tokens + from;
+    return tg_token_text(b->ends, b->tokens, id, n);
 }
 
 #endif

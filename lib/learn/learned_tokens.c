@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "lib/base/grow.h"
+#include "lib/bpe/token_table.h"
 
 void tg_learned_tokens_free(tg_learned_tokens *t)
 {
@@ -59,9 +60,10 @@ uint32_t tg_learned_tokens_join(tg_learned_tokens *t, uint32_t left, uint32_t ri
     halves[0] = left;
     halves[1] = right;
     for (size_t h = 0; h < 2; h++) {
-        const size_t size = tg_learned_tokens_size(t, halves[h]);
+        size_t size;
+        const unsigned char *text = tg_token_text(t->ends, t->text, halves[h], &size);
 
-        memcpy(t->text + t->bytes, t->text + tg_learned_tokens_start(t, halves[h]), size);
+        memcpy(t->text + t->bytes, text, size);
         t->bytes += size;
     }
     t->ends[t->n] = (uint32_t)t->bytes;

@@ -35,16 +35,6 @@ TG_MUST_CHECK tg_status tg_learned_tokens_reserve(tg_learned_tokens *t, size_t m
 /* Append the concatenation of two tokens; room has been reserved.  Returns its id. */
 uint32_t tg_learned_tokens_join(tg_learned_tokens *t, uint32_t left, uint32_t right);
 
-/* Where the text of an id begins, and its length in bytes. */
-static inline size_t tg_learned_tokens_start(const tg_learned_tokens *t, uint32_t id)
-{
-    return id == 0 ? 0 : t->ends[id - 1];
-}
-static inline uint32_t tg_learned_tokens_size(const tg_learned_tokens *t, uint32_t id)
-{
-    return t->ends[id] - (uint32_t)tg_learned_tokens_start(t, id);
-}
-
 /* The tokens, then the special ones, valid until t changes. */
 void tg_learned_tokens_vocab(tg_learned_tokens *t, tg_split split, tg_bpe_vocab *vocab);
 

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "lib/base/grow.h"
+#include "lib/bpe/token_table.h"
 #include "lib/learn/cells.h"
 #include "lib/learn/learned_tokens.h"
 #include "lib/learn/pair_table.h"
@@ -93,7 +94,10 @@ size_t tg_vocab_learner_memory(const tg_vocab_learner *v)
 
 static uint32_t token_size(const tg_vocab_learner *v, uint32_t id)
 {
-    return tg_learned_tokens_size(&v->tokens, id);
+    size_t n;
+
+    (void)tg_token_text(v->tokens.ends, v->tokens.text, id, &n);
+    return (uint32_t)n;
 }
 
 size_t tg_vocab_learner_size(const tg_vocab_learner *v)
@@ -103,8 +107,7 @@ size_t tg_vocab_learner_size(const tg_vocab_learner *v)
 
 const unsigned char *tg_vocab_learner_token(const tg_vocab_learner *v, uint32_t id, size_t *n)
 {
-    *n = token_size(v, id);
-    return v->tokens.text + tg_learned_tokens_start(&v->tokens, id);
+    return tg_token_text(v->tokens.ends, v->tokens.text, id, n);
 }
 
 void tg_vocab_learner_vocab(tg_vocab_learner *v, tg_bpe_vocab *vocab)
