@@ -287,7 +287,7 @@ $(BUILD)/obj/cmd/cli/version.o: ALL_CPPFLAGS += $(if $(filter-out none,$(COMMIT)
 $(BUILD)/obj/cmd/tg-attn-view/page.o: $(wildcard cmd/tg-attn-view/page/*)
 
 # The lines that tg-attn-dump prints, for their test and their benchmark.
-LINES_OBJ := $(addprefix $(BUILD)/obj/cmd/tg-attn-dump/,columns.o table.o)
+LINES_OBJ := $(addprefix $(BUILD)/obj/cmd/,cli/words.o tg-attn-dump/columns.o tg-attn-dump/table.o)
 
 define isa_rule
 $(BUILD)/obj/%.$(1).o: %.c

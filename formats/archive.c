@@ -1,7 +1,6 @@
 #include "formats/archive.h"
 
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "formats/npy.h"
@@ -14,19 +13,6 @@
 #endif
 
 #define SUFFIX 4 /* bytes of ".npy" */
-
-struct tg_archive_reader {
-    tg_zip_reader *zip;
-    bool open;                 /* inside an array */
-    const unsigned char *data; /* unread data, when mapped */
-    size_t left;               /* bytes not read yet */
-    char name[TG_NAME_MAX + 1];
-    unsigned char head[TG_NPY_HEAD_MAX];
-};
-
-struct tg_archive_writer {
-    tg_zip_writer *zip;
-};
 
 tg_status tg_archive_sniff(tg_source *source, bool *archive, tg_err *err)
 {
@@ -61,123 +47,66 @@ tg_status tg_archive_open(tg_archive_reader **reader, int fd, tg_err *err)
     return status ? status : tg_archive_open_source(reader, &source, err);
 }
 
-tg_status tg_archive_open_source(tg_archive_reader **reader, tg_source *source, tg_err *err)
-{
-    tg_archive_reader *r = calloc(1, sizeof *r);
-    tg_status status;
-
-    *reader = NULL;
-    if (!r) {
-        tg_source_close(source);
-        return tg_fail_memory(err, sizeof *r, "the archive reader");
-    }
-    status = tg_zip_open(&r->zip, source, err);
-    if (status) {
-        free(r);
-        return status;
-    }
-    *reader = r;
-    return TG_OK;
-}
-
-void tg_archive_close(tg_archive_reader *r)
-{
-    if (!r)
-        return;
-    tg_zip_close(r->zip);
-    free(r);
-}
-
-/* Prefix a message with the array's name. */
-static tg_status in_array(const char *name, tg_err *err)
-{
-    char where[TG_NAME_MAX + 16];
-
-    snprintf(where, sizeof where, "array \"%s\"", name);
-    return tg_err_in(err, where);
-}
-
 /* Copy a member's name without ".npy". */
-static tg_status take_name(char name[TG_NAME_MAX + 1], const tg_zip_entry *e, tg_err *err)
+static void take_name(tg_archive_reader *r, const tg_zip_entry *e)
 {
-    size_t n = strlen(e->name);
+    const size_t n = strlen(e->name);
 
     if (strcmp(e->name, "data.pkl") == 0 || (n >= 9 && strcmp(e->name + n - 9, "/data.pkl") == 0))
-        return tg_fail(err, TG_EDATA, "not an .npz archive: this is a PyTorch file (member \"%s\")", e->name);
-    if (n <= SUFFIX || strcmp(e->name + n - SUFFIX, ".npy") != 0)
-        return tg_fail(err, TG_EDATA, "not an .npz archive: its member \"%s\" is not an .npy array", e->name);
-    memcpy(name, e->name, n - SUFFIX);
-    name[n - SUFFIX] = '\0';
-    return TG_OK;
+        tg_zip_fail(r, "not an .npz archive: this is a PyTorch file (member \"%s\")", e->name);
+    else if (n <= SUFFIX || strcmp(e->name + n - SUFFIX, ".npy") != 0)
+        tg_zip_fail(r, "not an .npz archive: its member \"%s\" is not an .npy array", e->name);
+    if (r->status)
+        return;
+    memcpy(r->name, e->name, n - SUFFIX);
+    r->name[n - SUFFIX] = '\0';
 }
 
-/* Read the .npy header.  In a canonical archive it must equal what tg writes. */
-static tg_status take_header(tg_archive_reader *r, tg_array *a, size_t *length, tg_err *err)
+/* Read the .npy header; returns its length.  In a canonical archive it must equal what tg writes. */
+static size_t take_header(tg_archive_reader *r, tg_array *a, tg_err *err)
 {
-    unsigned char want[TG_NPY_FORMAT_MAX];
-    tg_status status = tg_zip_read(r->zip, r->head, TG_NPY_PREFIX, err);
+    unsigned char head[TG_NPY_HEAD_MAX], want[TG_NPY_FORMAT_MAX];
+    char where[TG_NAME_MAX + 16];
+    size_t length = 0;
 
-    if (status)
-        return status;
-    if (tg_npy_length(r->head, length, err))
-        return in_array(r->name, err);
-    status = tg_zip_read(r->zip, r->head + TG_NPY_PREFIX, *length - TG_NPY_PREFIX, err);
-    if (status)
-        return status;
-    if (tg_npy_parse(r->head, *length, a, err))
-        return in_array(r->name, err);
-    if (tg_zip_canonical(r->zip) &&
-        (tg_npy_format(want, a) != *length || memcmp(want, r->head, *length) != 0))
-        return tg_fail(err, TG_EDATA, "array \"%s\": its .npy header differs from what tg writes", r->name);
-    return TG_OK;
+    if (tg_zip_read(r, head, TG_NPY_PREFIX, err))
+        return 0;
+    if (tg_npy_length(head, &length, err) ||
+        (!tg_zip_read(r, head + TG_NPY_PREFIX, length - TG_NPY_PREFIX, err) &&
+         tg_npy_parse(head, length, a, err))) {
+        snprintf(where, sizeof where, "array \"%s\"", r->name);
+        r->status = tg_err_in(err, where);
+    }
+    if (!r->status && r->canonical && (tg_npy_format(want, a) != length || memcmp(want, head, length) != 0))
+        tg_zip_fail(r, "array \"%s\": its .npy header differs from what tg writes", r->name);
+    return length;
 }
 
-static tg_status begin_array(tg_archive_reader *r, const tg_zip_entry *e, tg_array *a, tg_err *err)
+static void begin_array(tg_archive_reader *r, const tg_zip_entry *e, tg_array *a, tg_err *err)
 {
-    size_t length;
-    tg_status status = take_name(r->name, e, err);
+    size_t length = 0;
 
-    if (status)
-        return status;
-    if ((status = take_header(r, a, &length, err)) ||
-        (status = tg_zip_expect(r->zip, (uint64_t)length + a->bytes, err)) ||
-        (status = tg_zip_map(r->zip, &a->data, a->bytes, err)))
-        return status;
+    take_name(r, e);
+    if (!r->status)
+        length = take_header(r, a, err);
+    if (r->status || tg_zip_expect(r, (uint64_t)length + a->bytes, err) ||
+        tg_zip_map(r, &a->data, a->bytes, err))
+        return;
     memcpy(a->name, r->name, sizeof a->name);
     r->data = a->data;
     r->left = a->bytes;
-    r->open = true;
-    return TG_OK;
-}
-
-/* Skip unread data and verify the checksum. */
-static tg_status end_array(tg_archive_reader *r, tg_err *err)
-{
-    tg_status status = TG_OK;
-
-    if (!r->open)
-        return TG_OK;
-    if (!r->data)
-        status = tg_zip_read(r->zip, NULL, r->left, err);
-    if (!status)
-        status = tg_zip_verify(r->zip, err);
-    r->open = false;
-    return status;
 }
 
 tg_status tg_archive_next(tg_archive_reader *r, tg_array *array, tg_archive_event *event, tg_err *err)
 {
     const tg_zip_entry *e;
-    tg_zip_event found;
-    tg_status status;
 
     *array = (tg_array){0};
-    if ((status = end_array(r, err)) || (status = tg_zip_next(r->zip, &e, &found, err)))
-        return status;
-    *event = found == TG_ZIP_MEMBER ? TG_ARCHIVE_ARRAY
-             : found == TG_ZIP_END  ? TG_ARCHIVE_END
-                                    : TG_ARCHIVE_EOF;
-    return found == TG_ZIP_MEMBER ? begin_array(r, e, array, err) : TG_OK;
+    if (r->open && (tg_zip_read(r, NULL, r->left, err) || tg_zip_verify(r, err))) /* what was not read */
+        return r->status;
+    if (!tg_zip_next(r, &e, event, err) && *event == TG_ARCHIVE_ARRAY)
+        begin_array(r, e, array, err);
+    return r->status;
 }
 
 tg_status tg_archive_read(tg_archive_reader *r, void *dst, size_t bytes, tg_err *err)
@@ -195,10 +124,10 @@ tg_status tg_archive_read(tg_archive_reader *r, void *dst, size_t bytes, tg_err 
         r->left -= bytes;
         return TG_OK;
     }
-    status = tg_zip_read(r->zip, dst, bytes, err);
+    status = tg_zip_read(r, dst, bytes, err);
     r->left -= bytes;
     if (!status && r->left == 0)
-        status = tg_zip_verify(r->zip, err);
+        status = tg_zip_verify(r, err);
     return status;
 }
 
@@ -311,42 +240,7 @@ tg_status tg_archive_expect_version(tg_archive_reader *r, const tg_array *a, siz
     return TG_OK;
 }
 
-void tg_archive_forget(tg_archive_reader *r)
-{
-    tg_zip_forget(r->zip);
-}
-
-uint64_t tg_archive_max_bytes(const tg_archive_reader *r)
-{
-    return tg_zip_max_bytes(r->zip);
-}
-
 /* ---- writing */
-
-tg_status tg_archive_create(tg_archive_writer **writer, int fd, tg_err *err)
-{
-    tg_archive_writer *w = malloc(sizeof *w);
-    tg_status status;
-
-    *writer = NULL;
-    if (!w)
-        return tg_fail_memory(err, sizeof *w, "the archive writer");
-    status = tg_zip_create(&w->zip, fd, err);
-    if (status) {
-        free(w);
-        return status;
-    }
-    *writer = w;
-    return TG_OK;
-}
-
-void tg_archive_abandon(tg_archive_writer *w)
-{
-    if (!w)
-        return;
-    tg_zip_abandon(w->zip);
-    free(w);
-}
 
 tg_status tg_archive_put(tg_archive_writer *w, const char *name, tg_dtype dtype, size_t ndim,
                          const size_t *shape, const void *data, tg_err *err)
@@ -368,7 +262,7 @@ tg_status tg_archive_put(tg_archive_writer *w, const char *name, tg_dtype dtype,
         return tg_fail(err, TG_EUSAGE, "array \"%s\": .npy has no bfloat16, expected its bits as <u2", name);
     memcpy(member, name, n);
     memcpy(member + n, ".npy", SUFFIX + 1);
-    return tg_zip_put(w->zip, member, head, tg_npy_format(head, &a), data, a.bytes, err);
+    return tg_zip_put(w, member, head, tg_npy_format(head, &a), data, a.bytes, err);
 }
 
 tg_status tg_archive_put_i64(tg_archive_writer *w, const char *name, int64_t value, tg_err *err)
@@ -394,9 +288,4 @@ tg_status tg_archive_put_choice(tg_archive_writer *w, const char *name, const ch
     char text[TG_CHOICE_SIZE];
 
     return tg_archive_put_text(w, name, tg_choice_name(text, list, number), err);
-}
-
-tg_status tg_archive_finish(tg_archive_writer *w, tg_err *err)
-{
-    return tg_zip_finish(w->zip, err);
 }

@@ -11,10 +11,16 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-#include "formats/limits.h"
 #include "lib/base/api.h"
 
 TG_API_BEGIN
+
+/* The limits of an archive (formats/README.md).  The fuzzers' build has a lower one (tests/fuzz/limits.h). */
+#define TG_NAME_MAX 127 /* bytes of a name: [A-Za-z0-9._/-]; in files of other projects, printable ASCII */
+#define TG_DIMS_MAX 8
+#ifndef TG_NAMES_MAX
+#define TG_NAMES_MAX 4096 /* arrays in an archive, tensors in a file */
+#endif
 
 /* Element type. */
 typedef struct tg_dtype {

@@ -8,21 +8,15 @@ size_t tg_base64_encode(char *out, const void *data, size_t n)
     const unsigned char *in = data;
     char *at = out;
 
-    for (; n >= 3; n -= 3, in += 3) {
-        const uint32_t x = (uint32_t)in[0] << 16 | (uint32_t)in[1] << 8 | in[2];
+    for (size_t i = 0; i < n; i += 3) {
+        const size_t left = n - i;
+        const uint32_t x = (uint32_t)in[i] << 16 | (left > 1 ? (uint32_t)in[i + 1] << 8 : 0) |
+                           (left > 2 ? (uint32_t)in[i + 2] : 0);
 
         *at++ = digits[x >> 18];
         *at++ = digits[x >> 12 & 63];
-        *at++ = digits[x >> 6 & 63];
-        *at++ = digits[x & 63];
-    }
-    if (n > 0) {
-        const uint32_t x = (uint32_t)in[0] << 16 | (n > 1 ? (uint32_t)in[1] << 8 : 0);
-
-        *at++ = digits[x >> 18];
-        *at++ = digits[x >> 12 & 63];
-        *at++ = (char)(n > 1 ? digits[x >> 6 & 63] : '=');
-        *at++ = '=';
+        *at++ = (char)(left > 1 ? digits[x >> 6 & 63] : '=');
+        *at++ = (char)(left > 2 ? digits[x & 63] : '=');
     }
     return (size_t)(at - out);
 }

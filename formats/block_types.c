@@ -1,8 +1,10 @@
 #include "formats/block_types.h"
 
 #include <assert.h>
+#include <stdbool.h>
 #include <string.h>
 
+#include "formats/span.h"
 #include "lib/base/convert.h"
 #include "lib/base/size.h"
 
@@ -14,7 +16,7 @@
 
 static float half_at(const unsigned char *p)
 {
-    return tg_float_from_half((uint16_t)(p[0] | p[1] << 8));
+    return tg_float_from_half(tg_get16(p));
 }
 
 /* ---- 32 values */
@@ -31,34 +33,6 @@ static void decode_q8_0(float *restrict out, const unsigned char *restrict in, s
     }
 }
 
-/* d, q[16]; integers are offset by 8 */
-static void decode_q4_0(float *restrict out, const unsigned char *restrict in, size_t n)
-{
-    for (; n > 0; n--, in += 18, out += 32) {
-        const unsigned char *q = in + 2;
-        const float d = half_at(in);
-
-        for (size_t j = 0; j < 16; j++)
-            out[j] = (float)((q[j] & 15) - 8) * d;
-        for (size_t j = 0; j < 16; j++)
-            out[j + 16] = (float)((q[j] >> 4) - 8) * d;
-    }
-}
-
-/* d, m, q[16] */
-static void decode_q4_1(float *restrict out, const unsigned char *restrict in, size_t n)
-{
-    for (; n > 0; n--, in += 20, out += 32) {
-        const unsigned char *q = in + 4;
-        const float d = half_at(in), m = half_at(in + 2);
-
-        for (size_t j = 0; j < 16; j++)
-            out[j] = (float)(q[j] & 15) * d + m;
-        for (size_t j = 0; j < 16; j++)
-            out[j + 16] = (float)(q[j] >> 4) * d + m;
-    }
-}
-
 /* fifth[j] is 16 where bit j of the four bytes at p is set, else 0. */
 static void spread_bits(unsigned char fifth[32], const unsigned char *p)
 {
@@ -70,38 +44,50 @@ static void spread_bits(unsigned char fifth[32], const unsigned char *p)
     }
 }
 
-/* d, the fifth bits, q[16]; integers are offset by 16 */
-static void decode_q5_0(float *restrict out, const unsigned char *restrict in, size_t n)
+/* d, m if the type has it, the fifth bits if it has them, q[16]; integers are offset by `offset` */
+static inline void decode_32(float *restrict out, const unsigned char *restrict in, size_t n, bool has_m,
+                             bool has_fifth, int offset)
 {
+    const size_t before_q = 2u + (has_m ? 2u : 0) + (has_fifth ? 4u : 0);
     unsigned char fifth[32];
 
-    for (; n > 0; n--, in += 22, out += 32) {
-        const unsigned char *q = in + 6;
-        const float d = half_at(in);
+    for (; n > 0; n--, in += before_q + 16, out += 32) {
+        const unsigned char *q = in + before_q;
+        const float d = half_at(in), m = has_m ? half_at(in + 2) : 0;
 
-        spread_bits(fifth, in + 2);
-        for (size_t j = 0; j < 16; j++)
-            out[j] = (float)(((q[j] & 15) | fifth[j]) - 16) * d;
-        for (size_t j = 0; j < 16; j++)
-            out[j + 16] = (float)((q[j] >> 4 | fifth[j + 16]) - 16) * d;
+        if (has_fifth)
+            spread_bits(fifth, q - 4);
+        for (size_t j = 0; j < 16; j++) {
+            const float x = (float)(((q[j] & 15) | (has_fifth ? fifth[j] : 0)) - offset) * d;
+
+            out[j] = has_m ? x + m : x;
+        }
+        for (size_t j = 0; j < 16; j++) {
+            const float x = (float)((q[j] >> 4 | (has_fifth ? fifth[j + 16] : 0)) - offset) * d;
+
+            out[j + 16] = has_m ? x + m : x;
+        }
     }
 }
 
-/* d, m, the fifth bits, q[16] */
+static void decode_q4_0(float *restrict out, const unsigned char *restrict in, size_t n)
+{
+    decode_32(out, in, n, false, false, 8);
+}
+
+static void decode_q4_1(float *restrict out, const unsigned char *restrict in, size_t n)
+{
+    decode_32(out, in, n, true, false, 0);
+}
+
+static void decode_q5_0(float *restrict out, const unsigned char *restrict in, size_t n)
+{
+    decode_32(out, in, n, false, true, 16);
+}
+
 static void decode_q5_1(float *restrict out, const unsigned char *restrict in, size_t n)
 {
-    unsigned char fifth[32];
-
-    for (; n > 0; n--, in += 24, out += 32) {
-        const unsigned char *q = in + 8;
-        const float d = half_at(in), m = half_at(in + 2);
-
-        spread_bits(fifth, in + 4);
-        for (size_t j = 0; j < 16; j++)
-            out[j] = (float)((q[j] & 15) | fifth[j]) * d + m;
-        for (size_t j = 0; j < 16; j++)
-            out[j + 16] = (float)(q[j] >> 4 | fifth[j + 16]) * d + m;
-    }
+    decode_32(out, in, n, true, true, 0);
 }
 
 /* ---- 256 values */
@@ -118,13 +104,15 @@ static void unpack_scales(unsigned char scale[8], unsigned char offset[8], const
     }
 }
 
-/* d, m, the scales (12 bytes), q[128]: 32 values have a scale and an offset of their own */
-static void decode_q4_k(float *restrict out, const unsigned char *restrict in, size_t n)
+/* d, m, the scales (12 bytes), the fifth bits [32] if the type has them, q[128].  32 values have a scale and
+ * an offset of their own; bit i of byte j of the fifth bits belongs to value 32 i + j. */
+static inline void decode_256(float *restrict out, const unsigned char *restrict in, size_t n, bool has_fifth)
 {
+    const size_t before_q = has_fifth ? 48 : 16;
     unsigned char scale[8], offset[8];
 
-    for (; n > 0; n--, in += 144) {
-        const unsigned char *q = in + 16;
+    for (; n > 0; n--, in += before_q + 128) {
+        const unsigned char *fifth = in + 16, *q = in + before_q;
         const float d = half_at(in), m = half_at(in + 2);
 
         unpack_scales(scale, offset, in + 4);
@@ -133,33 +121,21 @@ static void decode_q4_k(float *restrict out, const unsigned char *restrict in, s
             const float d1 = d * (float)scale[i + 1], m1 = m * (float)offset[i + 1];
 
             for (size_t j = 0; j < 32; j++)
-                out[j] = d0 * (float)(q[j] & 15) - m0;
+                out[j] = d0 * (float)((q[j] & 15) | (has_fifth ? (fifth[j] >> i & 1) << 4 : 0)) - m0;
             for (size_t j = 0; j < 32; j++)
-                out[j + 32] = d1 * (float)(q[j] >> 4) - m1;
+                out[j + 32] = d1 * (float)(q[j] >> 4 | (has_fifth ? (fifth[j] >> (i + 1) & 1) << 4 : 0)) - m1;
         }
     }
 }
 
-/* as q4_k, with the fifth bits [32] before q: bit i of byte j belongs to value 32 i + j */
+static void decode_q4_k(float *restrict out, const unsigned char *restrict in, size_t n)
+{
+    decode_256(out, in, n, false);
+}
+
 static void decode_q5_k(float *restrict out, const unsigned char *restrict in, size_t n)
 {
-    unsigned char scale[8], offset[8];
-
-    for (; n > 0; n--, in += 176) {
-        const unsigned char *fifth = in + 16, *q = in + 48;
-        const float d = half_at(in), m = half_at(in + 2);
-
-        unpack_scales(scale, offset, in + 4);
-        for (size_t i = 0; i < 8; i += 2, q += 32, out += 64) {
-            const float d0 = d * (float)scale[i], m0 = m * (float)offset[i];
-            const float d1 = d * (float)scale[i + 1], m1 = m * (float)offset[i + 1];
-
-            for (size_t j = 0; j < 32; j++)
-                out[j] = d0 * (float)((q[j] & 15) | (fifth[j] >> i & 1) << 4) - m0;
-            for (size_t j = 0; j < 32; j++)
-                out[j + 32] = d1 * (float)(q[j] >> 4 | (fifth[j] >> (i + 1) & 1) << 4) - m1;
-        }
-    }
+    decode_256(out, in, n, true);
 }
 
 /* 32 values of q6_k: four bits of q, shifted by 0 or 4, and two of `upper`, shifted by 0, 2, 4 or 6.
@@ -204,14 +180,6 @@ static const tg_blocks types[] = {
     {"q5_k", 13, 256, 176, decode_q5_k}, {"q6_k", 14, 256, 210, decode_q6_k},
 };
 enum { TYPES = sizeof types / sizeof types[0] };
-
-const tg_blocks *tg_blocks_named(const char *name)
-{
-    for (size_t i = 0; i < TYPES; i++)
-        if (strcmp(types[i].name, name) == 0)
-            return &types[i];
-    return NULL;
-}
 
 const tg_blocks *tg_blocks_numbered(uint32_t gguf_type)
 {

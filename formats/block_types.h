@@ -24,8 +24,7 @@ typedef struct tg_blocks {
 
 #define TG_BLOCK_VALUES_MAX 256 /* per block */
 
-/* The type with that name, or with that number in GGUF; NULL: there is none. */
-const tg_blocks *tg_blocks_named(const char *name);
+/* The type with that number in GGUF; NULL: there is none. */
 const tg_blocks *tg_blocks_numbered(uint32_t gguf_type);
 
 /* Decode values first .. first + n - 1 of the blocks that begin at `in`.  first may be anywhere in a

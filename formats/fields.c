@@ -6,12 +6,7 @@
 
 #include "lib/base/choice.h"
 
-static const void *member(const tg_field *f, const void *object)
-{
-    return (const char *)object + f->offset;
-}
-
-void *tg_field_member(const tg_field *f, void *object)
+void *tg_field_member(const tg_field *f, const void *object)
 {
     return (char *)object + f->offset;
 }
@@ -24,20 +19,19 @@ static const size_t widths[] = {[TG_FIELD_SIZE] = sizeof(size_t),
 
 void tg_field_copy(const tg_field *f, void *to, const void *from)
 {
-    memcpy(tg_field_member(f, to), member(f, from), widths[f->type]);
+    memcpy(tg_field_member(f, to), tg_field_member(f, from), widths[f->type]);
 }
 
 bool tg_field_equal(const tg_field *f, const void *a, const void *b)
 {
-    return memcmp(member(f, a), member(f, b), widths[f->type]) == 0;
+    return memcmp(tg_field_member(f, a), tg_field_member(f, b), widths[f->type]) == 0;
 }
 
 void tg_field_text(char *text, size_t size, const tg_field *f, const void *object)
 {
-    const void *value = member(f, object);
+    const void *value = tg_field_member(f, object);
     char name[TG_CHOICE_SIZE];
 
-    /* unreached: no other type exists */
     switch (f->type) {
     case TG_FIELD_SIZE:
         snprintf(text, size, "%zu", *(const size_t *)value);
@@ -51,9 +45,8 @@ void tg_field_text(char *text, size_t size, const tg_field *f, const void *objec
     case TG_FIELD_BOOL:
         snprintf(text, size, "%d", *(const bool *)value);
         break;
-    case TG_FIELD_CHOICE:
+    default:
         snprintf(text, size, "%s", tg_choice_name(name, f->choices, *(const unsigned *)value));
-        break;
     }
 }
 
@@ -61,7 +54,6 @@ void tg_field_text(char *text, size_t size, const tg_field *f, const void *objec
 
 static tg_status put(const tg_field *f, const void *value, tg_archive_writer *w, tg_err *err)
 {
-    /* unreached: no other type exists */
     switch (f->type) {
     case TG_FIELD_SIZE:
         return tg_archive_put_i64(w, f->name, (int64_t) * (const size_t *)value, err);
@@ -71,10 +63,9 @@ static tg_status put(const tg_field *f, const void *value, tg_archive_writer *w,
         return tg_archive_put_f64(w, f->name, *(const double *)value, err);
     case TG_FIELD_BOOL:
         return tg_archive_put_i64(w, f->name, *(const bool *)value, err);
-    case TG_FIELD_CHOICE:
+    default:
         return tg_archive_put_choice(w, f->name, f->choices, *(const unsigned *)value, err);
     }
-    return TG_OK;
 }
 
 tg_status tg_fields_put(tg_fields table, const void *object, tg_archive_writer *w, tg_err *err)
@@ -82,7 +73,7 @@ tg_status tg_fields_put(tg_fields table, const void *object, tg_archive_writer *
     tg_status status = TG_OK;
 
     for (size_t i = 0; !status && i < table.n; i++)
-        status = put(&table.row[i], member(&table.row[i], object), w, err);
+        status = put(&table.row[i], tg_field_member(&table.row[i], object), w, err);
     return status;
 }
 
@@ -171,6 +162,6 @@ tg_status tg_fields_check(tg_fields table, const void *object, tg_err *err)
     tg_status status = TG_OK;
 
     for (size_t i = 0; !status && i < table.n; i++)
-        status = check(&table.row[i], member(&table.row[i], object), err);
+        status = check(&table.row[i], tg_field_member(&table.row[i], object), err);
     return status;
 }

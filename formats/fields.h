@@ -35,27 +35,18 @@ typedef struct tg_field {
 } tg_field;
 
 /* Rows of a table.  A member whose type is not the row's does not compile. */
+#define TG_FIELD(name, kind, object, member, type, min, max, choices)                                        \
+    {                                                                                                        \
+        name, kind, _Generic(((object *)0)->member, type : offsetof(object, member)), min, max, choices      \
+    }
 #define TG_SIZE_FIELD(name, object, member, min, max)                                                        \
-    {                                                                                                        \
-        name, TG_FIELD_SIZE, TG_MEMBER(object, member, size_t), min, max, NULL                               \
-    }
-#define TG_U64_FIELD(name, object, member)                                                                   \
-    {                                                                                                        \
-        name, TG_FIELD_U64, TG_MEMBER(object, member, uint64_t), 0, 0, NULL                                  \
-    }
+    TG_FIELD(name, TG_FIELD_SIZE, object, member, size_t, min, max, NULL)
+#define TG_U64_FIELD(name, object, member) TG_FIELD(name, TG_FIELD_U64, object, member, uint64_t, 0, 0, NULL)
 #define TG_REAL_FIELD(name, object, member, min, max)                                                        \
-    {                                                                                                        \
-        name, TG_FIELD_REAL, TG_MEMBER(object, member, double), min, max, NULL                               \
-    }
-#define TG_BOOL_FIELD(name, object, member)                                                                  \
-    {                                                                                                        \
-        name, TG_FIELD_BOOL, TG_MEMBER(object, member, bool), 0, 0, NULL                                     \
-    }
+    TG_FIELD(name, TG_FIELD_REAL, object, member, double, min, max, NULL)
+#define TG_BOOL_FIELD(name, object, member) TG_FIELD(name, TG_FIELD_BOOL, object, member, bool, 0, 0, NULL)
 #define TG_CHOICE_FIELD(name, object, member, choices)                                                       \
-    {                                                                                                        \
-        name, TG_FIELD_CHOICE, TG_MEMBER(object, member, unsigned), 0, 0, choices                            \
-    }
-#define TG_MEMBER(object, member, type) _Generic(((object *)0)->member, type : offsetof(object, member))
+    TG_FIELD(name, TG_FIELD_CHOICE, object, member, unsigned, 0, 0, choices)
 
 /* A table of at most 64 rows, in the order in which they are written. */
 typedef struct tg_fields {
@@ -63,8 +54,8 @@ typedef struct tg_fields {
     size_t n;
 } tg_fields;
 
-/* The member of an object that a row describes. */
-void *tg_field_member(const tg_field *f, void *object);
+/* The member of an object that a row describes; constant if the object is. */
+void *tg_field_member(const tg_field *f, const void *object);
 
 /* Copy a member; compare it, bit by bit; format its value for a message. */
 void tg_field_copy(const tg_field *f, void *to, const void *from);

@@ -1,9 +1,9 @@
 #include "formats/format.h"
 
 #include <stdbool.h>
-#include <stdint.h>
 #include <string.h>
 
+#include "formats/span.h"
 #include "formats/zip.h"
 #include "lib/base/size.h"
 
@@ -57,13 +57,7 @@ static const struct magic {
 /* A 64-bit length of at most 100,000,000, then the opening brace of the JSON header. */
 static bool is_safetensors(const unsigned char *p, size_t n)
 {
-    uint64_t length = 0;
-
-    if (n < 9 || p[8] != '{')
-        return false;
-    for (size_t i = 8; i-- > 0;)
-        length = length << 8 | p[i];
-    return length >= 2 && length <= 100000000;
+    return n >= 9 && p[8] == '{' && tg_get64(p) >= 2 && tg_get64(p) <= 100000000;
 }
 
 static bool is_text(const unsigned char *p, size_t n)
@@ -86,28 +80,22 @@ tg_format tg_format_recognize(const void *first, size_t n)
     return is_text(p, tg_size_min(n, TG_FORMAT_BYTES)) ? TG_FORMAT_TEXT : TG_FORMAT_UNKNOWN;
 }
 
-static bool ends_with(const char *name, size_t n, const char *end)
-{
-    return n >= strlen(end) && memcmp(name + n - strlen(end), end, strlen(end)) == 0;
-}
-
 tg_format_member tg_format_zip(const void *first, size_t n)
 {
     static const char kind[] = "kind.npy";
     const unsigned char *const p = first;
-    const char *const name = (const char *)p + TG_ZIP_LOCAL;
-    size_t name_n;
+    tg_span name;
 
     if (n < TG_ZIP_LOCAL || !tg_zip_magic(first, n))
         return TG_MEMBER_NONE;
-    if (n >= TG_ZIP_LOCAL + strlen(kind) && memcmp(name, kind, strlen(kind)) == 0)
+    if (n >= TG_ZIP_LOCAL + strlen(kind) && memcmp(p + TG_ZIP_LOCAL, kind, strlen(kind)) == 0)
         return TG_MEMBER_KIND; /* whatever its length says: that will be refused */
-    name_n = tg_get16(p + 26);
-    if (name_n < 5 || name_n > n - TG_ZIP_LOCAL)
+    name = (tg_span){(const char *)p + TG_ZIP_LOCAL, tg_get16(p + 26)};
+    if (name.n < 5 || name.n > n - TG_ZIP_LOCAL)
         return TG_MEMBER_ODD;
-    return ends_with(name, name_n, ".npy")        ? TG_MEMBER_ARRAY
-           : ends_with(name, name_n, "/data.pkl") ? TG_MEMBER_PICKLE
-                                                  : TG_MEMBER_OTHER;
+    return tg_span_ends(name, ".npy")        ? TG_MEMBER_ARRAY
+           : tg_span_ends(name, "/data.pkl") ? TG_MEMBER_PICKLE
+                                             : TG_MEMBER_OTHER;
 }
 
 const char *tg_format_text(tg_format format)

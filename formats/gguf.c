@@ -7,7 +7,6 @@
 #include <string.h>
 
 #include "formats/block_types.h"
-#include "formats/limits.h"
 #include "lib/base/size.h"
 
 /* ---- bytes */
@@ -78,15 +77,15 @@ static uint64_t take_number(cursor *c, size_t n)
     return number;
 }
 
-static tg_gguf_text take_text(cursor *c)
+static tg_span take_text(cursor *c)
 {
     const uint64_t n = take_number(c, 8);
-    const tg_gguf_text text = {(const char *)c->file + c->at, (size_t)n};
+    const tg_span text = {(const char *)c->file + c->at, (size_t)n};
 
     if (n > c->n - c->at)
         truncated(c, n);
     if (c->status)
-        return (tg_gguf_text){"", 0};
+        return (tg_span){"", 0};
     c->at += text.n;
     return text;
 }
@@ -103,9 +102,9 @@ static tg_gguf_type take_type(cursor *c)
     return TG_GGUF_U8;
 }
 
-static tg_gguf_text take_key(cursor *c)
+static tg_span take_key(cursor *c)
 {
-    const tg_gguf_text key = take_text(c);
+    const tg_span key = take_text(c);
 
     if (key.n == 0)
         refuse(c, "its key is empty");
@@ -128,7 +127,7 @@ static void take_array(cursor *c, tg_gguf_value *v)
         refuse(c, "an array of arrays, which tg does not read");
         return;
     }
-    each = v->type == TG_GGUF_TEXT ? 8 : tg_gguf_type_size(v->type); /* a text has at least its length */
+    each = v->type == TG_GGUF_TEXT ? 8 : tg_gguf_types[v->type].size; /* a text has at least its length */
     if (n > (c->n - c->at) / each)
         refuse(c, "an array of %llu elements, but only %zu bytes follow", (unsigned long long)n,
                c->n - c->at);
@@ -138,7 +137,7 @@ static void take_array(cursor *c, tg_gguf_value *v)
 
 static void pass_elements(cursor *c, tg_gguf_value *v)
 {
-    const size_t begin = c->at, size = tg_gguf_type_size(v->type);
+    const size_t begin = c->at, size = tg_gguf_types[v->type].size;
 
     v->at = c->file + begin;
     if (size > 0 && v->n > (c->n - c->at) / size)
@@ -166,26 +165,18 @@ static tg_gguf_value take_value(cursor *c)
     return v;
 }
 
-static int compare_keys(const void *a, const void *b)
-{
-    const tg_gguf_text *v = a, *w = b;
-    const int order = memcmp(v->p, w->p, tg_size_min(v->n, w->n));
-
-    return order ? order : (v->n > w->n) - (v->n < w->n);
-}
-
 static tg_status check_keys(const tg_gguf *g, tg_err *err)
 {
-    tg_gguf_text *sorted = malloc((g->n_values + 1) * sizeof *sorted);
+    tg_span *sorted = malloc((g->n_values + 1) * sizeof *sorted);
     tg_status status = TG_OK;
 
     if (!sorted)
         return tg_fail_memory(err, g->n_values * sizeof *sorted, "the keys of a GGUF file");
     for (size_t i = 0; i < g->n_values; i++)
         sorted[i] = g->value[i].key;
-    qsort(sorted, g->n_values, sizeof *sorted, compare_keys);
+    qsort(sorted, g->n_values, sizeof *sorted, tg_span_compare);
     for (size_t i = 1; !status && i < g->n_values; i++)
-        if (compare_keys(&sorted[i - 1], &sorted[i]) == 0)
+        if (tg_span_compare(&sorted[i - 1], &sorted[i]) == 0)
             status = tg_fail(err, TG_EDATA, "there are two GGUF values %.*s",
                              (int)tg_size_min(sorted[i].n, 80), sorted[i].p);
     free(sorted);
@@ -283,7 +274,7 @@ static void take_shape(cursor *c, tg_array *a)
 /* A tensor's description; its offset is still relative to the data. */
 static tg_stored take_tensor(cursor *c)
 {
-    const tg_gguf_text name = take_text(c);
+    const tg_span name = take_text(c);
     tg_stored s = {0};
     uint32_t type;
 

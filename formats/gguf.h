@@ -17,6 +17,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "formats/span.h"
 #include "formats/tensor_list.h"
 #include "lib/base/status.h"
 
@@ -43,14 +44,14 @@ typedef enum tg_gguf_type {
     TG_GGUF_TYPES
 } tg_gguf_type;
 
-/* A text in the file, UTF-8 if the file is right (that is not checked), without NUL at its end. */
-typedef struct tg_gguf_text {
-    const char *p;
-    size_t n;
-} tg_gguf_text;
+extern const struct tg_gguf_type_info {
+    const char *name; /* "u32", "text" */
+    size_t size;      /* bytes; 0: not fixed */
+} tg_gguf_types[TG_GGUF_TYPES];
 
+/* Texts are spans of the file, UTF-8 if the file is right (that is not checked). */
 typedef struct tg_gguf_value {
-    tg_gguf_text key;  /* printable ASCII */
+    tg_span key;       /* printable ASCII */
     tg_gguf_type type; /* of the value, or of an array's elements; never TG_GGUF_ARRAY */
     bool array;
     size_t n;                /* elements; 1 if it is no array */
@@ -92,26 +93,19 @@ const tg_gguf_value *tg_gguf_find(const tg_gguf *g, const char *key);
  */
 size_t tg_gguf_get_size(tg_gguf *g, const char *key);
 double tg_gguf_get_real(tg_gguf *g, const char *key);
-tg_gguf_text tg_gguf_get_text(tg_gguf *g, const char *key);
+tg_span tg_gguf_get_text(tg_gguf *g, const char *key);
 
 /* An array of texts, or of integers of any type. */
 const tg_gguf_value *tg_gguf_get_texts(tg_gguf *g, const char *key);
 const tg_gguf_value *tg_gguf_get_integers(tg_gguf *g, const char *key);
 
-/* Whether a text is this word. */
-bool tg_gguf_is(tg_gguf_text text, const char *word);
-
 /* The next text of an array.  *at is its `at` before the first one; to be called at most n times. */
-tg_gguf_text tg_gguf_next_text(const unsigned char **at);
+tg_span tg_gguf_next_text(const unsigned char **at);
 
 /* Element i of integers or truths; one beyond INT64_MAX becomes INT64_MAX. */
 int64_t tg_gguf_integer(const tg_gguf_value *v, size_t i);
 
 /* Element i of floats. */
 double tg_gguf_real(const tg_gguf_value *v, size_t i);
-
-/* The type's name ("u32", "text"), and its bytes; 0: they are not fixed. */
-const char *tg_gguf_type_name(tg_gguf_type type);
-size_t tg_gguf_type_size(tg_gguf_type type);
 
 #endif

@@ -1,14 +1,10 @@
 /* The named values of a GGUF file that was read. */
 #include <assert.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "formats/gguf.h"
 
-static const struct kind {
-    const char *name;
-    size_t size; /* 0: not fixed */
-} kinds[TG_GGUF_TYPES] = {
+const struct tg_gguf_type_info tg_gguf_types[TG_GGUF_TYPES] = {
     [TG_GGUF_U8] = {"u8", 1},       [TG_GGUF_I8] = {"i8", 1},     [TG_GGUF_U16] = {"u16", 2},
     [TG_GGUF_I16] = {"i16", 2},     [TG_GGUF_U32] = {"u32", 4},   [TG_GGUF_I32] = {"i32", 4},
     [TG_GGUF_F32] = {"f32", 4},     [TG_GGUF_BOOL] = {"bool", 1}, [TG_GGUF_TEXT] = {"text", 0},
@@ -16,25 +12,10 @@ static const struct kind {
     [TG_GGUF_F64] = {"f64", 8},
 };
 
-const char *tg_gguf_type_name(tg_gguf_type type)
-{
-    return kinds[type].name;
-}
-
-size_t tg_gguf_type_size(tg_gguf_type type)
-{
-    return kinds[type].size;
-}
-
-bool tg_gguf_is(tg_gguf_text text, const char *word)
-{
-    return text.n == strlen(word) && memcmp(text.p, word, text.n) == 0;
-}
-
 const tg_gguf_value *tg_gguf_find(const tg_gguf *g, const char *key)
 {
     for (size_t i = 0; i < g->n_values; i++)
-        if (tg_gguf_is(g->value[i].key, key))
+        if (tg_span_is(g->value[i].key, key))
             return &g->value[i];
     return NULL;
 }
@@ -54,7 +35,7 @@ static const tg_gguf_value *get(tg_gguf *g, const char *key, bool array, unsigne
         g->status = tg_fail(g->err, TG_EDATA, "%s is missing", key);
     else if (v->array != array || !(types & BIT(v->type)))
         g->status = tg_fail(g->err, TG_EDATA, "%s is %s%s, expected %s", key, v->array ? "an array of " : "",
-                            kinds[v->type].name, expected);
+                            tg_gguf_types[v->type].name, expected);
     return g->status ? NULL : v;
 }
 
@@ -76,12 +57,12 @@ double tg_gguf_get_real(tg_gguf *g, const char *key)
     return v ? tg_gguf_real(v, 0) : 0;
 }
 
-tg_gguf_text tg_gguf_get_text(tg_gguf *g, const char *key)
+tg_span tg_gguf_get_text(tg_gguf *g, const char *key)
 {
     const tg_gguf_value *const v = get(g, key, false, BIT(TG_GGUF_TEXT), "a text");
     const unsigned char *at = v ? v->at : NULL;
 
-    return v ? tg_gguf_next_text(&at) : (tg_gguf_text){"", 0};
+    return v ? tg_gguf_next_text(&at) : (tg_span){"", 0};
 }
 
 const tg_gguf_value *tg_gguf_get_texts(tg_gguf *g, const char *key)
@@ -94,20 +75,20 @@ const tg_gguf_value *tg_gguf_get_integers(tg_gguf *g, const char *key)
     return get(g, key, true, INTEGERS, "an array of integers");
 }
 
-tg_gguf_text tg_gguf_next_text(const unsigned char **at)
+tg_span tg_gguf_next_text(const unsigned char **at)
 {
     uint64_t n;
-    tg_gguf_text text;
+    tg_span text;
 
     memcpy(&n, *at, sizeof n);
-    text = (tg_gguf_text){(const char *)*at + sizeof n, (size_t)n};
+    text = (tg_span){(const char *)*at + sizeof n, (size_t)n};
     *at += sizeof n + text.n;
     return text;
 }
 
 int64_t tg_gguf_integer(const tg_gguf_value *v, size_t i)
 {
-    const size_t size = kinds[v->type].size, shift = 64 - 8 * size;
+    const size_t size = tg_gguf_types[v->type].size, shift = 64 - 8 * size;
     const bool is_signed =
         v->type == TG_GGUF_I8 || v->type == TG_GGUF_I16 || v->type == TG_GGUF_I32 || v->type == TG_GGUF_I64;
     uint64_t bits = 0;

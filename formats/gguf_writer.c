@@ -7,10 +7,8 @@
 #include <string.h>
 
 #include "formats/block_types.h"
-#include "formats/sink.h"
 #include "lib/base/convert.h"
 #include "lib/base/grow.h"
-#include "lib/base/round16.h"
 #include "lib/base/size.h"
 #include "lib/base/threads.h"
 
@@ -37,7 +35,7 @@ bool tg_gguf_can_store(tg_gguf_kind kind, size_t row)
 
 void tg_gguf_begin(tg_gguf_writer *w, int fd)
 {
-    *w = (tg_gguf_writer){.fd = fd};
+    *w = (tg_gguf_writer){.out.fd = fd};
 }
 
 /* ---- the header */
@@ -45,9 +43,9 @@ void tg_gguf_begin(tg_gguf_writer *w, int fd)
 /* Append n bytes; 0 if data is NULL. */
 static void append(tg_gguf_writer *w, tg_gguf_bytes *bytes, const void *data, size_t n)
 {
-    if (n == 0 || w->err.code ||
+    if (n == 0 || w->out.err.code ||
         tg_grow(&bytes->p, &bytes->capacity, tg_size_add_sat(bytes->n, n), 1, "the header of a GGUF file",
-                &w->err))
+                &w->out.err))
         return;
     if (data)
         memcpy(bytes->p + bytes->n, data, n);
@@ -56,19 +54,14 @@ static void append(tg_gguf_writer *w, tg_gguf_bytes *bytes, const void *data, si
     bytes->n += n;
 }
 
-static void append_u32(tg_gguf_writer *w, tg_gguf_bytes *bytes, uint32_t value)
+static void append_number(tg_gguf_writer *w, tg_gguf_bytes *bytes, uint64_t number, size_t width)
 {
-    append(w, bytes, &value, sizeof value);
-}
-
-static void append_u64(tg_gguf_writer *w, tg_gguf_bytes *bytes, uint64_t value)
-{
-    append(w, bytes, &value, sizeof value);
+    append(w, bytes, &number, width); /* little-endian */
 }
 
 static void append_text(tg_gguf_writer *w, tg_gguf_bytes *bytes, const void *text, size_t n)
 {
-    append_u64(w, bytes, n);
+    append_number(w, bytes, n, 8);
     append(w, bytes, text, n);
 }
 
@@ -76,14 +69,14 @@ static void put_key(tg_gguf_writer *w, const char *key, tg_gguf_type type)
 {
     assert(!w->begun);
     append_text(w, &w->values, key, strlen(key));
-    append_u32(w, &w->values, (uint32_t)type);
+    append_number(w, &w->values, type, 4);
     w->n_values++;
 }
 
 void tg_gguf_put_u32(tg_gguf_writer *w, const char *key, uint32_t value)
 {
     put_key(w, key, TG_GGUF_U32);
-    append_u32(w, &w->values, value);
+    append_number(w, &w->values, value, 4);
 }
 
 void tg_gguf_put_f32(tg_gguf_writer *w, const char *key, float value)
@@ -109,8 +102,8 @@ void tg_gguf_put_text(tg_gguf_writer *w, const char *key, const void *text, size
 static void put_array(tg_gguf_writer *w, const char *key, tg_gguf_type type, size_t n)
 {
     put_key(w, key, TG_GGUF_ARRAY);
-    append_u32(w, &w->values, (uint32_t)type);
-    append_u64(w, &w->values, n);
+    append_number(w, &w->values, type, 4);
+    append_number(w, &w->values, n, 8);
 }
 
 void tg_gguf_put_i32s(tg_gguf_writer *w, const char *key, const int32_t *value, size_t n)
@@ -140,19 +133,19 @@ void tg_gguf_declare(tg_gguf_writer *w, const char *name, size_t ndim, const siz
 
     assert(!w->begun && n < TG_GGUF_NAME_MAX && ndim >= 1 && ndim <= TG_GGUF_DIMS_MAX);
     assert(tg_gguf_can_store(kind, shape[ndim - 1]));
-    if (w->err.code || tg_grow(&w->declared, &w->capacity, w->n_tensors + 1, sizeof *w->declared,
-                               "the tensors of a GGUF file", &w->err))
+    if (w->out.err.code || tg_grow(&w->declared, &w->capacity, w->n_tensors + 1, sizeof *w->declared,
+                                   "the tensors of a GGUF file", &w->out.err))
         return;
     append_text(w, &w->tensors, name, n);
-    append_u32(w, &w->tensors, (uint32_t)ndim);
+    append_number(w, &w->tensors, ndim, 4);
     for (size_t i = ndim; i-- > 0;) {
-        append_u64(w, &w->tensors, shape[i]);
+        append_number(w, &w->tensors, shape[i], 8);
         count = tg_size_mul_sat(count, shape[i]);
     }
-    append_u32(w, &w->tensors, as->type);
-    append_u64(w, &w->tensors, w->data);
+    append_number(w, &w->tensors, as->type, 4);
+    append_number(w, &w->tensors, w->data, 8);
     if (count > PTRDIFF_MAX / 4) {
-        (void)tg_fail_memory(&w->err, SIZE_MAX, name);
+        (void)tg_fail_memory(&w->out.err, SIZE_MAX, name);
         return;
     }
     d = &w->declared[w->n_tensors++];
@@ -161,28 +154,18 @@ void tg_gguf_declare(tg_gguf_writer *w, const char *name, size_t ndim, const siz
     w->data += tg_round_up(count / as->values * as->bytes, TG_GGUF_ALIGNMENT);
 }
 
-static void write_bytes(tg_gguf_writer *w, const void *data, size_t n)
-{
-    if (!w->err.code)
-        w->err.code = tg_write_all(w->fd, data, n, &w->err);
-}
-
 static void write_header(tg_gguf_writer *w)
 {
-    static const char magic[4] = {'G', 'G', 'U', 'F'};
-    tg_gguf_bytes first = {0};
-    size_t end;
+    const uint32_t version = 3;
+    const size_t end = 24 + w->values.n + w->tensors.n;
 
-    append(w, &first, magic, sizeof magic);
-    append_u32(w, &first, 3);
-    append_u64(w, &first, w->n_tensors);
-    append_u64(w, &first, w->n_values);
-    end = first.n + w->values.n + w->tensors.n;
     append(w, &w->tensors, NULL, tg_round_up(end, TG_GGUF_ALIGNMENT) - end);
-    write_bytes(w, first.p, first.n);
-    write_bytes(w, w->values.p, w->values.n);
-    write_bytes(w, w->tensors.p, w->tensors.n);
-    free(first.p);
+    tg_sink_puts(&w->out, "GGUF");
+    tg_sink_put(&w->out, &version, sizeof version);
+    tg_sink_put(&w->out, &w->n_tensors, sizeof w->n_tensors);
+    tg_sink_put(&w->out, &w->n_values, sizeof w->n_values);
+    tg_sink_put(&w->out, w->values.p, w->values.n);
+    tg_sink_put(&w->out, w->tensors.p, w->tensors.n);
     w->begun = true;
 }
 
@@ -242,16 +225,16 @@ static void write_converted(tg_gguf_writer *w, const struct tg_gguf_declared *d,
     const struct stored_as *as = &stored_as[d->kind];
 
     if (!w->piece && !(w->piece = malloc(2 * PIECE)))
-        (void)tg_fail_memory(&w->err, 2 * PIECE, "a piece of a tensor");
-    for (size_t i = 0; !w->err.code && i < n; i += PIECE) {
+        (void)tg_fail_memory(&w->out.err, 2 * PIECE, "a piece of a tensor");
+    for (size_t i = 0; !w->out.err.code && i < n; i += PIECE) {
         const size_t part = tg_size_min(PIECE, n - i);
         struct conversion c = {.out = w->piece, .x = x + i, .kind = d->kind};
 
         tg_threads_run(part, SHARE, convert_range, &c);
         if (c.beyond)
-            (void)tg_fail(&w->err, TG_EDATA, "%s has a value beyond the range of %s: write it as f32",
+            (void)tg_fail(&w->out.err, TG_EDATA, "%s has a value beyond the range of %s: write it as f32",
                           d->name, as->name);
-        write_bytes(w, w->piece, part / as->values * as->bytes);
+        tg_sink_put(&w->out, w->piece, part / as->values * as->bytes);
     }
 }
 
@@ -261,7 +244,7 @@ static void end_tensor(tg_gguf_writer *w, const struct tg_gguf_declared *d)
     static const unsigned char zeros[TG_GGUF_ALIGNMENT];
     const size_t bytes = d->count / stored_as[d->kind].values * stored_as[d->kind].bytes;
 
-    write_bytes(w, zeros, tg_round_up(bytes, TG_GGUF_ALIGNMENT) - bytes);
+    tg_sink_put(&w->out, zeros, tg_round_up(bytes, TG_GGUF_ALIGNMENT) - bytes);
     w->current++;
     w->done = 0;
 }
@@ -270,15 +253,15 @@ void tg_gguf_put_values(tg_gguf_writer *w, const float *x, size_t n)
 {
     const struct tg_gguf_declared *d;
 
-    if (!w->begun && !w->err.code)
+    if (!w->begun && !w->out.err.code)
         write_header(w);
-    if (w->err.code)
+    if (w->out.err.code)
         return;
     assert(w->current < w->n_tensors);
     d = &w->declared[w->current];
     assert(n <= d->count - w->done && n % stored_as[d->kind].values == 0);
     if (d->kind == TG_GGUF_AS_F32)
-        write_bytes(w, x, n * sizeof *x);
+        tg_sink_put(&w->out, x, n * sizeof *x);
     else
         write_converted(w, d, x, n);
     w->done += n;
@@ -290,18 +273,16 @@ tg_status tg_gguf_finish(tg_gguf_writer *w, tg_err *err)
 {
     tg_status status;
 
-    if (!w->begun && !w->err.code && w->n_tensors == 0)
+    if (!w->begun && !w->out.err.code && w->n_tensors == 0)
         write_header(w);
-    if (!w->err.code && w->current < w->n_tensors)
-        (void)tg_fail(&w->err, TG_EUSAGE, "%s has %zu values, got %zu", w->declared[w->current].name,
+    if (!w->out.err.code && w->current < w->n_tensors)
+        (void)tg_fail(&w->out.err, TG_EUSAGE, "%s has %zu values, got %zu", w->declared[w->current].name,
                       w->declared[w->current].count, w->done);
-    status = w->err.code;
-    if (status && err)
-        *err = w->err;
+    status = tg_sink_flush(&w->out, err);
     free(w->values.p);
     free(w->tensors.p);
     free(w->declared);
     free(w->piece);
-    *w = (tg_gguf_writer){.fd = -1};
+    *w = (tg_gguf_writer){.out.fd = -1};
     return status;
 }

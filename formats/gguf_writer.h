@@ -11,7 +11,7 @@
  *
  * The header is collected in memory, since it begins with its counts, and written with the first values;
  * of the tensors' data at most 1 MiB is held.  After a failure nothing more is written;
- * tg_gguf_finish() reports the first one.  Where a failure must be seen earlier, look at w.err.code.
+ * tg_gguf_finish() reports the first one.  Where a failure must be seen earlier, look at w.out.err.code.
  */
 #ifndef TG_FORMATS_GGUF_WRITER_H
 #define TG_FORMATS_GGUF_WRITER_H
@@ -21,6 +21,7 @@
 #include <stdint.h>
 
 #include "formats/gguf.h"
+#include "formats/sink.h"
 #include "lib/base/status.h"
 
 /* How a tensor's values are stored. */
@@ -37,8 +38,7 @@ typedef struct tg_gguf_bytes {
 } tg_gguf_bytes;
 
 typedef struct tg_gguf_writer {
-    int fd; /* the caller's */
-    tg_err err;
+    tg_sink out;                   /* and the first failure */
     tg_gguf_bytes values, tensors; /* as they will be in the header */
     uint64_t n_values, n_tensors;
     uint64_t data; /* bytes of all declared tensors, with padding */

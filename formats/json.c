@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "lib/base/decimal.h"
+#include "lib/base/grow.h"
 #include "lib/base/size.h"
 #include "lib/base/utf8.h"
 
@@ -80,14 +81,11 @@ static unsigned char next_byte(tg_json *j)
     return j->at < j->n ? j->text[j->at] : 0;
 }
 
-/* The value of four hexadecimal digits at an offset; UINT32_MAX if they are not digits. */
+/* The value of the four bytes at an offset, hexadecimal digits; UINT32_MAX if they are none. */
 static uint32_t read_hex4(const tg_json *j, size_t at)
 {
     uint32_t code = 0;
 
-    /* unreached: both callers have checked it */
-    if (j->n - at < 4)
-        return UINT32_MAX;
     for (size_t i = at; i < at + 4; i++) {
         const unsigned char digit = j->text[i], letter = digit | 0x20;
 
@@ -173,22 +171,15 @@ static bool pass_string(tg_json *j, size_t *n, bool *escaped)
 }
 
 /* Decode the n bytes between the quotes of a string that has been passed. */
-static tg_json_text decode(tg_json *j, size_t at, size_t n)
+static tg_span decode(tg_json *j, size_t at, size_t n)
 {
     const size_t end = at + n;
     size_t out = 0;
     uint32_t code;
 
-    if (n > j->capacity) { /* no string becomes longer */
-        unsigned char *decoded = realloc(j->decoded, n);
-
-        if (!decoded) {
-            j->status = tg_fail_memory(j->err, n, "a string");
-            return (tg_json_text){"", 0};
-        }
-        j->decoded = decoded;
-        j->capacity = n;
-    }
+    /* no string becomes longer */
+    if ((j->status = tg_grow(&j->decoded, &j->capacity, n, 1, "a string", j->err)))
+        return (tg_span){"", 0};
     while (at < end) {
         /* unreached: an escape that cannot be read: pass_string() has read it */
         if (j->text[at] == '\\' && read_escape(j, &at, &code))
@@ -196,18 +187,18 @@ static tg_json_text decode(tg_json *j, size_t at, size_t n)
         else
             j->decoded[out++] = j->text[at++];
     }
-    return (tg_json_text){(const char *)j->decoded, out};
+    return (tg_span){(const char *)j->decoded, out};
 }
 
-static tg_json_text read_string(tg_json *j)
+static tg_span read_string(tg_json *j)
 {
     const size_t begin = j->at + 1;
     bool escaped;
     size_t n;
 
     if (!pass_string(j, &n, &escaped))
-        return (tg_json_text){"", 0};
-    return escaped ? decode(j, begin, n) : (tg_json_text){(const char *)j->text + begin, n};
+        return (tg_span){"", 0};
+    return escaped ? decode(j, begin, n) : (tg_span){(const char *)j->text + begin, n};
 }
 
 static bool is_digit(const tg_json *j, size_t at)
@@ -264,11 +255,6 @@ static void pass_word(tg_json *j, const char *word)
 }
 
 /* ---- the reader */
-
-bool tg_json_is(tg_json_text text, const char *word)
-{
-    return text.n == strlen(word) && memcmp(text.p, word, text.n) == 0;
-}
 
 void tg_json_open(tg_json *j, const void *text, size_t n, tg_err *err)
 {
@@ -357,7 +343,7 @@ static bool pass_comma(tg_json *j, unsigned char closing)
     return true;
 }
 
-bool tg_json_key(tg_json *j, tg_json_text *key)
+bool tg_json_key(tg_json *j, tg_span *key)
 {
     bool escaped;
     size_t n;
@@ -383,9 +369,9 @@ bool tg_json_element(tg_json *j)
     return pass_comma(j, ']');
 }
 
-tg_json_text tg_json_get_text(tg_json *j)
+tg_span tg_json_get_text(tg_json *j)
 {
-    return expect(j, TG_JSON_STRING) ? read_string(j) : (tg_json_text){"", 0};
+    return expect(j, TG_JSON_STRING) ? read_string(j) : (tg_span){"", 0};
 }
 
 size_t tg_json_get_size(tg_json *j)
@@ -494,7 +480,7 @@ void tg_json_end(tg_json *j)
 
 void tg_json_members(tg_json *j, const char *const *names, size_t n, size_t *at)
 {
-    tg_json_text key;
+    tg_span key;
 
     memset(at, 0, n * sizeof *at);
     tg_json_enter(j, TG_JSON_OBJECT);
@@ -502,7 +488,7 @@ void tg_json_members(tg_json *j, const char *const *names, size_t n, size_t *at)
         const tg_json_kind kind = tg_json_peek(j);
         size_t i = 0;
 
-        while (i < n && !tg_json_is(key, names[i]))
+        while (i < n && !tg_span_is(key, names[i]))
             i++;
         if (i < n && at[i] > 0)
             (void)tg_json_fail(j, "\"%s\" occurs twice", names[i]);
@@ -510,6 +496,16 @@ void tg_json_members(tg_json *j, const char *const *names, size_t n, size_t *at)
             at[i] = j->at;
         tg_json_skip(j);
     }
+}
+
+bool tg_json_find(tg_json *j, size_t object, const char *name)
+{
+    size_t at;
+
+    (void)tg_json_go(j, object);
+    tg_json_members(j, &name, 1, &at);
+    (void)tg_json_go(j, at);
+    return at > 0;
 }
 
 /* ---- writing */
@@ -521,4 +517,13 @@ size_t tg_json_escape(char out[TG_JSON_ESCAPE_MAX + 1], unsigned char byte, cons
     out[0] = '\\';
     out[byte == '"' || byte == '\\'] = (char)byte;
     return byte == '"' || byte == '\\' ? 2 : 1;
+}
+
+void tg_json_put(tg_sink *sink, const void *text, size_t n)
+{
+    const unsigned char *p = text;
+    char escaped[TG_JSON_ESCAPE_MAX + 1];
+
+    for (size_t i = 0; i < n; i++)
+        tg_sink_put(sink, escaped, tg_json_escape(escaped, p[i], ""));
 }

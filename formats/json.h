@@ -4,7 +4,7 @@
  *     tg_json_open(&j, text, n, &err)
  *     tg_json_enter(&j, TG_JSON_OBJECT)
  *     while (tg_json_key(&j, &key))
- *         if (tg_json_is(key, "n_layer"))
+ *         if (tg_span_is(key, "n_layer"))
  *             n_layer = tg_json_get_size(&j)
  *         else
  *             tg_json_skip(&j)
@@ -27,6 +27,8 @@
 #include <stdbool.h>
 #include <stddef.h>
 
+#include "formats/sink.h"
+#include "formats/span.h"
 #include "lib/base/status.h"
 
 #define TG_JSON_DEPTH 64
@@ -52,14 +54,7 @@ typedef struct tg_json {
     tg_err *err;      /* the caller's; may be NULL */
 } tg_json;
 
-/* A string decoded to UTF-8, not NUL-terminated; it may contain NUL.  Valid until the next string
- * is read. */
-typedef struct tg_json_text {
-    const char *p;
-    size_t n;
-} tg_json_text;
-
-bool tg_json_is(tg_json_text text, const char *word);
+/* Texts are spans of UTF-8, which may contain NUL; valid until the next string is read. */
 
 /* Start at the first byte of text, which must outlive the reader. */
 void tg_json_open(tg_json *j, const void *text, size_t n, tg_err *err);
@@ -81,7 +76,7 @@ tg_json_kind tg_json_peek(tg_json *j);
 void tg_json_enter(tg_json *j, tg_json_kind kind);
 
 /* In an object: the next key, whose value is then read; false: the object has been left.  key may be NULL. */
-bool tg_json_key(tg_json *j, tg_json_text *key);
+bool tg_json_key(tg_json *j, tg_span *key);
 
 /* In an array: whether another value follows, which is then read; false: the array has been left. */
 bool tg_json_element(tg_json *j);
@@ -91,7 +86,7 @@ bool tg_json_element_at(tg_json *j, size_t *at);
 
 /* Read a value of this type.  A size is a non-negative integer without fraction or exponent; a number is
  * finite, and has at most 63 characters.  TG_ENOMEM: only for a string. */
-tg_json_text tg_json_get_text(tg_json *j);
+tg_span tg_json_get_text(tg_json *j);
 size_t tg_json_get_size(tg_json *j);
 double tg_json_get_number(tg_json *j);
 bool tg_json_get_bool(tg_json *j);
@@ -108,6 +103,10 @@ void tg_json_end(tg_json *j);
  */
 void tg_json_members(tg_json *j, const char *const *names, size_t n, size_t *at);
 
+/* Go to the value of `name` in the object at an offset, which is read as a whole.  False: it has none, or
+ * null. */
+bool tg_json_find(tg_json *j, size_t object, const char *name);
+
 /* TG_EDATA, with the position of the value just read or about to be read; returns j->status. */
 tg_status tg_json_fail(tg_json *j, const char *format, ...) TG_PRINTF(2, 3);
 
@@ -121,5 +120,8 @@ tg_status tg_json_err_in(tg_json *j);
  */
 #define TG_JSON_ESCAPE_MAX 6
 size_t tg_json_escape(char out[TG_JSON_ESCAPE_MAX + 1], unsigned char byte, const char *also);
+
+/* Put the n bytes of a text, escaped so. */
+void tg_json_put(tg_sink *sink, const void *text, size_t n);
 
 #endif

@@ -4,7 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "formats/zip.h"
+#include "formats/span.h"
 #include "lib/base/size.h"
 
 #define MODEL 20240326u
@@ -25,17 +25,12 @@ static uint32_t word(const unsigned char *file, size_t i)
     return tg_get32(file + 4 * i);
 }
 
-static void put_word(unsigned char *out, size_t i, size_t value)
-{
-    for (size_t b = 0; b < 4; b++)
-        out[4 * i + b] = (unsigned char)(value >> 8 * b & 0xFF);
-}
-
-static void put_header(unsigned char out[TG_LLMC_HEADER], size_t magic, size_t version)
+/* Write the first n numbers of a header, and zeros. */
+static void put_header(unsigned char out[TG_LLMC_HEADER], const size_t *number, size_t n)
 {
     memset(out, 0, TG_LLMC_HEADER);
-    put_word(out, 0, magic);
-    put_word(out, 1, version);
+    for (size_t i = 0; i < n; i++)
+        memcpy(out + 4 * i, &(uint32_t){(uint32_t)number[i]}, 4);
 }
 
 /* Check length and first number; and that all words from `used` on are zeros. */
@@ -85,26 +80,13 @@ size_t tg_llmc_tensors(const tg_llmc_config *config)
     return sizeof kinds / sizeof kinds[0] - BLOCKS + BLOCKS * config->n_layer;
 }
 
-static size_t dim_of(const tg_llmc_config *config, dim d)
-{
-    switch (d) {
-    case ROWS:
-        return config->rows;
-    case POSITIONS:
-        return config->n_ctx;
-    case WIDTH:
-        return config->n_embd;
-    case WIDTH_3:
-        return 3 * config->n_embd;
-    case WIDTH_4:
-        return 4 * config->n_embd;
-    default: /* unreached: for NONE, which nobody asks for */
-        return 0;
-    }
-}
-
 void tg_llmc_tensor(tg_array *a, const tg_llmc_config *config, size_t i)
 {
+    const size_t dims[] = {[ROWS] = config->rows,
+                           [POSITIONS] = config->n_ctx,
+                           [WIDTH] = config->n_embd,
+                           [WIDTH_3] = 3 * config->n_embd,
+                           [WIDTH_4] = 4 * config->n_embd};
     const size_t blocks = BLOCKS * config->n_layer;
     const bool in_block = i >= BEFORE && i < BEFORE + blocks;
     const size_t layer = in_block ? (i - BEFORE) % config->n_layer : 0;
@@ -119,7 +101,7 @@ void tg_llmc_tensor(tg_array *a, const tg_llmc_config *config, size_t i)
     else
         snprintf(a->name, sizeof a->name, "%s", k->name);
     for (; a->ndim < 2 && k->shape[a->ndim] != NONE; a->ndim++)
-        a->shape[a->ndim] = dim_of(config, k->shape[a->ndim]);
+        a->shape[a->ndim] = dims[k->shape[a->ndim]];
     (void)tg_array_measure(a); /* products of two numbers up to NUMBER_MAX */
 }
 
@@ -187,13 +169,12 @@ tg_status tg_llmc_model_read(tg_tensor_list *list, tg_llmc_config *config, const
 
 void tg_llmc_model_header(unsigned char out[TG_LLMC_HEADER], const tg_llmc_config *config)
 {
-    put_header(out, MODEL, config->bf16 ? VERSION_BF16 : VERSION_F32);
-    put_word(out, 2, config->n_ctx);
-    put_word(out, 3, config->vocab_size);
-    put_word(out, 4, config->n_layer);
-    put_word(out, 5, config->n_head);
-    put_word(out, 6, config->n_embd);
-    put_word(out, 7, config->rows);
+    const size_t numbers[] = {MODEL,           config->bf16 ? VERSION_BF16 : VERSION_F32,
+                              config->n_ctx,   config->vocab_size,
+                              config->n_layer, config->n_head,
+                              config->n_embd,  config->rows};
+
+    put_header(out, numbers, sizeof numbers / sizeof numbers[0]);
 }
 
 /* ---- tokens */
@@ -230,8 +211,7 @@ tg_status tg_llmc_tokens_header(unsigned char out[TG_LLMC_HEADER], size_t count,
 {
     if (count > INT32_MAX)
         return tg_fail(err, TG_EUSAGE, "%zu tokens, an llm.c file has at most %d", count, INT32_MAX);
-    put_header(out, TOKENS, VERSION_TOKENS);
-    put_word(out, 2, count);
+    put_header(out, (const size_t[]){TOKENS, VERSION_TOKENS, count}, 3);
     return TG_OK;
 }
 
@@ -277,7 +257,5 @@ const unsigned char *tg_llmc_tokenizer_next(tg_llmc_tokenizer *t, size_t *n)
 
 void tg_llmc_tokenizer_header(unsigned char out[TG_LLMC_HEADER], size_t n, size_t end_of_text)
 {
-    put_header(out, TOKENIZER, VERSION_TOKENIZER);
-    put_word(out, 2, n);
-    put_word(out, 3, end_of_text);
+    put_header(out, (const size_t[]){TOKENIZER, VERSION_TOKENIZER, n, end_of_text}, 4);
 }

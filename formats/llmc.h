@@ -2,10 +2,10 @@
  * llmc: the files of llm.c: models, tokens, tokenizers.  Each begins with 256 32-bit integers:
  *
  *     model       20240326, version 3 (float32) or 5 (bfloat16), n_ctx, vocab_size, n_layer, n_head, n_embd,
- *                 rows of wte.weight, zeros; then all tensors, those of a kind for all layers, one after
- * another tokens      20240520, version 1, number of ids, zeros; then the ids, 16 bits each tokenizer
- * 20240328, version 2, number of tokens, id of the end of a text, zeros; then for each token its length in a
- * byte, and its bytes
+ *                 rows of wte.weight, zeros; then all tensors, those of a kind for all layers in a row
+ *     tokens      20240520, version 1, number of ids, zeros; then the ids, 16 bits each
+ *     tokenizer   20240328, version 2, number of tokens, id of the end of a text, zeros; then for each token
+ *                 its length in a byte, and its bytes
  *
  * Matrices are [out,in].  All numbers are little-endian.
  */
@@ -22,6 +22,7 @@
 #define TG_LLMC_HEADER 1024     /* bytes */
 #define TG_LLMC_TOKEN_MAX 255   /* bytes of a token */
 #define TG_LLMC_IDS_MAX 0x10000 /* ids that fit in a file of tokens */
+#define TG_LLMC_EPSILON 1e-5    /* LayerNorm's, of every model */
 
 /* ---- models */
 

@@ -16,13 +16,19 @@
 
 #define NAME_SHOWN 200 /* bytes of the file's name in the lock file's, which must not be too long */
 
-/* DIRECTORY/.tg-NAME.lock; the caller frees it. */
-static char *lock_path(const char *target)
+/* DIRECTORY/.tg-NAME.lock for a file; the caller frees it.  After a failure it is NULL. */
+static tg_status lock_path(char **path, const char *file, tg_err *err)
 {
-    char name[sizeof ".tg-.lock" + NAME_SHOWN];
+    char name[sizeof ".tg-.lock" + NAME_SHOWN], *target;
+    const tg_status status = tg_save_target(&target, file, err);
 
+    *path = NULL;
+    if (status)
+        return status;
     snprintf(name, sizeof name, ".tg-%.*s.lock", NAME_SHOWN, tg_path_name(target));
-    return tg_path_sibling(target, name);
+    *path = tg_path_sibling(target, name);
+    free(target);
+    return *path ? TG_OK : tg_fail_memory(err, strlen(file), "a file name");
 }
 
 /* Whether the lock file is still the one at its path, 1 or 0: its holder may have removed it since.
@@ -127,17 +133,10 @@ static tg_status take_lock(tg_lock *lock, tg_err *err)
 
 tg_status tg_lock_take(tg_lock *lock, const char *path, tg_err *err)
 {
-    char *target;
-    tg_status status = tg_save_target(&target, path, err);
+    tg_status status;
 
     *lock = (tg_lock){.fd = -1};
-    if (status)
-        return status;
-    lock->path = lock_path(target);
-    free(target);
-    if (!lock->path)
-        return tg_fail_memory(err, strlen(path), "a file name");
-    if ((status = take_lock(lock, err))) {
+    if (!(status = lock_path(&lock->path, path, err)) && (status = take_lock(lock, err))) {
         free(lock->path);
         lock->path = NULL;
     }
@@ -162,19 +161,12 @@ static bool is_held(const char *path, long *holder)
 
 tg_status tg_lock_examine(const char *path, bool *held, long *holder, tg_err *err)
 {
-    char *target, *lock;
-    tg_status status = tg_save_target(&target, path, err);
+    char *lock;
+    const tg_status status = lock_path(&lock, path, err);
 
-    *held = false;
-    if (status)
-        return status;
-    lock = lock_path(target);
-    free(target);
-    if (!lock)
-        return tg_fail_memory(err, strlen(path), "a file name");
-    *held = is_held(lock, holder);
+    *held = !status && is_held(lock, holder);
     free(lock);
-    return TG_OK;
+    return status;
 }
 
 void tg_lock_release(tg_lock *lock)

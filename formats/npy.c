@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "formats/span.h"
 #include "lib/base/size.h"
 
 #define HEADER_MAX 10000 /* NumPy's limit, without the prefix */
@@ -181,20 +182,16 @@ static tg_status parse_dict(parser *in, tg_array *a, bool *fortran, tg_err *err)
 
 tg_status tg_npy_length(const unsigned char *first, size_t *length, tg_err *err)
 {
-    size_t n = (size_t)first[8] | (size_t)first[9] << 8;
-    size_t prefix = 10;
+    const bool wide = first[6] == 2;
+    const size_t n = wide ? tg_get32(first + 8) : tg_get16(first + 8);
 
     if (memcmp(first, "\x93NUMPY", 6) != 0)
         return tg_fail(err, TG_EDATA, "not an .npy array");
     if ((first[6] != 1 && first[6] != 2) || first[7] != 0)
         return tg_fail(err, TG_EDATA, ".npy version %u.%u, expected 1.0 or 2.0", first[6], first[7]);
-    if (first[6] == 2) {
-        n |= (size_t)first[10] << 16 | (size_t)first[11] << 24;
-        prefix = 12;
-    }
     if (n > HEADER_MAX || n < 2)
         return tg_fail(err, TG_EDATA, ".npy header of %zu bytes, expected 2 to %d", n, HEADER_MAX);
-    *length = prefix + n;
+    *length = (wide ? 12 : 10) + n;
     return TG_OK;
 }
 

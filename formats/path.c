@@ -90,6 +90,14 @@ bool tg_path_same_file(const struct stat *a, const struct stat *b)
     return a->st_dev == b->st_dev && a->st_ino == b->st_ino;
 }
 
+bool tg_path_is_replaced(const struct stat *before, const struct stat *now)
+{
+    if (now->st_mode == 0)
+        return false;
+    return before->st_mode == 0 || !tg_path_same_file(before, now) || before->st_size != now->st_size ||
+           before->st_mtim.tv_sec != now->st_mtim.tv_sec || before->st_mtim.tv_nsec != now->st_mtim.tv_nsec;
+}
+
 tg_status tg_path_peek(const char *path, unsigned char *first, size_t n, size_t *got, tg_err *err)
 {
     const int fd = tg_path_open(path);

@@ -36,6 +36,10 @@ TG_MUST_CHECK tg_status tg_path_examine_found(const char *path, bool *exists, tg
 /* Whether two statuses are of one file, perhaps under two names. */
 bool tg_path_same_file(const struct stat *a, const struct stat *b);
 
+/* Whether a file is at `now` that was not there (a status of zeros), or was not the same, at `before`.  One
+ * that has been removed is not replaced. */
+bool tg_path_is_replaced(const struct stat *before, const struct stat *now);
+
 /* Read the first n bytes of a file, or as many as it has: *got.  TG_EIO, with the path. */
 TG_MUST_CHECK tg_status tg_path_peek(const char *path, unsigned char *first, size_t n, size_t *got,
                                      tg_err *err);

@@ -25,6 +25,7 @@
 #include <stdint.h>
 
 #include "formats/array.h"
+#include "formats/span.h"
 #include "lib/base/status.h"
 
 #define TG_PICKLE_BYTES ((size_t)16 << 20) /* maximum bytes of a pickle */
@@ -63,8 +64,7 @@ typedef struct tg_pickle_value {
 
 /* A tensor: a view of a storage, whose bytes are elsewhere.  No dimension is checked against it. */
 typedef struct tg_pickle_tensor {
-    const char *storage; /* [storage_n] its key */
-    size_t storage_n;
+    tg_span storage;      /* its key */
     size_t storage_count; /* its elements */
     tg_dtype dtype;
     size_t offset; /* of the tensor's first element, in elements, like the strides */
@@ -72,11 +72,10 @@ typedef struct tg_pickle_tensor {
 } tg_pickle_tensor;
 
 typedef struct tg_pickle {
+    const tg_pickle_value *root;
     tg_pickle_value *value;   /* owned, like the other two */
     uint32_t *item;           /* what is in tuples, lists and dicts (key, value, key, ...) */
-    tg_pickle_tensor *tensor; /* [tensors] */
-    size_t tensors;
-    uint32_t root;
+    tg_pickle_tensor *tensor; /* that of a value v is tensor[v->of.first] */
 } tg_pickle;
 
 /*
@@ -88,17 +87,16 @@ TG_MUST_CHECK tg_status tg_pickle_read(tg_pickle *p, const void *bytes, size_t n
 /* A zeroed pickle is fine. */
 void tg_pickle_free(tg_pickle *p);
 
-const tg_pickle_value *tg_pickle_root(const tg_pickle *p);
-
 /* Item i < v->n of a tuple, list or dict. */
 const tg_pickle_value *tg_pickle_item(const tg_pickle *p, const tg_pickle_value *v, size_t i);
 
 /* What a dict has under a key that is a text; NULL: nothing, or v is no dict.  A linear search. */
 const tg_pickle_value *tg_pickle_find(const tg_pickle *p, const tg_pickle_value *v, const char *key);
 
-/* The description of a tensor. */
-const tg_pickle_tensor *tg_pickle_tensor_of(const tg_pickle *p, const tg_pickle_value *v);
-
+static inline tg_span tg_pickle_text(const tg_pickle_value *v)
+{
+    return (tg_span){v->of.text, v->n};
+}
 bool tg_pickle_is_text(const tg_pickle_value *v, const char *text);
 
 /* "a dict", "None", ... for messages. */

@@ -1,9 +1,7 @@
 /* The names that a pickle may use, and what is made of their arguments. */
 #include <stdbool.h>
-#include <string.h>
 
 #include "formats/pickle_heap.h"
-#include "formats/shown.h"
 
 typedef enum function {
     ORDERED_DICT,
@@ -36,23 +34,17 @@ static const struct global {
 
 #define GLOBALS (sizeof globals / sizeof globals[0])
 
-static bool is(const char *text, size_t n, const char *word)
-{
-    return n == strlen(word) && memcmp(text, word, n) == 0;
-}
-
-uint32_t tg_pickle_global(tg_pickle_heap *h, const char *module, size_t module_n, const char *name,
-                          size_t name_n)
+uint32_t tg_pickle_global(tg_pickle_heap *h, tg_span module, tg_span name)
 {
     char module_text[TG_SHOWN_MAX], name_text[TG_SHOWN_MAX];
 
     for (size_t i = 0; i < GLOBALS; i++)
-        if (is(module, module_n, globals[i].module) && is(name, name_n, globals[i].name))
+        if (tg_span_is(module, globals[i].module) && tg_span_is(name, globals[i].name))
             return tg_pickle_add(h, (tg_pickle_value){.kind = TG_PICKLE_GLOBAL, .of.integer = (int64_t)i});
     tg_pickle_fail(h,
                    "the pickle calls %s.%s: refused; only tensors, numbers, strings, lists, tuples and"
                    " dicts are read",
-                   tg_shown(module_text, module, module_n), tg_shown(name_text, name, name_n));
+                   tg_shown(module_text, module), tg_shown(name_text, name));
     return TG_PICKLE_NOTHING;
 }
 
@@ -132,8 +124,7 @@ static void take_storage(tg_pickle_heap *h, tg_pickle_tensor *t, uint32_t storag
         !take_tuple(h, part, h->value[storage].of.first, 5, 5, "a persistent identifier"))
         return;
     t->dtype = global_of(h, part[1])->dtype;
-    t->storage = h->value[part[2]].of.text;
-    t->storage_n = h->value[part[2]].n;
+    t->storage = tg_pickle_text(&h->value[part[2]]);
     t->storage_count = take_size(h, part[4], "a storage's number of elements");
 }
 

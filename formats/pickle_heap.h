@@ -64,39 +64,10 @@ tg_pickle_tensor *tg_pickle_add_tensor(tg_pickle_heap *h, uint32_t *at);
 
 void tg_pickle_heap_free(tg_pickle_heap *h); /* what it owns; its status stays */
 
-/* ---- operands, and the stack (pickle_stack.c) */
-
-/* The next n bytes; the little-endian number in the next `width` bytes, at most 8; the next bytes up to a
- * newline.  TG_EDATA: truncated. */
-const unsigned char *tg_pickle_take(tg_pickle_heap *h, uint64_t n);
-uint64_t tg_pickle_take_number(tg_pickle_heap *h, size_t width);
-const char *tg_pickle_take_line(tg_pickle_heap *h, size_t *n);
-
-/* Push a value that is there; add a value, and push it. */
-void tg_pickle_push(tg_pickle_heap *h, uint32_t at);
-void tg_pickle_push_value(tg_pickle_heap *h, tg_pickle_value value);
-
-/* Whether n values are above the last mark.  TG_EDATA: fewer. */
-bool tg_pickle_need(tg_pickle_heap *h, size_t n);
-
-/* The last value, which must exist: removed, or left. */
-uint32_t tg_pickle_pop(tg_pickle_heap *h);
-uint32_t tg_pickle_top(const tg_pickle_heap *h);
-
-/* Remove the last mark; returns the height of the stack where it was.  TG_EDATA: there is none. */
-size_t tg_pickle_pop_mark(tg_pickle_heap *h);
-
-/* Replace the values from height `from` on by a container that holds them. */
-void tg_pickle_pack(tg_pickle_heap *h, tg_pickle_kind kind, size_t from);
-
-/* Move the values from height `from` on into the container below them, which must be of this kind. */
-void tg_pickle_extend(tg_pickle_heap *h, tg_pickle_kind kind, size_t from);
-
 /* ---- what a pickle may name (pickle_call.c) */
 
 /* Add the value for a name.  TG_EDATA: it is not one of those in formats/pickle.h. */
-uint32_t tg_pickle_global(tg_pickle_heap *h, const char *module, size_t module_n, const char *name,
-                          size_t name_n);
+uint32_t tg_pickle_global(tg_pickle_heap *h, tg_span module, tg_span name);
 
 /* What `function` makes of the tuple `arguments`. */
 uint32_t tg_pickle_call(tg_pickle_heap *h, uint32_t function, uint32_t arguments);
@@ -106,8 +77,8 @@ uint32_t tg_pickle_persistent(tg_pickle_heap *h, uint32_t id);
 
 /* ---- the end (pickle_settle.c) */
 
-/* Make the tree below p->root: items in place of links.  TG_EDATA: it contains itself, is too deep,
+/* Make the tree below `root`: items in place of links.  TG_EDATA: it contains itself, is too deep,
  * or has values that are no values.  Moves what p is to own from h. */
-void tg_pickle_settle(tg_pickle *p, tg_pickle_heap *h);
+void tg_pickle_settle(tg_pickle *p, tg_pickle_heap *h, uint32_t root);
 
 #endif

@@ -1,10 +1,8 @@
 /* The end of reading a pickle: its values become a tree; and what reads that tree. */
 #include <stdlib.h>
-#include <string.h>
 
 #include "formats/pickle_heap.h"
-#include "formats/shown.h"
-#include "lib/base/size.h"
+#include "lib/base/grow.h"
 
 /* ---- the walk from the root */
 
@@ -14,6 +12,8 @@ _Static_assert(TG_PICKLE_DEPTH < OPEN, "levels fit in a byte");
 
 typedef struct frame {
     uint32_t value, next; /* next: the number of the item to visit */
+    uint32_t steps;       /* that a walk of it takes, so far */
+    unsigned char levels; /* of it, so far */
 } frame;
 
 typedef struct walk {
@@ -21,7 +21,7 @@ typedef struct walk {
     tg_pickle *p;
     size_t items;
     unsigned char *levels; /* [values] */
-    uint32_t *steps;       /* [values] that a walk of it takes, cut off at steps_max + 1 */
+    uint32_t *steps;       /* [values] once its items have been visited; at most steps_max */
     uint32_t steps_max;
     size_t keys_capacity;
     const tg_pickle_value **sorted; /* [keys_capacity] the keys of a dict */
@@ -35,14 +35,13 @@ static int compare_keys(const void *a, const void *b)
 {
     const tg_pickle_value *const x = *(const tg_pickle_value *const *)a;
     const tg_pickle_value *const y = *(const tg_pickle_value *const *)b;
-    int order;
+    const tg_span s = tg_pickle_text(x), t = tg_pickle_text(y);
 
     if (x->kind != y->kind)
         return x->kind < y->kind ? -1 : 1;
     if (x->kind == TG_PICKLE_INT)
         return (x->of.integer > y->of.integer) - (x->of.integer < y->of.integer);
-    order = memcmp(x->of.text, y->of.text, tg_size_min(x->n, y->n));
-    return order != 0 ? order : (x->n > y->n) - (x->n < y->n);
+    return tg_span_compare(&s, &t);
 }
 
 static void check_keys(walk *w, const tg_pickle_value *dict)
@@ -50,16 +49,9 @@ static void check_keys(walk *w, const tg_pickle_value *dict)
     const size_t n = dict->n / 2;
     char text[TG_SHOWN_MAX];
 
-    if (n > w->keys_capacity) {
-        const tg_pickle_value **const sorted = realloc(w->sorted, n * sizeof(tg_pickle_value *));
-
-        if (!sorted) {
-            w->h->status = tg_fail_memory(w->h->err, n * sizeof(tg_pickle_value *), "the keys of a dict");
-            return;
-        }
-        w->sorted = sorted;
-        w->keys_capacity = n;
-    }
+    if ((w->h->status = tg_grow(&w->sorted, &w->keys_capacity, n, sizeof(tg_pickle_value *),
+                                "the keys of a dict", w->h->err)))
+        return;
     for (size_t i = 0; i < n; i++) {
         const tg_pickle_value *const key = &w->h->value[w->p->item[dict->of.first + 2 * i]];
 
@@ -80,7 +72,7 @@ static void check_keys(walk *w, const tg_pickle_value *dict)
         if (key->kind == TG_PICKLE_INT)
             tg_pickle_fail(w->h, "a dict has the key %lld twice", (long long)key->of.integer);
         else
-            tg_pickle_fail(w->h, "a dict has the key \"%s\" twice", tg_shown(text, key->of.text, key->n));
+            tg_pickle_fail(w->h, "a dict has the key \"%s\" twice", tg_shown(text, tg_pickle_text(key)));
     }
 }
 
@@ -97,8 +89,7 @@ static void enter(walk *w, uint32_t at)
         return;
     }
     w->levels[at] = OPEN;
-    w->steps[at] = 1;
-    w->path[w->depth++] = (frame){at, 0};
+    w->path[w->depth++] = (frame){.value = at, .steps = 1, .levels = 2}; /* even if it is empty */
     v->of.first = (uint32_t)w->items;
     for (; link != TG_PICKLE_NOTHING; link = w->h->link[link].next)
         w->p->item[w->items++] = w->h->link[link].value;
@@ -128,32 +119,20 @@ static void visit(walk *w, uint32_t at)
 /* A value has been visited: count it in its parent. */
 static void add_to_parent(walk *w, uint32_t at)
 {
-    uint32_t parent;
+    frame *const parent = w->depth > 0 ? &w->path[w->depth - 1] : NULL;
 
-    if (w->depth == 0)
+    if (!parent)
         return;
-    parent = w->path[w->depth - 1].value;
-    if (w->steps[at] > w->steps_max - w->steps[parent])
+    if (w->steps[at] > w->steps_max - parent->steps)
         tg_pickle_fail(w->h, "values are repeated so often that there are more than %u", w->steps_max);
-    w->steps[parent] += w->steps[at];
+    parent->steps += w->steps[at];
+    if (w->levels[at] >= parent->levels)
+        parent->levels = (unsigned char)(w->levels[at] + 1);
 }
 
-/* The number of levels of a container whose items have been visited. */
-static unsigned char count_levels(const walk *w, const tg_pickle_value *v)
+static void visit_all(walk *w, uint32_t root)
 {
-    unsigned char levels = 1; /* even of an empty one */
-
-    for (size_t i = 0; i < v->n; i++) {
-        const unsigned char below = w->levels[w->p->item[v->of.first + i]];
-
-        levels = below > levels ? below : levels;
-    }
-    return (unsigned char)(levels + 1);
-}
-
-static void visit_all(walk *w)
-{
-    visit(w, w->p->root);
+    visit(w, root);
     while (!w->h->status && w->depth > 0) {
         frame *const f = &w->path[w->depth - 1];
         const tg_pickle_value *const v = &w->h->value[f->value];
@@ -166,16 +145,15 @@ static void visit_all(walk *w)
             if (!w->h->status && w->depth == depth)
                 add_to_parent(w, item);
         } else {
-            const uint32_t done = f->value;
-
-            w->levels[done] = count_levels(w, v);
+            w->levels[f->value] = f->levels;
+            w->steps[f->value] = f->steps;
             w->depth--;
-            add_to_parent(w, done);
+            add_to_parent(w, f->value);
         }
     }
 }
 
-void tg_pickle_settle(tg_pickle *p, tg_pickle_heap *h)
+void tg_pickle_settle(tg_pickle *p, tg_pickle_heap *h, uint32_t root)
 {
     walk w = {.h = h, .p = p, .steps_max = (uint32_t)(8 * h->n + 64)};
     const size_t bytes = h->values * (sizeof *w.levels + sizeof *w.steps) + h->links * sizeof *p->item;
@@ -187,11 +165,11 @@ void tg_pickle_settle(tg_pickle *p, tg_pickle_heap *h)
     if (!w.levels || !w.steps || !p->item)
         h->status = tg_fail_memory(h->err, bytes, "the values of a pickle");
     else
-        visit_all(&w);
+        visit_all(&w, root);
     if (!h->status) {
         p->value = h->value;
+        p->root = &p->value[root];
         p->tensor = h->tensor;
-        p->tensors = h->tensors;
         h->value = NULL;
         h->tensor = NULL;
     } else {
@@ -212,11 +190,6 @@ void tg_pickle_free(tg_pickle *p)
     *p = (tg_pickle){0};
 }
 
-const tg_pickle_value *tg_pickle_root(const tg_pickle *p)
-{
-    return &p->value[p->root];
-}
-
 const tg_pickle_value *tg_pickle_item(const tg_pickle *p, const tg_pickle_value *v, size_t i)
 {
     return &p->value[p->item[v->of.first + i]];
@@ -232,14 +205,9 @@ const tg_pickle_value *tg_pickle_find(const tg_pickle *p, const tg_pickle_value 
     return NULL;
 }
 
-const tg_pickle_tensor *tg_pickle_tensor_of(const tg_pickle *p, const tg_pickle_value *v)
-{
-    return &p->tensor[v->of.first];
-}
-
 bool tg_pickle_is_text(const tg_pickle_value *v, const char *text)
 {
-    return v->kind == TG_PICKLE_TEXT && v->n == strlen(text) && memcmp(v->of.text, text, v->n) == 0;
+    return v->kind == TG_PICKLE_TEXT && tg_span_is(tg_pickle_text(v), text);
 }
 
 const char *tg_pickle_kind_text(tg_pickle_kind kind)

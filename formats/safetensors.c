@@ -5,10 +5,17 @@
 #include <string.h>
 
 #include "formats/json.h"
+#include "formats/sink.h"
 #include "lib/base/grow.h"
 #include "lib/base/size.h"
 
 #define LENGTH ((size_t)8) /* bytes before the JSON */
+#define ALIGN ((size_t)64) /* of the data's begin in what is written */
+
+#ifndef FILES_MAX /* tests/fuzz/limits.h */
+#define FILES_MAX 1024
+#endif
+#define FILE_NAME_MAX 255 /* bytes */
 
 static const struct type {
     const char *name;
@@ -21,7 +28,8 @@ static const struct type {
 
 #define TYPES (sizeof types / sizeof types[0])
 
-const char *tg_safetensors_type(tg_dtype dtype)
+/* The format's name of a type, "F32"; NULL: it has none. */
+static const char *type_name(tg_dtype dtype)
 {
     for (size_t i = 0; i < TYPES; i++)
         if (tg_dtype_equal(types[i].dtype, dtype))
@@ -32,7 +40,7 @@ const char *tg_safetensors_type(tg_dtype dtype)
 /* ---- metadata */
 
 /* A copy of a text, NUL-terminated, to be freed; NULL after a failure.  TG_EDATA: it contains a NUL. */
-static char *copy_text(tg_json *j, tg_json_text text)
+static char *copy_text(tg_json *j, tg_span text, const char *what)
 {
     char *copy;
 
@@ -41,7 +49,7 @@ static char *copy_text(tg_json *j, tg_json_text text)
     if (j->status)
         return NULL;
     if (!(copy = malloc(text.n + 1))) {
-        j->status = tg_fail_memory(j->err, text.n + 1, "a text");
+        j->status = tg_fail_memory(j->err, text.n + 1, what);
         return NULL;
     }
     memcpy(copy, text.p, text.n);
@@ -59,16 +67,15 @@ void tg_metadata_free(tg_metadata *pairs)
     *pairs = (tg_metadata){0};
 }
 
-static int compare_pairs(const void *a, const void *b)
+/* Of structs that begin with a text. */
+static int compare_texts(const void *a, const void *b)
 {
-    const struct tg_metadata_pair *p = a, *q = b;
-
-    return strcmp(p->key, q->key);
+    return strcmp(*(char *const *)a, *(char *const *)b);
 }
 
 static void read_metadata(tg_metadata *pairs, tg_json *j)
 {
-    tg_json_text text;
+    tg_span text;
 
     tg_json_enter(j, TG_JSON_OBJECT);
     while (tg_json_key(j, &text)) {
@@ -79,18 +86,18 @@ static void read_metadata(tg_metadata *pairs, tg_json *j)
         else
             j->status = tg_grow(&pairs->pair, &pairs->capacity, pairs->n + 1, sizeof *pairs->pair,
                                 "the metadata", j->err);
-        if (!(pair.key = copy_text(j, text)))
+        if (!(pair.key = copy_text(j, text, "a text")))
             return;
         text = tg_json_get_text(j);
-        pair.value = copy_text(j, text);
+        pair.value = copy_text(j, text, "a text");
         pairs->pair[pairs->n++] = pair;
     }
     if (j->status)
         return;
     if (pairs->n > 0)
-        qsort(pairs->pair, pairs->n, sizeof *pairs->pair, compare_pairs);
+        qsort(pairs->pair, pairs->n, sizeof *pairs->pair, compare_texts);
     for (size_t i = 1; i < pairs->n; i++)
-        if (compare_pairs(&pairs->pair[i - 1], &pairs->pair[i]) == 0)
+        if (compare_texts(&pairs->pair[i - 1], &pairs->pair[i]) == 0)
             j->status = tg_fail(j->err, TG_EDATA, "__metadata__ has a key twice");
 }
 
@@ -108,10 +115,10 @@ struct reading {
 
 static void read_type(tg_dtype *dtype, const char *name, tg_json *j)
 {
-    const tg_json_text text = tg_json_get_text(j);
+    const tg_span text = tg_json_get_text(j);
 
     for (size_t i = 0; i < TYPES; i++)
-        if (tg_json_is(text, types[i].name)) {
+        if (tg_span_is(text, types[i].name)) {
             *dtype = types[i].dtype;
             return;
         }
@@ -171,11 +178,11 @@ static tg_status read_tensor(struct reading *r, tg_stored *s, tg_json *j)
     return tg_tensor_list_add(r->list, s, j->err);
 }
 
-static void read_member(struct reading *r, tg_json *j, tg_json_text key)
+static void read_member(struct reading *r, tg_json *j, tg_span key)
 {
     tg_stored s = {0};
 
-    if (tg_json_is(key, "__metadata__")) {
+    if (tg_span_is(key, "__metadata__")) {
         if (r->has_metadata)
             (void)tg_json_fail(j, "__metadata__ occurs twice");
         r->has_metadata = true;
@@ -190,7 +197,7 @@ static void read_member(struct reading *r, tg_json *j, tg_json_text key)
 static tg_status read_header(struct reading *r, const unsigned char *text, size_t n, tg_err *err)
 {
     tg_json j;
-    tg_json_text key;
+    tg_span key;
 
     tg_json_open(&j, text, n, err);
     tg_json_enter(&j, TG_JSON_OBJECT);
@@ -224,7 +231,7 @@ tg_status tg_safetensors_read(tg_tensor_list *list, tg_metadata *metadata, const
 {
     const unsigned char *p = file;
     struct reading r = {.list = list, .metadata = metadata};
-    uint64_t length = 0;
+    uint64_t length;
     tg_status status;
 
     *list = (tg_tensor_list){0};
@@ -232,8 +239,7 @@ tg_status tg_safetensors_read(tg_tensor_list *list, tg_metadata *metadata, const
     if (n < LENGTH)
         return tg_fail(err, TG_EDATA, "truncated: expected %zu bytes of the header's length, got %zu", LENGTH,
                        n);
-    for (size_t i = LENGTH; i-- > 0;)
-        length = length << 8 | p[i];
+    length = tg_get64(p);
     if (length > TG_SAFETENSORS_HEADER_MAX)
         return tg_fail(err, TG_EDATA, "the header has %llu bytes, expected at most %zu",
                        (unsigned long long)length, TG_SAFETENSORS_HEADER_MAX);
@@ -247,4 +253,171 @@ tg_status tg_safetensors_read(tg_tensor_list *list, tg_metadata *metadata, const
         (status = tg_tensor_list_arrange(list, err)))
         return status;
     return check_data(&r, err);
+}
+
+/* ---- the index of a checkpoint in several files */
+
+void tg_shards_free(tg_shards *s)
+{
+    for (size_t i = 0; i < s->n_tensors; i++)
+        free(s->tensor[i].name);
+    for (size_t i = 0; i < s->n_files; i++)
+        free(s->file[i]);
+    free(s->tensor);
+    free(s->file);
+    *s = (tg_shards){0};
+}
+
+/* A file in the index's own directory, not hidden. */
+static bool is_plain_file_name(tg_span name)
+{
+    return name.n > 0 && name.n <= FILE_NAME_MAX && name.p[0] != '.' && !memchr(name.p, '/', name.n) &&
+           !memchr(name.p, '\0', name.n);
+}
+
+/* The file of that name; NULL after a failure.  Most tensors are in the file of the tensor before them, so
+ * the last file is compared first. */
+static const char *find_file(tg_shards *s, tg_json *j, tg_span name)
+{
+    for (size_t i = s->n_files; i-- > 0;)
+        if (tg_span_is(name, s->file[i]))
+            return s->file[i];
+    if (!is_plain_file_name(name))
+        (void)tg_json_fail(j, "expected the name of a file in the same directory");
+    else if (s->n_files == FILES_MAX)
+        (void)tg_json_fail(j, "more than %d files", FILES_MAX);
+    else if (!s->file && !(s->file = calloc(FILES_MAX, sizeof *s->file)))
+        j->status = tg_fail_memory(j->err, FILES_MAX * sizeof *s->file, "the list of files");
+    if (j->status || !(s->file[s->n_files] = copy_text(j, name, "a name")))
+        return NULL;
+    return s->file[s->n_files++];
+}
+
+static void read_map(tg_shards *s, tg_json *j)
+{
+    tg_span text;
+
+    tg_json_enter(j, TG_JSON_OBJECT);
+    while (tg_json_key(j, &text)) {
+        if (text.n > TG_NAME_MAX || (text.n > 0 && memchr(text.p, '\0', text.n)))
+            (void)tg_json_fail(j, "a tensor's name has more than %d bytes, or a NUL", TG_NAME_MAX);
+        else if (s->n_tensors == TG_NAMES_MAX)
+            (void)tg_json_fail(j, "more than %d tensors", TG_NAMES_MAX);
+        else
+            j->status = tg_grow(&s->tensor, &s->capacity, s->n_tensors + 1, sizeof *s->tensor,
+                                "the list of tensors", j->err);
+        if (j->status || !(s->tensor[s->n_tensors].name = copy_text(j, text, "a name")))
+            return;
+        s->tensor[s->n_tensors++].file = NULL;
+        text = tg_json_get_text(j);
+        s->tensor[s->n_tensors - 1].file = find_file(s, j, text);
+    }
+}
+
+static tg_status arrange(tg_shards *s, tg_err *err)
+{
+    if (s->n_tensors == 0)
+        return tg_fail(err, TG_EDATA, "weight_map is empty");
+    qsort(s->tensor, s->n_tensors, sizeof *s->tensor, compare_texts);
+    for (size_t i = 1; i < s->n_tensors; i++)
+        if (compare_texts(&s->tensor[i - 1], &s->tensor[i]) == 0)
+            return tg_fail(err, TG_EDATA, "weight_map has a tensor twice");
+    return TG_OK;
+}
+
+tg_status tg_shards_read(tg_shards *shards, const void *text, size_t n, tg_err *err)
+{
+    static const char *const names[] = {"weight_map"};
+    tg_json j;
+    size_t at;
+
+    *shards = (tg_shards){0};
+    tg_json_open(&j, text, n, err);
+    tg_json_members(&j, names, 1, &at);
+    tg_json_end(&j);
+    if (!j.status && at == 0)
+        j.status = tg_fail(err, TG_EDATA, "there is no \"weight_map\"");
+    (void)tg_json_go(&j, at);
+    read_map(shards, &j);
+    if (!j.status)
+        j.status = arrange(shards, err);
+    return tg_json_close(&j);
+}
+
+/* ---- writing */
+
+static void put_tensor(tg_sink *sink, const tg_array *a, size_t begin)
+{
+    tg_sink_puts(sink, ",\"");
+    tg_json_put(sink, a->name, strlen(a->name));
+    tg_sink_puts(sink, "\":{\"dtype\":\"");
+    tg_sink_puts(sink, type_name(a->dtype));
+    tg_sink_puts(sink, "\",\"shape\":[");
+    for (size_t i = 0; i < a->ndim; i++) {
+        tg_sink_puts(sink, i > 0 ? "," : "");
+        tg_sink_put_size(sink, a->shape[i]);
+    }
+    tg_sink_puts(sink, "],\"data_offsets\":[");
+    tg_sink_put_size(sink, begin);
+    tg_sink_puts(sink, ",");
+    tg_sink_put_size(sink, begin + a->bytes);
+    tg_sink_puts(sink, "]}");
+}
+
+/* Put the JSON; *bytes of data follow. */
+static tg_status put_json(tg_sink *sink, size_t *bytes, const tg_array *arrays, size_t n, tg_err *err)
+{
+    *bytes = 0;
+    tg_sink_puts(sink, "{\"__metadata__\":{\"format\":\"pt\"}");
+    for (size_t i = 0; i < n; i++) {
+        tg_array a = arrays[i];
+        const size_t begin = *bytes;
+
+        if (!type_name(a.dtype))
+            return tg_fail(err, TG_EUSAGE, "%s: safetensors has no type %c%zu", a.name, a.dtype.kind,
+                           a.dtype.size);
+        if (!tg_array_measure(&a) || !tg_size_add(bytes, begin, a.bytes))
+            return tg_fail(err, TG_EUSAGE, "%s: the sizes exceed the address space", a.name);
+        put_tensor(sink, &a, begin);
+    }
+    tg_sink_puts(sink, "}");
+    return TG_OK;
+}
+
+/* The header begins with its length: it is put twice, the first time only to be measured. */
+tg_status tg_safetensors_begin(tg_safetensors_writer *w, int fd, const tg_array *arrays, size_t n,
+                               tg_err *err)
+{
+    tg_sink sink = {.dry = true};
+    uint64_t used, length;
+    size_t bytes;
+    tg_status status = put_json(&sink, &bytes, arrays, n, err);
+
+    *w = (tg_safetensors_writer){fd, bytes};
+    if (status)
+        return status;
+    used = LENGTH + sink.done + sink.n;
+    length = tg_round_up(used, ALIGN) - LENGTH;
+    /* unreached: a model has at most TG_NAMES_MAX tensors */
+    if (length > TG_SAFETENSORS_HEADER_MAX)
+        return tg_fail(err, TG_EUSAGE, "the header would exceed %zu bytes", TG_SAFETENSORS_HEADER_MAX);
+    sink = (tg_sink){.fd = fd};
+    tg_sink_put(&sink, &length, LENGTH);
+    (void)put_json(&sink, &bytes, arrays, n, err);
+    for (; used % ALIGN != 0; used++)
+        tg_sink_puts(&sink, " ");
+    return tg_sink_flush(&sink, err);
+}
+
+tg_status tg_safetensors_put(tg_safetensors_writer *w, const void *data, size_t bytes, tg_err *err)
+{
+    assert(bytes <= w->left);
+    w->left -= bytes;
+    return tg_write_all(w->fd, data, bytes, err);
+}
+
+void tg_safetensors_end(const tg_safetensors_writer *w)
+{
+    assert(w->left == 0);
+    (void)w;
 }

@@ -30,9 +30,6 @@ typedef struct tg_metadata {
 
 void tg_metadata_free(tg_metadata *pairs); /* a zeroed one is fine */
 
-/* The format's name of a type, "F32"; NULL: it has none. */
-const char *tg_safetensors_type(tg_dtype dtype);
-
 /*
  * Read the directory of the file [n], whose bytes must outlive the list, into *list, arranged, and *metadata;
  * both are zeroed before, and freed by the caller even after a failure.
@@ -76,7 +73,7 @@ typedef struct tg_safetensors_writer {
 } tg_safetensors_writer;
 
 /* Write the header.  Only name, dtype and shape of arrays [n] are read.  TG_EUSAGE: a type that the format
- * lacks; TG_EIO, TG_ENOMEM.  Nothing needs to be freed. */
+ * lacks; TG_EIO.  Nothing needs to be freed. */
 TG_MUST_CHECK tg_status tg_safetensors_begin(tg_safetensors_writer *w, int fd, const tg_array *arrays,
                                              size_t n, tg_err *err);
 TG_MUST_CHECK tg_status tg_safetensors_put(tg_safetensors_writer *w, const void *data, size_t bytes,

@@ -119,24 +119,16 @@ static unsigned long host_number(void)
     return uname(&u) < 0 ? 0 : tg_crc32(0, u.nodename, strlen(u.nodename));
 }
 
-/* Skip digits, at least one; NULL: there are none. */
-static const char *skip_digits(const char *p, const char *digits)
-{
-    const size_t n = strspn(p, digits);
-
-    return n > 0 ? p + n : NULL;
-}
-
 /* Whether it is a temporary file's name, and of which host. */
 static bool is_temp(const char *name, unsigned long *host)
 {
-    const char *p = strncmp(name, ".tg-", 4) == 0 ? skip_digits(name + 4, "0123456789abcdef") : NULL;
+    char number[17];
+    int end = 0;
 
-    for (int i = 0; p && i < 2; i++)
-        p = *p == '-' ? skip_digits(p + 1, "0123456789") : NULL;
-    if (!p || strcmp(p, ".tmp") != 0)
+    if (sscanf(name, ".tg-%16[0-9a-f]-%*[0-9]-%*[0-9].tmp%n", number, &end) != 1 || end == 0 ||
+        name[end] != '\0')
         return false;
-    *host = strtoul(name + 4, NULL, 16);
+    *host = strtoul(number, NULL, 16);
     return true;
 }
 
@@ -374,18 +366,10 @@ static tg_status sync_directory(const char *target, tg_err *err)
     return r != 0 ? tg_fail_sys(err, "saved, but cannot sync its directory") : TG_OK;
 }
 
-/* Whether `to` is the file of which `from` had the status.  With NFS, a rename whose reply got lost is tried
- * again by the system, and fails then. */
-static bool is_replaced(const struct stat *from, const char *to)
-{
-    struct stat st;
-
-    return stat(to, &st) == 0 && tg_path_same_file(&st, from);
-}
-
+/* With NFS, a rename whose reply got lost is tried again by the system, and fails then. */
 static int replace(const char *from, const char *to)
 {
-    struct stat st;
+    struct stat st, now;
     const bool known = stat(from, &st) == 0;
     int r, sys;
 
@@ -393,7 +377,7 @@ static int replace(const char *from, const char *to)
         r = rename(from, to);
     while (r != 0 && errno == EINTR);
     sys = errno;
-    if (r != 0 && known && is_replaced(&st, to))
+    if (r != 0 && known && stat(to, &now) == 0 && tg_path_same_file(&st, &now))
         r = 0;
     errno = sys;
     return r;

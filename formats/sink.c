@@ -3,10 +3,13 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <stdarg.h>
+#include <stdio.h>
 #include <string.h>
 #include <sys/types.h>
 #include <unistd.h>
 
+#include "lib/base/decimal.h"
 #include "lib/base/size.h"
 
 #define PIPE (1 << 20)         /* bytes: the default limit for users of Linux */
@@ -31,32 +34,53 @@ tg_status tg_write_all(int fd, const void *data, size_t n, tg_err *err)
     return TG_OK;
 }
 
+static void write_out(tg_sink *sink, const void *data, size_t n)
+{
+    if (!sink->err.code && !sink->dry)
+        sink->err.code = tg_write_all(sink->fd, data, n, &sink->err);
+    if (!sink->err.code)
+        sink->done += n;
+}
+
 static void empty(tg_sink *sink)
 {
-    if (!sink->err.code && sink->n > 0)
-        sink->err.code = tg_write_all(sink->fd, sink->waiting, sink->n, &sink->err);
+    write_out(sink, sink->waiting, sink->n);
     sink->n = 0;
 }
 
 void tg_sink_put(tg_sink *sink, const void *data, size_t n)
 {
-    const unsigned char *p = data;
-
-    while (n > 0) {
-        const size_t part = tg_size_min(n, sizeof sink->waiting - sink->n);
-
-        memcpy(sink->waiting + sink->n, p, part);
-        sink->n += part;
-        p += part;
-        n -= part;
-        if (sink->n == sizeof sink->waiting)
-            empty(sink);
+    if (n > sizeof sink->waiting - sink->n)
+        empty(sink);
+    if (n > sizeof sink->waiting) {
+        write_out(sink, data, n);
+    } else if (n > 0) {
+        memcpy(sink->waiting + sink->n, data, n);
+        sink->n += n;
     }
 }
 
 void tg_sink_puts(tg_sink *sink, const char *text)
 {
     tg_sink_put(sink, text, strlen(text));
+}
+
+void tg_sink_put_size(tg_sink *sink, size_t value)
+{
+    char digits[TG_DECIMAL_SIZE] = "";
+
+    tg_sink_put(sink, digits, (size_t)(tg_decimal_size(digits, value) - digits));
+}
+
+void tg_sink_print(tg_sink *sink, const char *format, ...)
+{
+    char text[1024];
+    va_list ap;
+
+    va_start(ap, format);
+    if (vsnprintf(text, sizeof text, format, ap) > 0)
+        tg_sink_puts(sink, text);
+    va_end(ap);
 }
 
 tg_status tg_sink_flush(tg_sink *sink, tg_err *err)

@@ -78,29 +78,10 @@ static tg_status read_some(tg_source *s, void *dst, size_t n, size_t *got, tg_er
     return TG_OK;
 }
 
-tg_status tg_source_peek(tg_source *s, size_t n, tg_err *err)
-{
-    size_t got = 1;
-
-    assert(n <= TG_SOURCE_PEEK);
-    if (s->map || s->ready >= n)
-        return TG_OK;
-    memmove(s->buffer, s->next, s->ready);
-    s->next = s->buffer;
-    while (s->ready < n && got > 0) {
-        tg_status status = read_some(s, s->buffer + s->ready, s->capacity - s->ready, &got, err);
-
-        if (status)
-            return status;
-        s->ready += got;
-    }
-    return TG_OK;
-}
-
-/* Make the buffer larger, for at most max bytes and one more. */
+/* Make the buffer larger, for at most max bytes. */
 static tg_status grow(tg_source *s, size_t max, tg_err *err)
 {
-    const size_t capacity = tg_size_min(2 * s->capacity, tg_size_add_sat(max, 1));
+    const size_t capacity = tg_size_min(2 * s->capacity, max);
     unsigned char *buffer = realloc(s->buffer, capacity);
 
     if (!buffer)
@@ -111,29 +92,39 @@ static tg_status grow(tg_source *s, size_t max, tg_err *err)
     return TG_OK;
 }
 
-tg_status tg_source_all(tg_source *s, size_t max, tg_err *err)
+/* Read ahead until s->ready >= n or the input ends, into a buffer that grows to n bytes at most. */
+static tg_status fill(tg_source *s, size_t n, tg_err *err)
 {
     size_t got = 1;
 
-    if (!s->map) {
-        memmove(s->buffer, s->next, s->ready);
-        s->next = s->buffer;
-    }
-    while (!s->map && s->ready <= max && got > 0) {
-        tg_status status = TG_OK;
+    if (s->map || s->ready >= n)
+        return TG_OK;
+    memmove(s->buffer, s->next, s->ready);
+    s->next = s->buffer;
+    while (s->ready < n && got > 0) {
+        tg_status status = s->ready == s->capacity ? grow(s, n, err) : TG_OK;
 
-        if (s->ready == s->capacity)
-            status = grow(s, max, err);
-        if (!status)
-            status = read_some(s, s->buffer + s->ready, s->capacity - s->ready, &got, err);
-        if (status)
+        if (status || (status = read_some(s, s->buffer + s->ready, s->capacity - s->ready, &got, err)))
             return status;
         s->ready += got;
     }
-    if (s->ready > max)
+    return TG_OK;
+}
+
+tg_status tg_source_peek(tg_source *s, size_t n, tg_err *err)
+{
+    assert(n <= TG_SOURCE_PEEK);
+    return fill(s, n, err);
+}
+
+tg_status tg_source_all(tg_source *s, size_t max, tg_err *err)
+{
+    const tg_status status = fill(s, tg_size_add_sat(max, 1), err);
+
+    if (!status && s->ready > max)
         return tg_fail(err, TG_EDATA, "the input has %s%zu bytes, expected at most %zu",
                        s->map ? "" : "more than ", s->map ? s->ready : max, max);
-    return TG_OK;
+    return status;
 }
 
 static tg_status truncated(tg_source *s, size_t expected, size_t got, const char *what, tg_err *err)
@@ -156,24 +147,6 @@ void tg_source_skip(tg_source *s, size_t n)
     s->next += n;
     s->ready -= n;
     s->at += n;
-}
-
-#define RELEASE ((size_t)8 << 20) /* bytes to unmap at a time */
-
-void tg_source_release(tg_source *s)
-{
-    const long page = sysconf(_SC_PAGESIZE);
-    size_t used;
-
-    /* unreached: page <= 0, as above */
-    if (!s->map || page <= 0)
-        return;
-    used = (size_t)(s->next - (const unsigned char *)s->map) / (size_t)page * (size_t)page;
-    /* unreached: a munmap() of whole pages that fails */
-    if (used < RELEASE || used == s->map_size || munmap(s->map, used) != 0)
-        return;
-    s->map = (char *)s->map + used;
-    s->map_size -= used;
 }
 
 void tg_source_forget(const tg_source *s)

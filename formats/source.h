@@ -55,11 +55,7 @@ TG_MUST_CHECK tg_status tg_source_all(tg_source *s, size_t max, tg_err *err);
 /* Consume n <= ready bytes. */
 void tg_source_skip(tg_source *s, size_t n);
 
-/* The bytes before s->next are no longer needed.  Unmaps them from time to time, so that a long file
- * that is read once takes little memory. */
-void tg_source_release(tg_source *s);
-
-/* The same for bytes that may be needed again: they stay mapped, but leave memory. */
+/* The bytes before s->next may be needed again: they stay mapped, but leave memory. */
 void tg_source_forget(const tg_source *s);
 
 /* Copy exactly n bytes into dst and consume them; those not yet read bypass the buffer.

@@ -65,39 +65,27 @@ static int compare_places(const void *a, const void *b)
     return by_size ? by_size : strcmp(s->array.name, t->array.name);
 }
 
-/* For the sort by name: the names, and where each belongs. */
-struct named {
-    const char *name;
-    size_t i;
-};
-
 static int compare_names(const void *a, const void *b)
 {
-    const struct named *s = a, *t = b;
+    const tg_stored *const *s = a, *const *t = b;
 
-    return strcmp(s->name, t->name);
+    return strcmp((*s)->array.name, (*t)->array.name);
 }
 
 static tg_status index_names(tg_tensor_list *list, tg_err *err)
 {
-    struct named *named = malloc((list->n + 1) * sizeof *named);
+    const size_t bytes = (list->n + 1) * sizeof(tg_stored *);
     tg_status status = TG_OK;
 
     free(list->by_name);
-    list->by_name = malloc((list->n + 1) * sizeof *list->by_name);
-    if (!named || !list->by_name) {
-        free(named);
-        return tg_fail_memory(err, list->n * sizeof *named, "the list of tensors");
-    }
+    if (!(list->by_name = malloc(bytes)))
+        return tg_fail_memory(err, bytes, "the list of tensors");
     for (size_t i = 0; i < list->n; i++)
-        named[i] = (struct named){list->tensor[i].array.name, i};
-    qsort(named, list->n, sizeof *named, compare_names);
-    for (size_t i = 0; i < list->n; i++) {
-        list->by_name[i] = named[i].i;
-        if (i > 0 && compare_names(&named[i - 1], &named[i]) == 0)
-            status = tg_fail(err, TG_EDATA, "there are two tensors %s", named[i].name);
-    }
-    free(named);
+        list->by_name[i] = &list->tensor[i];
+    qsort(list->by_name, list->n, sizeof(tg_stored *), compare_names);
+    for (size_t i = 1; i < list->n; i++)
+        if (compare_names(&list->by_name[i - 1], &list->by_name[i]) == 0)
+            status = tg_fail(err, TG_EDATA, "there are two tensors %s", list->by_name[i]->array.name);
     return status;
 }
 
@@ -130,23 +118,17 @@ tg_status tg_tensor_list_arrange(tg_tensor_list *list, tg_err *err)
     return status ? status : check_overlap(list, err);
 }
 
+static int compare_with_name(const void *name, const void *entry)
+{
+    return strcmp(name, (*(const tg_stored *const *)entry)->array.name);
+}
+
 const tg_stored *tg_tensor_list_find(const tg_tensor_list *list, const char *name)
 {
-    size_t low = 0, high = list->by_name ? list->n : 0;
+    const tg_stored *const *const found =
+        list->by_name ? bsearch(name, list->by_name, list->n, sizeof(tg_stored *), compare_with_name) : NULL;
 
-    while (low < high) {
-        const size_t middle = low + (high - low) / 2;
-        const tg_stored *s = &list->tensor[list->by_name[middle]];
-        const int order = strcmp(name, s->array.name);
-
-        if (order == 0)
-            return s;
-        if (order < 0)
-            high = middle;
-        else
-            low = middle + 1;
-    }
-    return NULL;
+    return found ? *found : NULL;
 }
 
 void tg_tensor_list_free(tg_tensor_list *list)
@@ -160,58 +142,44 @@ void tg_tensor_list_free(tg_tensor_list *list)
 
 #define BLOCK ((size_t)512) /* values converted at once */
 
-/* The values may have any alignment; copied first, they can be converted with vectors. */
-static void load_bf16(float *out, const unsigned char *in, size_t n)
+/* Convert n <= BLOCK values.  They may have any alignment; copied first, they can be converted with vectors.
+ */
+static void load_block(float *out, const unsigned char *in, size_t n, tg_dtype type)
 {
-    uint16_t bits[BLOCK];
+    union {
+        uint16_t bits[BLOCK];
+        double real[BLOCK];
+    } x;
 
-    memcpy(bits, in, n * sizeof *bits);
-    for (size_t i = 0; i < n; i++)
-        out[i] = tg_float_from_bf16(bits[i]);
-}
-
-static void load_half(float *out, const unsigned char *in, size_t n)
-{
-    uint16_t bits[BLOCK];
-
-    memcpy(bits, in, n * sizeof *bits);
-    for (size_t i = 0; i < n; i++)
-        out[i] = tg_float_from_half(bits[i]);
-}
-
-static void load_double(float *out, const unsigned char *in, size_t n)
-{
-    double x[BLOCK];
-
-    memcpy(x, in, n * sizeof *x);
-    for (size_t i = 0; i < n; i++)
-        out[i] = (float)x[i];
+    memcpy(&x, in, n * type.size);
+    if (type.size == sizeof(double))
+        for (size_t i = 0; i < n; i++)
+            out[i] = (float)x.real[i];
+    else if (type.kind == 'B')
+        for (size_t i = 0; i < n; i++)
+            out[i] = tg_float_from_bf16(x.bits[i]);
+    else
+        for (size_t i = 0; i < n; i++)
+            out[i] = tg_float_from_half(x.bits[i]);
 }
 
 tg_status tg_stored_load(float *out, const tg_stored *s, size_t first, size_t n, tg_err *err)
 {
     const tg_dtype type = s->array.dtype;
     const unsigned char *in = s->at + first * type.size;
-    void (*load)(float *, const unsigned char *, size_t) = tg_dtype_equal(type, TG_F16)    ? load_half
-                                                           : tg_dtype_equal(type, TG_BF16) ? load_bf16
-                                                           : tg_dtype_equal(type, TG_F64)  ? load_double
-                                                                                           : NULL;
     char text[TG_ARRAY_TEXT_MAX];
 
     assert(first <= s->array.count && n <= s->array.count - first);
-    if (s->blocks) {
-        tg_blocks_decode(out, s->blocks, s->at, first, n);
-        return TG_OK;
-    }
-    if (tg_dtype_equal(type, TG_F32)) {
-        memcpy(out, in, n * sizeof *out);
-        return TG_OK;
-    }
-    if (!load)
+    if (type.kind != 'f' && type.kind != 'B')
         return tg_fail(err, TG_EDATA, "%s has type %s, expected floating-point numbers", s->array.name,
                        tg_stored_type(text, s));
-    for (size_t i = 0; i < n; i += BLOCK)
-        load(out + i, in + i * type.size, tg_size_min(BLOCK, n - i));
+    if (s->blocks)
+        tg_blocks_decode(out, s->blocks, s->at, first, n);
+    else if (tg_dtype_equal(type, TG_F32))
+        memcpy(out, in, n * sizeof *out);
+    else
+        for (size_t i = 0; i < n; i += BLOCK)
+            load_block(out + i, in + i * type.size, tg_size_min(BLOCK, n - i), type);
     return TG_OK;
 }
 

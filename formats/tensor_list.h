@@ -12,6 +12,7 @@
 #ifndef TG_FORMATS_TENSOR_LIST_H
 #define TG_FORMATS_TENSOR_LIST_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -27,12 +28,13 @@ typedef struct tg_stored {
     const unsigned char *at; /* [stored] the bytes in the file's memory */
     size_t stored;
     uint64_t offset; /* of at, from the start of the file */
+    bool transposed; /* the data of an array [rows,columns] lie as [columns,rows]; only in PyTorch's files */
 } tg_stored;
 
 typedef struct tg_tensor_list {
     tg_stored *tensor; /* [n], once arranged in the order of their offsets; owned */
     size_t n, capacity;
-    size_t *by_name; /* [n], once arranged: indices of the tensors in the order of their names; owned */
+    const tg_stored **by_name; /* [n], once arranged: the tensors in the order of their names; owned */
 } tg_tensor_list;
 
 /*

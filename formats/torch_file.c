@@ -1,20 +1,12 @@
 #include "formats/torch_file.h"
 
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "formats/format.h"
-#include "formats/shown.h"
-#include "lib/base/grow.h"
 #include "lib/base/size.h"
 
 #define PICKLE "data.pkl"
-
-static bool ends_with(const char *name, size_t n, const char *end)
-{
-    return n >= strlen(end) && memcmp(name + n - strlen(end), end, strlen(end)) == 0;
-}
 
 bool tg_torch_recognize(const void *first, size_t n)
 {
@@ -32,16 +24,16 @@ bool tg_torch_is_old(const void *first, size_t n)
 
 /* ---- the file */
 
-static tg_zip_member *find(const tg_torch *t, const char *name, size_t n)
+static tg_zip_member *find(const tg_torch *t, tg_span name)
 {
     char path[256];
 
     /* unreached: a prefix has at most 128 bytes, a name 101 */
-    if (n > sizeof path || t->prefix_n > sizeof path - n)
+    if (name.n > sizeof path || t->prefix.n > sizeof path - name.n)
         return NULL;
-    memcpy(path, t->prefix, t->prefix_n);
-    memcpy(path + t->prefix_n, name, n);
-    return tg_zip_index_find(&t->members, path, t->prefix_n + n);
+    memcpy(path, t->prefix.p, t->prefix.n);
+    memcpy(path + t->prefix.n, name.p, name.n);
+    return tg_zip_index_find(&t->members, (tg_span){path, t->prefix.n + name.n});
 }
 
 /* Find the pickle, the only member with its name, and the prefix of all. */
@@ -51,7 +43,7 @@ static tg_status find_pickle(tg_torch *t, tg_zip_member **pickle, tg_err *err)
     for (size_t i = 0; i < t->members.n; i++) {
         tg_zip_member *const m = &t->members.member[i];
 
-        if (!ends_with(m->name, m->name_n, "/" PICKLE))
+        if (!tg_span_ends(m->name, "/" PICKLE))
             continue;
         if (*pickle)
             return tg_fail(err, TG_EDATA, "a zip file with several members */" PICKLE);
@@ -59,22 +51,21 @@ static tg_status find_pickle(tg_torch *t, tg_zip_member **pickle, tg_err *err)
     }
     if (!*pickle)
         return tg_fail(err, TG_EDATA, "a zip file without */" PICKLE ", which PyTorch writes");
-    t->prefix = (*pickle)->name;
-    t->prefix_n = (*pickle)->name_n - strlen(PICKLE);
-    if (t->prefix_n > 128)
+    t->prefix = (tg_span){(*pickle)->name.p, (*pickle)->name.n - strlen(PICKLE)};
+    if (t->prefix.n > 128)
         return tg_fail(err, TG_EDATA, "the name of " PICKLE " has %zu bytes, expected at most %d",
-                       (*pickle)->name_n, 128);
+                       (*pickle)->name.n, 128);
     return TG_OK;
 }
 
 /* Files written on a big-endian machine, and TorchScript's. */
 static tg_status check_kind(const tg_torch *t, tg_err *err)
 {
-    tg_zip_member *const order = find(t, "byteorder", 9);
+    tg_zip_member *const order = find(t, (tg_span){"byteorder", 9});
 
-    if (find(t, "constants.pkl", 13))
+    if (find(t, (tg_span){"constants.pkl", 13}))
         return tg_fail(err, TG_EDATA, "a TorchScript program; save its state_dict() instead");
-    if (!find(t, "version", 7))
+    if (!find(t, (tg_span){"version", 7}))
         return tg_fail(err, TG_EDATA, "the member version is missing");
     if (order && (order->n != 6 || memcmp(order->data, "little", 6) != 0))
         return tg_fail(err, TG_EDATA, "its numbers are not little-endian");
@@ -151,7 +142,7 @@ typedef struct walk {
     tg_err *err;
     tg_tensor_list *list;
     tg_torch *t;
-    tg_torch_transposed *transposed;
+    bool transposed; /* allowed */
     frame path[TG_PICKLE_DEPTH];
     size_t depth;
     char name[2 * TG_NAME_MAX]; /* [name_n] of the value at hand; cut, which is still too long for a tensor */
@@ -165,7 +156,7 @@ static void bad(walk *w, const char *what, size_t got, size_t expected)
 
     if (!w->status)
         w->status = tg_fail(w->err, TG_EDATA, "%s: %s: got %zu, expected %zu",
-                            tg_shown(name, w->name, w->name_n), what, got, expected);
+                            tg_shown(name, (tg_span){w->name, w->name_n}), what, got, expected);
 }
 
 /* The data of a tensor's storage, checked; NULL after a failure. */
@@ -175,13 +166,13 @@ static const unsigned char *find_storage(walk *w, const tg_pickle_tensor *t)
     tg_zip_member *storage = NULL;
     size_t bytes;
 
-    if (t->storage_n <= TG_SHOWN_MAX) {
-        memcpy(key + 5, t->storage, t->storage_n);
-        storage = find(w->t, key, 5 + t->storage_n);
+    if (t->storage.n <= TG_SHOWN_MAX) {
+        memcpy(key + 5, t->storage.p, t->storage.n);
+        storage = find(w->t, (tg_span){key, 5 + t->storage.n});
     }
     if (!storage) {
         w->status = tg_fail(w->err, TG_EDATA, "%s: its storage data/%s is missing",
-                            tg_shown(name, w->name, w->name_n), tg_shown(key, t->storage, t->storage_n));
+                            tg_shown(name, (tg_span){w->name, w->name_n}), tg_shown(key, t->storage));
         return NULL;
     }
     bytes = tg_size_mul_sat(t->storage_count, t->dtype.size);
@@ -199,12 +190,11 @@ static const unsigned char *find_storage(walk *w, const tg_pickle_tensor *t)
 static tg_status describe(const walk *w, tg_stored *s, const tg_pickle_tensor *t)
 {
     const layout l = layout_of(t);
-    tg_torch_transposed *const list = w->transposed;
     tg_status status = tg_stored_set_name(s, w->name, w->name_n, w->err);
 
     if (status)
         return status;
-    if (l == OTHER || (l == TRANSPOSED && !list))
+    if (l == OTHER || (l == TRANSPOSED && !w->transposed))
         return tg_fail(w->err, TG_EDATA, "%s: its elements are not adjacent (%s); save it with .contiguous()",
                        s->array.name, l == OTHER ? "a slice or an expanded view" : "a transposed view");
     s->array.dtype = t->dtype;
@@ -213,12 +203,7 @@ static tg_status describe(const walk *w, tg_stored *s, const tg_pickle_tensor *t
         s->array.shape[i] = t->shape[i];
     if (!tg_array_measure(&s->array))
         return tg_fail(w->err, TG_EDATA, "%s: its shape is too large", s->array.name);
-    if (l == TRANSPOSED) {
-        if ((status = tg_grow(&list->name, &list->capacity, list->n + 1, sizeof *list->name,
-                              "the names of transposed tensors", w->err)))
-            return status;
-        strcpy(list->name[list->n++], s->array.name);
-    }
+    s->transposed = l == TRANSPOSED;
     return TG_OK;
 }
 
@@ -241,15 +226,16 @@ static void add_tensor(walk *w, const tg_pickle_tensor *t)
 static void visit(walk *w, const tg_pickle_value *v)
 {
     if (v->kind == TG_PICKLE_TENSOR)
-        add_tensor(w, tg_pickle_tensor_of(&w->t->pickle, v));
+        add_tensor(w, &w->t->pickle.tensor[v->of.first]);
     else if (v->kind == TG_PICKLE_TUPLE || v->kind == TG_PICKLE_LIST || v->kind == TG_PICKLE_DICT)
         w->path[w->depth++] = (frame){v, 0, w->name_n};
 }
 
-static void append(walk *w, const char *text, size_t n)
+static void append(walk *w, tg_span text)
 {
-    n = tg_size_min(n, sizeof w->name - w->name_n);
-    memcpy(w->name + w->name_n, text, n);
+    const size_t n = tg_size_min(text.n, sizeof w->name - w->name_n);
+
+    memcpy(w->name + w->name_n, text.p, n);
     w->name_n += n;
 }
 
@@ -257,24 +243,21 @@ static void append(walk *w, const char *text, size_t n)
 static void set_name(walk *w, const frame *f, const tg_pickle_value *key, size_t item)
 {
     char number[32];
-    const char *text = number;
-    size_t n;
+    tg_span text = {number, 0};
 
-    if (key && key->kind == TG_PICKLE_TEXT) {
-        text = key->of.text;
-        n = key->n;
-    } else {
-        n = (size_t)(key ? snprintf(number, sizeof number, "%lld", (long long)key->of.integer)
-                         : snprintf(number, sizeof number, "%zu", item));
-    }
+    if (key && key->kind == TG_PICKLE_TEXT)
+        text = tg_pickle_text(key);
+    else
+        text.n = (size_t)(key ? snprintf(number, sizeof number, "%lld", (long long)key->of.integer)
+                              : snprintf(number, sizeof number, "%zu", item));
     w->name_n = f->name;
     if (w->name_n > 0)
-        append(w, ".", 1);
-    append(w, text, n);
+        append(w, (tg_span){".", 1});
+    append(w, text);
 }
 
-tg_status tg_torch_list(tg_tensor_list *list, tg_torch *t, const tg_pickle_value *root,
-                        tg_torch_transposed *transposed, tg_err *err)
+tg_status tg_torch_list(tg_tensor_list *list, tg_torch *t, const tg_pickle_value *root, bool transposed,
+                        tg_err *err)
 {
     walk w = {.err = err, .list = list, .t = t, .transposed = transposed};
     const tg_pickle *const p = &t->pickle;
@@ -294,18 +277,4 @@ tg_status tg_torch_list(tg_tensor_list *list, tg_torch *t, const tg_pickle_value
         visit(&w, tg_pickle_item(p, f->value, dict ? at + 1 : at));
     }
     return w.status ? w.status : tg_tensor_list_arrange(list, err);
-}
-
-bool tg_torch_is_transposed(const tg_torch_transposed *transposed, const char *name)
-{
-    for (size_t i = 0; i < transposed->n; i++)
-        if (strcmp(transposed->name[i], name) == 0)
-            return true;
-    return false;
-}
-
-void tg_torch_transposed_free(tg_torch_transposed *transposed)
-{
-    free(transposed->name);
-    *transposed = (tg_torch_transposed){0};
 }

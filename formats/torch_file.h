@@ -3,8 +3,8 @@
  * PREFIX/data/KEY for each storage that the pickle's tensors use.
  *
  *     tg_torch_open(&t, file, n, &err)
- *     root = tg_pickle_root(&t.pickle)
- *     tg_torch_list(&list, &t, root or a value in it, NULL, &err)
+ *     root = t.pickle.root
+ *     tg_torch_list(&list, &t, root or a value in it, false, &err)
  *     tg_torch_close(&t)
  *
  * Nothing that the pickle names is called (formats/pickle.h).
@@ -23,20 +23,13 @@
 typedef struct tg_torch {
     const unsigned char *file;
     tg_zip_index members;
-    const char *prefix; /* [prefix_n] with the slash */
-    size_t prefix_n;
+    tg_span prefix; /* with the slash */
     tg_pickle pickle;
 
     /* May be set between open and list: called when a storage has been read for its checksum. */
     void (*release)(void *context, const void *at, size_t n);
     void *context;
 } tg_torch;
-
-/* The names of tensors that are stored transposed. */
-typedef struct tg_torch_transposed {
-    char (*name)[TG_NAME_MAX + 1]; /* [n] owned */
-    size_t n, capacity;
-} tg_torch_transposed;
 
 /* Whether a file that begins with first [n] is one, also an old one.  A few hundred bytes suffice. */
 bool tg_torch_recognize(const void *first, size_t n);
@@ -56,17 +49,13 @@ void tg_torch_close(tg_torch *t);
  * keys joined by dots: "model.transformer.wte.weight", "optimizer.state.0.exp_avg".
  *
  *   list         zeroed before; arranged afterwards; its tensors are in the file's memory
- *   transposed   NULL: a transposed tensor is refused.  Otherwise zeroed before: it gets the names of
- *                those [rows,columns] whose data lie as [columns,rows]; to be freed
+ *   transposed   whether a tensor may be stored transposed; otherwise it is refused
  *
  * TG_EDATA: a tensor outside its storage, a storage that is missing or damaged, a tensor whose elements
- * are not adjacent (a slice, a repeated row), a name or a number of tensors beyond formats/limits.h.
+ * are not adjacent (a slice, a repeated row), a name or a number of tensors beyond formats/array.h.
  * TG_ENOMEM.  The list can be freed either way.
  */
 TG_MUST_CHECK tg_status tg_torch_list(tg_tensor_list *list, tg_torch *t, const tg_pickle_value *root,
-                                      tg_torch_transposed *transposed, tg_err *err);
-
-bool tg_torch_is_transposed(const tg_torch_transposed *transposed, const char *name);
-void tg_torch_transposed_free(tg_torch_transposed *transposed);
+                                      bool transposed, tg_err *err);
 
 #endif

@@ -1,5 +1,6 @@
 /*
- * zip: members of a ZIP file, read and written strictly front to back.
+ * zip: members of a ZIP file, read and written strictly front to back: what archives (formats/archive.h)
+ * stand on.
  *
  * formats/README.md specifies the bytes and their canonical values.  Offsets in an
  * entry count from the archive's first byte, offsets in messages from the input's.
@@ -11,8 +12,11 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "formats/limits.h"
+#include <zlib.h>
+
+#include "formats/archive.h"
 #include "formats/source.h"
+#include "formats/span.h"
 #include "lib/base/status.h"
 
 #define TG_ZIP_NAME_MAX (TG_NAME_MAX + 4) /* with ".npy" */
@@ -20,6 +24,9 @@
 
 #define TG_ZIP_STORED 0
 #define TG_ZIP_DEFLATED 8
+
+#define TG_ZIP_FLAG_DESCRIPTOR 0x0008
+#define TG_ZIP_FLAGS_KNOWN 0x080E /* descriptor, deflate's level, UTF-8 names */
 
 /* A member. */
 typedef struct tg_zip_entry {
@@ -35,10 +42,13 @@ typedef struct tg_zip_entry {
 
 /* ---- the canonical form (zip_entry.c) */
 
-#define TG_ZIP_LOCAL 30        /* bytes of a local header before the name, whose length is at 26 */
-#define TG_ZIP_LOCAL_MAX 320   /* max bytes of a local header */
-#define TG_ZIP_CENTRAL_MAX 320 /* ... of an entry of the central directory */
-#define TG_ZIP_END_MAX 98      /* ... of the end records */
+#define TG_ZIP_LOCAL 30         /* bytes of a local header before the name, whose length is at 26 */
+#define TG_ZIP_CENTRAL 46       /* ... of an entry of the central directory */
+#define TG_ZIP_END 22           /* ... of the end record, before the comment */
+#define TG_ZIP_FULL 0xFFFFFFFFu /* "look in the zip64 field" */
+#define TG_ZIP_LOCAL_MAX 320    /* max bytes of a local header */
+#define TG_ZIP_CENTRAL_MAX 320  /* ... of an entry of the central directory */
+#define TG_ZIP_END_MAX 98       /* ... of the end records */
 
 /* Write the structure to out.  Return the bytes used. */
 size_t tg_zip_encode_local(unsigned char *out, const tg_zip_entry *e);
@@ -70,79 +80,90 @@ typedef struct tg_zip_list {
 TG_MUST_CHECK tg_status tg_zip_list_slot(tg_zip_list *list, tg_zip_entry **slot, const char *name, size_t n,
                                          tg_err *err);
 
-/* ---- reading */
+/* ---- reading (zip_read.c, zip_end.c) */
 
-typedef struct tg_zip_reader tg_zip_reader;
+struct tg_archive_reader {
+    tg_status status; /* of the first failure; after it nothing is read */
+    tg_err *err;      /* of the current call */
+    tg_source source;
+    tg_zip_list list; /* members of the current archive */
+    uint64_t start;   /* offset of the archive in the input */
+    bool inside;      /* an archive has begun */
+    bool canonical;   /* it is marked as written by tg, and so must be canonical */
 
-typedef enum tg_zip_event { TG_ZIP_MEMBER, TG_ZIP_END, TG_ZIP_EOF } tg_zip_event;
+    /* the current member, list.entry[list.count - 1] */
+    bool open;                  /* not yet verified */
+    bool sized;                 /* its size is known */
+    bool packed_known;          /* its packed size is known */
+    bool wide_descriptor;       /* its descriptor has 64-bit sizes */
+    bool ended;                 /* its deflate stream has ended */
+    uint64_t done, packed_done; /* bytes so far */
+    uint32_t crc, packed_crc;   /* of these */
+
+    /* the array in it (archive.c) */
+    char name[TG_NAME_MAX + 1];
+    const unsigned char *data; /* unread data, when mapped */
+    size_t left;               /* bytes not read yet */
+
+    z_stream z;
+    bool z_ready;
+    unsigned char scratch[16384]; /* for output to skip */
+};
 
 /* Whether an input that begins with first [n] is a zip file with a member. */
 bool tg_zip_magic(const void *first, size_t n);
 
-/* Like tg_archive_open_source() and tg_archive_close(). */
-TG_MUST_CHECK tg_status tg_zip_open(tg_zip_reader **reader, tg_source *source, tg_err *err);
-void tg_zip_close(tg_zip_reader *reader);
-
 /*
- * Advance to the next member, the verified end of an archive, or the end of the input.
+ * Advance to the next member (TG_ARCHIVE_ARRAY), the verified end of an archive, or the end of the input.
  * The previous member must have been read and verified (asserted).  *e is valid until
  * the next call.  TG_EDATA, TG_EIO, TG_ENOMEM.  After the first failure of any call all return its status
  * and do nothing; only that one has filled its err.
  */
-TG_MUST_CHECK tg_status tg_zip_next(tg_zip_reader *r, const tg_zip_entry **e, tg_zip_event *event,
+TG_MUST_CHECK tg_status tg_zip_next(tg_archive_reader *r, const tg_zip_entry **e, tg_archive_event *event,
                                     tg_err *err);
 
-/* As tg_archive_max_bytes(), tg_archive_forget(). */
-uint64_t tg_zip_max_bytes(const tg_zip_reader *r);
-void tg_zip_forget(const tg_zip_reader *r);
-
-/* Whether the current archive is marked as written by tg, and so must be canonical. */
-bool tg_zip_canonical(const tg_zip_reader *r);
-
 /* Copy the next n bytes of the member into dst; NULL skips them.  TG_EDATA: fewer are left. */
-TG_MUST_CHECK tg_status tg_zip_read(tg_zip_reader *r, void *dst, size_t n, tg_err *err);
+TG_MUST_CHECK tg_status tg_zip_read(tg_archive_reader *r, void *dst, size_t n, tg_err *err);
 
 /* Set the size that the member's content must have.  TG_EDATA: its header has another
  * size, or the file is too short.  Required once per member before its end, because a
  * header may omit the size. */
-TG_MUST_CHECK tg_status tg_zip_expect(tg_zip_reader *r, uint64_t size, tg_err *err);
+TG_MUST_CHECK tg_status tg_zip_expect(tg_archive_reader *r, uint64_t size, tg_err *err);
 
 /* Consume and verify the remaining n bytes of the member and return them in place.
  * *data = NULL, with nothing read, when the input is not mapped or the member is compressed. */
-TG_MUST_CHECK tg_status tg_zip_map(tg_zip_reader *r, const void **data, size_t n, tg_err *err);
+TG_MUST_CHECK tg_status tg_zip_map(tg_archive_reader *r, const void **data, size_t n, tg_err *err);
 
-/* After all bytes have been read: verify the checksum and what follows the content.
- * A second call does nothing. */
-TG_MUST_CHECK tg_status tg_zip_verify(tg_zip_reader *r, tg_err *err);
+/* After all bytes have been read, once: verify the checksum and what follows the content. */
+TG_MUST_CHECK tg_status tg_zip_verify(tg_archive_reader *r, tg_err *err);
+
+/* Whether the source has n more bytes.  TG_EDATA: `what` is truncated; TG_EIO. */
+bool tg_zip_need(tg_archive_reader *r, size_t n, const char *what);
+
+/* TG_EDATA. */
+void tg_zip_fail(tg_archive_reader *r, const char *format, ...) TG_PRINTF(2, 3);
+
+/* Read what follows the last member and compare it with the members. */
+void tg_zip_read_end(tg_archive_reader *r);
+
+/* ---- sizes of 64 bits */
+
+/* Find the zip64 field in the extra fields [n]: *at is its content [*size], NULL when
+ * it is missing.  Returns what is wrong with the fields; NULL: nothing. */
+const char *tg_zip_find_wide(const unsigned char *extra, size_t n, const unsigned char **at, size_t *size);
+
+/* *value = `narrow`, or, when that is TG_ZIP_FULL, the next 8 bytes of the zip64 field.
+ * False when the field has no more. */
+bool tg_zip_size64(uint64_t *value, uint32_t narrow, const unsigned char **at, size_t *n);
+
+/* The same for the sizes and the offset in the entry of the central directory at p, all of whose bytes are
+ * there.  Returns what is wrong; NULL: nothing. */
+const char *tg_zip_central_sizes(const unsigned char *p, uint64_t *size, uint64_t *packed, uint64_t *offset);
 
 /* ---- writing */
 
-typedef struct tg_zip_writer tg_zip_writer;
-
-/* As tg_archive_create() and its companions. */
-TG_MUST_CHECK tg_status tg_zip_create(tg_zip_writer **writer, int fd, tg_err *err);
-void tg_zip_abandon(tg_zip_writer *writer);
-
 /* Append a member: head [head_size], then data [size].  TG_EUSAGE, TG_EIO, TG_ENOMEM. */
-TG_MUST_CHECK tg_status tg_zip_put(tg_zip_writer *w, const char *name, const void *head, size_t head_size,
+TG_MUST_CHECK tg_status tg_zip_put(tg_archive_writer *w, const char *name, const void *head, size_t head_size,
                                    const void *data, size_t size, tg_err *err);
-TG_MUST_CHECK tg_status tg_zip_finish(tg_zip_writer *w, tg_err *err);
-
-/* ---- little-endian numbers at p */
-
-static inline uint16_t tg_get16(const unsigned char *p)
-{
-    return (uint16_t)(p[0] | p[1] << 8);
-}
-
-static inline uint32_t tg_get32(const unsigned char *p)
-{
-    return (uint32_t)tg_get16(p) | (uint32_t)tg_get16(p + 2) << 16;
-}
-
-static inline uint64_t tg_get64(const unsigned char *p)
-{
-    return (uint64_t)tg_get32(p) | (uint64_t)tg_get32(p + 4) << 32;
-}
 
 #endif

@@ -7,13 +7,10 @@
 #include <string.h>
 
 #include "formats/zip.h"
-#include "formats/zip_reader.h"
-
-#define CENTRAL 46 /* bytes of a central entry before the name */
 
 /* ---- what both halves of the reader use */
 
-void tg_zip_fail(tg_zip_reader *r, const char *format, ...)
+void tg_zip_fail(tg_archive_reader *r, const char *format, ...)
 {
     char message[TG_ERR_MAX];
     va_list ap;
@@ -26,7 +23,7 @@ void tg_zip_fail(tg_zip_reader *r, const char *format, ...)
     r->status = tg_fail(r->err, TG_EDATA, "%s", message);
 }
 
-bool tg_zip_need(tg_zip_reader *r, size_t n, const char *what)
+bool tg_zip_need(tg_archive_reader *r, size_t n, const char *what)
 {
     if (!r->status)
         r->status = tg_source_need(&r->source, n, what, r->err);
@@ -69,9 +66,25 @@ bool tg_zip_size64(uint64_t *value, uint32_t narrow, const unsigned char **at, s
     return true;
 }
 
+const char *tg_zip_central_sizes(const unsigned char *p, uint64_t *size, uint64_t *packed, uint64_t *offset)
+{
+    const unsigned char *wide;
+    size_t left;
+    const char *const fault =
+        tg_zip_find_wide(p + TG_ZIP_CENTRAL + tg_get16(p + 28), tg_get16(p + 30), &wide, &left);
+
+    if (fault)
+        return fault;
+    return tg_zip_size64(size, tg_get32(p + 24), &wide, &left) &&
+                   tg_zip_size64(packed, tg_get32(p + 20), &wide, &left) &&
+                   tg_zip_size64(offset, tg_get32(p + 42), &wide, &left)
+               ? NULL
+               : "a zip64 size is missing";
+}
+
 /* ---- the end of a canonical archive: byte for byte what tg writes */
 
-static void match(tg_zip_reader *r, const unsigned char *want, size_t n, const char *what)
+static void match(tg_archive_reader *r, const unsigned char *want, size_t n, const char *what)
 {
     tg_source *s = &r->source;
     size_t i = 0;
@@ -87,7 +100,7 @@ static void match(tg_zip_reader *r, const unsigned char *want, size_t n, const c
         tg_source_skip(s, n);
 }
 
-static void canonical_end(tg_zip_reader *r)
+static void canonical_end(tg_archive_reader *r)
 {
     unsigned char want[TG_ZIP_CENTRAL_MAX > TG_ZIP_END_MAX ? TG_ZIP_CENTRAL_MAX : TG_ZIP_END_MAX];
     uint64_t at = r->source.at - r->start;
@@ -110,7 +123,7 @@ typedef struct claim {
 } claim;
 
 /* TG_EDATA when the directory and the members disagree. */
-static void check_claims(tg_zip_reader *r, const tg_zip_entry *e, const claim *c, size_t n)
+static void check_claims(tg_archive_reader *r, const tg_zip_entry *e, const claim *c, size_t n)
 {
     for (size_t i = 0; i < n; i++)
         if (c[i].got != c[i].want)
@@ -120,38 +133,15 @@ static void check_claims(tg_zip_reader *r, const tg_zip_entry *e, const claim *c
                         (unsigned long long)r->source.at);
 }
 
-/* Check sizes and offset of the central entry at p with its extra fields [n]. */
-static void central_sizes(tg_zip_reader *r, const tg_zip_entry *e, const unsigned char *p,
-                          const unsigned char *extra, size_t n)
-{
-    const unsigned char *wide;
-    size_t left;
-    uint64_t size, packed, offset;
-    const char *fault = tg_zip_find_wide(extra, n, &wide, &left);
-
-    if (!fault && !(tg_zip_size64(&size, tg_get32(p + 24), &wide, &left) &&
-                    tg_zip_size64(&packed, tg_get32(p + 20), &wide, &left) &&
-                    tg_zip_size64(&offset, tg_get32(p + 42), &wide, &left)))
-        fault = "a zip64 size is missing";
-    if (fault)
-        tg_zip_fail(r, "member \"%s\" in the central directory: %s", e->name, fault);
-    else
-        check_claims(r, e,
-                     (claim[]){
-                         {"size", size, e->size},
-                         {"packed size", packed, e->packed},
-                         {"offset", offset, e->offset},
-                     },
-                     3);
-}
-
-static void read_central(tg_zip_reader *r, const tg_zip_entry *e)
+static void read_central(tg_archive_reader *r, const tg_zip_entry *e)
 {
     tg_source *s = &r->source;
     const unsigned char *p;
+    const char *fault;
     size_t name, extra, comment;
+    uint64_t size, packed, offset;
 
-    if (!tg_zip_need(r, CENTRAL, "the central directory"))
+    if (!tg_zip_need(r, TG_ZIP_CENTRAL, "the central directory"))
         return;
     if (memcmp(s->next, "PK\1\2", 4) != 0)
         tg_zip_fail(r, "the central directory lacks member \"%s\" (offset %llu)", e->name,
@@ -164,10 +154,10 @@ static void read_central(tg_zip_reader *r, const tg_zip_entry *e)
                     "member \"%s\": the central directory has a name of %zu bytes and a comment of %zu,"
                     " expected %zu and at most 1024",
                     e->name, name, comment, strlen(e->name));
-    if (!tg_zip_need(r, CENTRAL + name + extra + comment, "the central directory"))
+    if (!tg_zip_need(r, TG_ZIP_CENTRAL + name + extra + comment, "the central directory"))
         return;
     p = s->next;
-    if (memcmp(p + CENTRAL, e->name, name) != 0)
+    if (memcmp(p + TG_ZIP_CENTRAL, e->name, name) != 0)
         tg_zip_fail(r, "the central directory has a different name for member \"%s\" (offset %llu)", e->name,
                     (unsigned long long)s->at);
     check_claims(r, e,
@@ -180,12 +170,21 @@ static void read_central(tg_zip_reader *r, const tg_zip_entry *e)
                      {"disk", tg_get16(p + 34), 0},
                  },
                  6);
-    central_sizes(r, e, p, p + CENTRAL + name, extra);
-    tg_source_skip(s, CENTRAL + name + extra + comment);
+    if ((fault = tg_zip_central_sizes(p, &size, &packed, &offset)))
+        tg_zip_fail(r, "member \"%s\" in the central directory: %s", e->name, fault);
+    else
+        check_claims(r, e,
+                     (claim[]){
+                         {"size", size, e->size},
+                         {"packed size", packed, e->packed},
+                         {"offset", offset, e->offset},
+                     },
+                     3);
+    tg_source_skip(s, TG_ZIP_CENTRAL + name + extra + comment);
 }
 
 /* The zip64 end record and its locator. */
-static void read_end64(tg_zip_reader *r, uint64_t directory, uint64_t size)
+static void read_end64(tg_archive_reader *r, uint64_t directory, uint64_t size)
 {
     const unsigned char *p;
 
@@ -209,13 +208,13 @@ static void read_end64(tg_zip_reader *r, uint64_t directory, uint64_t size)
     tg_source_skip(&r->source, 56 + 20);
 }
 
-static void read_end(tg_zip_reader *r, uint64_t directory, uint64_t size, bool zip64)
+static void read_end(tg_archive_reader *r, uint64_t directory, uint64_t size, bool zip64)
 {
     const tg_source *s = &r->source;
     const unsigned char *p;
     size_t comment, count = r->list.count;
 
-    if (!tg_zip_need(r, 22, "the end of the archive"))
+    if (!tg_zip_need(r, TG_ZIP_END, "the end of the archive"))
         return;
     p = s->next;
     if (memcmp(p, "PK\5\6", 4) != 0)
@@ -232,11 +231,11 @@ static void read_end(tg_zip_reader *r, uint64_t directory, uint64_t size, bool z
         },
         5);
     comment = tg_get16(p + 20);
-    if (tg_zip_need(r, 22 + comment, "the archive's comment"))
-        tg_source_skip(&r->source, 22 + comment);
+    if (tg_zip_need(r, TG_ZIP_END + comment, "the archive's comment"))
+        tg_source_skip(&r->source, TG_ZIP_END + comment);
 }
 
-static void foreign_end(tg_zip_reader *r)
+static void foreign_end(tg_archive_reader *r)
 {
     tg_source *s = &r->source;
     uint64_t directory = s->at - r->start, size;
@@ -253,7 +252,7 @@ static void foreign_end(tg_zip_reader *r)
 
 /* ---- the end of any archive */
 
-void tg_zip_read_end(tg_zip_reader *r)
+void tg_zip_read_end(tg_archive_reader *r)
 {
     const tg_source *s = &r->source;
 

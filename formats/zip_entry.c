@@ -17,7 +17,7 @@
 #define EXTRA_MAGIC "npz1"
 #define EXTRA_MIN 12 /* id, size, magic, packed_crc */
 #define ZIP64_ID 1
-#define FULL 0xFFFFFFFFu
+#define FULL TG_ZIP_FULL
 
 /* A position to write at, which each put advances. */
 typedef struct cursor {
@@ -33,12 +33,6 @@ static void put(cursor *c, uint64_t value, size_t bytes)
 static void put_bytes(cursor *c, const void *bytes, size_t n)
 {
     memcpy(c->p, bytes, n);
-    c->p += n;
-}
-
-static void put_zeros(cursor *c, size_t n)
-{
-    memset(c->p, 0, n);
     c->p += n;
 }
 
@@ -95,7 +89,7 @@ size_t tg_zip_encode_local(unsigned char *out, const tg_zip_entry *e)
 {
     cursor c = {out};
     size_t zip64 = zip64_bytes(e, false);
-    size_t pad = pad_to(e->offset + 30 + strlen(e->name) + zip64, EXTRA_MIN);
+    size_t pad = pad_to(e->offset + TG_ZIP_LOCAL + strlen(e->name) + zip64, EXTRA_MIN);
 
     put_bytes(&c, "PK\3\4", 4);
     put_common(&c, e, zip64);
@@ -105,7 +99,7 @@ size_t tg_zip_encode_local(unsigned char *out, const tg_zip_entry *e)
     put(&c, pad - 4, 2);
     put_bytes(&c, EXTRA_MAGIC, 4);
     put(&c, e->packed_crc, 4);
-    put_zeros(&c, pad - EXTRA_MIN);
+    put(&c, 0, pad - EXTRA_MIN);
     put_zip64(&c, e, false);
     return (size_t)(c.p - out);
 }
@@ -119,14 +113,14 @@ size_t tg_zip_encode_central(unsigned char *out, const tg_zip_entry *e, size_t p
     put(&c, MADE_BY, 2);
     put_common(&c, e, zip64);
     put(&c, pad + zip64, 2);
-    put_zeros(&c, 6); /* comment, disk, internal attributes */
+    put(&c, 0, 6); /* comment, disk, internal attributes */
     put(&c, ATTRIBUTES, 4);
     put(&c, e->offset >= FULL ? FULL : e->offset, 4);
     put_bytes(&c, e->name, strlen(e->name));
     if (pad > 0) {
         put(&c, EXTRA_ID, 2);
         put(&c, pad - 4, 2);
-        put_zeros(&c, pad - 4);
+        put(&c, 0, pad - 4);
     }
     put_zip64(&c, e, true);
     return (size_t)(c.p - out);
@@ -141,32 +135,32 @@ size_t tg_zip_encode_end(unsigned char *out, size_t count, uint64_t directory, u
         put(&c, 44, 8); /* bytes left in this record */
         put(&c, MADE_BY, 2);
         put(&c, NEEDED_ZIP64, 2);
-        put_zeros(&c, 8); /* disks */
+        put(&c, 0, 8); /* disks */
         put(&c, count, 8);
         put(&c, count, 8);
         put(&c, directory_size, 8);
         put(&c, directory, 8);
         put_bytes(&c, "PK\6\7", 4);
-        put_zeros(&c, 4); /* disk */
+        put(&c, 0, 4); /* disk */
         put(&c, directory + directory_size, 8);
         put(&c, 1, 4); /* disks in all */
     }
     put_bytes(&c, "PK\5\6", 4);
-    put_zeros(&c, 4); /* disks */
+    put(&c, 0, 4); /* disks */
     put(&c, count, 2);
     put(&c, count, 2);
     put(&c, directory_size, 4);
     put(&c, directory >= FULL ? FULL : directory, 4);
-    put_zeros(&c, 2); /* comment */
+    put(&c, 0, 2); /* comment */
     return (size_t)(c.p - out);
 }
 
 size_t tg_zip_last_pad(const tg_zip_entry *entries, size_t count, uint64_t directory)
 {
-    uint64_t at = directory + (directory >= FULL ? TG_ZIP_END_MAX : 22);
+    uint64_t at = directory + (directory >= FULL ? TG_ZIP_END_MAX : TG_ZIP_END);
 
     for (size_t i = 0; i < count; i++)
-        at += 46 + strlen(entries[i].name) + zip64_bytes(&entries[i], true);
+        at += TG_ZIP_CENTRAL + strlen(entries[i].name) + zip64_bytes(&entries[i], true);
     return pad_to(at, 4);
 }
 

@@ -4,18 +4,12 @@
 #include <string.h>
 
 #include "formats/crc.h"
-#include "formats/shown.h"
+#include "formats/span.h"
 #include "formats/zip.h"
-#include "formats/zip_reader.h"
 #include "lib/base/size.h"
 
-#define CENTRAL 46 /* bytes of an entry of the directory before the name */
-#define END 22     /* ... of the end record */
-#define END64 56   /* ... of the zip64 end record */
+#define END64 56   /* bytes of the zip64 end record */
 #define LOCATOR 20 /* ... of the zip64 locator */
-
-#define FLAG_DESCRIPTOR 0x0008
-#define FLAGS_KNOWN 0x080E /* descriptor, deflate's level, UTF-8 names */
 
 typedef unsigned long long ull; /* for messages */
 
@@ -31,7 +25,7 @@ static tg_status bad(const tg_zip_member *m, tg_err *err, const char *what)
 {
     char name[TG_SHOWN_MAX];
 
-    return tg_fail(err, TG_EDATA, "member \"%s\": %s", tg_shown(name, m->name, m->name_n), what);
+    return tg_fail(err, TG_EDATA, "member \"%s\": %s", tg_shown(name, m->name), what);
 }
 
 /* ---- the end of the file */
@@ -51,11 +45,11 @@ static tg_status read_end64(archive *a, const unsigned char *p, tg_err *err)
 /* Find the directory: it lies directly before the end records, which end the file. */
 static tg_status read_end(archive *a, tg_err *err)
 {
-    uint64_t end = a->n - END;
+    uint64_t end = a->n - TG_ZIP_END;
     const unsigned char *p;
     tg_status status;
 
-    if (a->n < END || memcmp(a->file + end, "PK\5\6", 4) != 0)
+    if (a->n < TG_ZIP_END || memcmp(a->file + end, "PK\5\6", 4) != 0)
         return tg_fail(err, TG_EDATA, "no zip directory at the end of its %zu bytes: truncated", a->n);
     p = a->file + end;
     a->members = tg_get16(p + 10);
@@ -75,7 +69,7 @@ static tg_status read_end(archive *a, tg_err *err)
         return tg_fail(err, TG_EDATA,
                        "the zip directory has %llu bytes at offset %llu, expected its end at %llu",
                        (ull)a->size, (ull)a->directory, (ull)end);
-    if (a->members > a->size / CENTRAL)
+    if (a->members > a->size / TG_ZIP_CENTRAL)
         return tg_fail(err, TG_EDATA, "a zip directory of %llu bytes cannot list %llu members", (ull)a->size,
                        (ull)a->members);
     return TG_OK;
@@ -96,12 +90,12 @@ static tg_status read_local(const archive *a, tg_zip_member *m, const unsigned c
     if (memcmp(local, "PK\3\4", 4) != 0)
         return bad(m, err, "no header where the directory says");
     head = TG_ZIP_LOCAL + (size_t)tg_get16(local + 26) + tg_get16(local + 28);
-    if (head > room || tg_get16(local + 26) != m->name_n ||
-        memcmp(local + TG_ZIP_LOCAL, m->name, m->name_n) != 0)
+    if (head > room || tg_get16(local + 26) != m->name.n ||
+        memcmp(local + TG_ZIP_LOCAL, m->name.p, m->name.n) != 0)
         return bad(m, err, "its header has another name");
     if (tg_get16(local + 6) != tg_get16(p + 8) || tg_get16(local + 8) != tg_get16(p + 10))
         return bad(m, err, "its header has other flags");
-    if (!(tg_get16(p + 8) & FLAG_DESCRIPTOR) &&
+    if (!(tg_get16(p + 8) & TG_ZIP_FLAG_DESCRIPTOR) &&
         (tg_get32(local + 14) != m->crc ||
          (tg_get32(local + 22) != TG_ZIP_FULL && tg_get32(local + 22) != m->n)))
         return bad(m, err, "its header has another size or CRC-32");
@@ -111,53 +105,36 @@ static tg_status read_local(const archive *a, tg_zip_member *m, const unsigned c
     return TG_OK;
 }
 
-/* Sizes and offset of the directory's entry p, which has the extra fields [n]. */
-static tg_status read_sizes(tg_zip_member *m, const unsigned char *p, const unsigned char *extra, size_t n,
-                            tg_err *err)
-{
-    const unsigned char *wide;
-    size_t left;
-    uint64_t size, packed;
-    const char *const fault = tg_zip_find_wide(extra, n, &wide, &left);
-
-    if (fault)
-        return bad(m, err, fault);
-    if (!tg_zip_size64(&size, tg_get32(p + 24), &wide, &left) ||
-        !tg_zip_size64(&packed, tg_get32(p + 20), &wide, &left) ||
-        !tg_zip_size64(&m->header, tg_get32(p + 42), &wide, &left))
-        return bad(m, err, "a zip64 size is missing");
-    /* unreached: size > SIZE_MAX, where a size_t has 64 bits */
-    if (size != packed || size > SIZE_MAX)
-        return bad(m, err, "stored with two sizes");
-    m->n = (size_t)size;
-    return TG_OK;
-}
-
 /* Read the entry at offset *at of the directory, and advance *at. */
 static tg_status read_entry(const archive *a, tg_zip_member *m, uint64_t *at, tg_err *err)
 {
     const uint64_t room = a->directory + a->size - *at;
     const unsigned char *const p = a->file + *at;
-    size_t extra, bytes;
+    uint64_t size, packed;
+    const char *fault;
+    size_t bytes;
     tg_status status;
 
-    if (room < CENTRAL || memcmp(p, "PK\1\2", 4) != 0)
+    if (room < TG_ZIP_CENTRAL || memcmp(p, "PK\1\2", 4) != 0)
         return tg_fail(err, TG_EDATA, "no entry of the zip directory at offset %llu", (ull)*at);
-    extra = tg_get16(p + 30);
-    *m = (tg_zip_member){
-        .name = (const char *)p + CENTRAL, .name_n = tg_get16(p + 28), .crc = tg_get32(p + 16)};
-    bytes = CENTRAL + m->name_n + extra + tg_get16(p + 32);
+    *m = (tg_zip_member){.name = {(const char *)p + TG_ZIP_CENTRAL, tg_get16(p + 28)},
+                         .crc = tg_get32(p + 16)};
+    bytes = TG_ZIP_CENTRAL + m->name.n + tg_get16(p + 30) + tg_get16(p + 32);
     if (bytes > room)
         return tg_fail(err, TG_EDATA, "the entry of the zip directory at offset %llu is truncated", (ull)*at);
-    if (tg_get16(p + 8) & ~FLAGS_KNOWN)
+    if (tg_get16(p + 8) & ~TG_ZIP_FLAGS_KNOWN)
         return bad(m, err, "it is encrypted, or has unknown flags");
     if (tg_get16(p + 10) != TG_ZIP_STORED)
         return bad(m, err, "it is compressed, expected a stored member");
-    if ((status = read_sizes(m, p, p + CENTRAL + m->name_n, extra, err)) ||
-        (status = read_local(a, m, p, err)))
-        return status;
-    *at += bytes;
-    return TG_OK;
+    if ((fault = tg_zip_central_sizes(p, &size, &packed, &m->header)))
+        return bad(m, err, fault);
+    /* unreached: size > SIZE_MAX, where a size_t has 64 bits */
+    if (size != packed || size > SIZE_MAX)
+        return bad(m, err, "stored with two sizes");
+    m->n = (size_t)size;
+    if (!(status = read_local(a, m, p, err)))
+        *at += bytes;
+    return status;
 }
 
 /* ---- the index */
@@ -169,14 +146,6 @@ static int compare_offsets(const void *a, const void *b)
     return (x->header > y->header) - (x->header < y->header);
 }
 
-static int compare_names(const void *a, const void *b)
-{
-    const tg_zip_member *const x = a, *const y = b;
-    const int order = memcmp(x->name, y->name, tg_size_min(x->name_n, y->name_n));
-
-    return order != 0 ? order : (x->name_n > y->name_n) - (x->name_n < y->name_n);
-}
-
 static tg_status arrange(tg_zip_index *index, const unsigned char *file, tg_err *err)
 {
     tg_zip_member *const m = index->member;
@@ -185,9 +154,9 @@ static tg_status arrange(tg_zip_index *index, const unsigned char *file, tg_err 
     for (size_t i = 1; i < index->n; i++)
         if (file + m[i].header < m[i - 1].data + m[i - 1].n)
             return bad(&m[i], err, "it overlaps another member");
-    qsort(m, index->n, sizeof *m, compare_names);
+    qsort(m, index->n, sizeof *m, tg_span_compare);
     for (size_t i = 1; i < index->n; i++)
-        if (compare_names(&m[i - 1], &m[i]) == 0)
+        if (tg_span_compare(&m[i - 1], &m[i]) == 0)
             return bad(&m[i], err, "two members of this name");
     return TG_OK;
 }
@@ -212,12 +181,10 @@ tg_status tg_zip_index_read(tg_zip_index *index, const void *file, size_t n, tg_
     return status ? status : arrange(index, file, err);
 }
 
-tg_zip_member *tg_zip_index_find(const tg_zip_index *index, const char *name, size_t n)
+tg_zip_member *tg_zip_index_find(const tg_zip_index *index, tg_span name)
 {
-    const tg_zip_member key = {.name = name, .name_n = n};
-
     return index->n == 0 ? NULL
-                         : bsearch(&key, index->member, index->n, sizeof *index->member, compare_names);
+                         : bsearch(&name, index->member, index->n, sizeof *index->member, tg_span_compare);
 }
 
 tg_status tg_zip_member_check(tg_zip_member *m, tg_err *err)
@@ -231,7 +198,7 @@ tg_status tg_zip_member_check(tg_zip_member *m, tg_err *err)
     if (crc != m->crc)
         return tg_fail(err, TG_EDATA,
                        "member \"%s\": damaged: the CRC-32 of its %zu bytes is %08x, expected %08x",
-                       tg_shown(name, m->name, m->name_n), m->n, crc, m->crc);
+                       tg_shown(name, m->name), m->n, crc, m->crc);
     m->checked = true;
     return TG_OK;
 }

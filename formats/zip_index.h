@@ -13,11 +13,11 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "formats/span.h"
 #include "lib/base/status.h"
 
 typedef struct tg_zip_member {
-    const char *name; /* [name_n] in the file; any bytes */
-    size_t name_n;
+    tg_span name;              /* in the file; any bytes */
     const unsigned char *data; /* [n] in the file */
     size_t n;
     uint64_t header; /* offset of the local header */
@@ -36,7 +36,7 @@ typedef struct tg_zip_index {
 TG_MUST_CHECK tg_status tg_zip_index_read(tg_zip_index *index, const void *file, size_t n, tg_err *err);
 
 /* NULL: there is none of that name. */
-tg_zip_member *tg_zip_index_find(const tg_zip_index *index, const char *name, size_t n);
+tg_zip_member *tg_zip_index_find(const tg_zip_index *index, tg_span name);
 
 /* Compare the data with its CRC-32, unless that was done before.  TG_EDATA. */
 TG_MUST_CHECK tg_status tg_zip_member_check(tg_zip_member *member, tg_err *err);

@@ -7,27 +7,19 @@
 #include "formats/crc.h"
 #include "formats/format.h"
 #include "formats/zip.h"
-#include "formats/zip_reader.h"
 #include "lib/base/size.h"
 
 #define STEP ((size_t)1 << 30) /* zlib counts in unsigned int */
 #define INFLATE_MAX 1032       /* max bytes of output per byte of deflate data */
 
 #define FLAG_ENCRYPTED 0x0001
-#define FLAG_DESCRIPTOR 0x0008
-#define FLAGS_KNOWN 0x080E /* descriptor, deflate's level, UTF-8 names */
 
-bool tg_zip_canonical(const tg_zip_reader *r)
-{
-    return r->canonical;
-}
-
-void tg_zip_forget(const tg_zip_reader *r)
+void tg_archive_forget(tg_archive_reader *r)
 {
     tg_source_forget(&r->source);
 }
 
-uint64_t tg_zip_max_bytes(const tg_zip_reader *r)
+uint64_t tg_archive_max_bytes(const tg_archive_reader *r)
 {
     const uint64_t size = r->source.at + r->source.ready;
 
@@ -37,13 +29,13 @@ uint64_t tg_zip_max_bytes(const tg_zip_reader *r)
 
 /* ---- messages */
 
-static tg_zip_entry *current(tg_zip_reader *r)
+static tg_zip_entry *current(tg_archive_reader *r)
 {
     return &r->list.entry[r->list.count - 1];
 }
 
 /* TG_EDATA, with the current member. */
-TG_PRINTF(2, 3) static void bad(tg_zip_reader *r, const char *format, ...)
+TG_PRINTF(2, 3) static void bad(tg_archive_reader *r, const char *format, ...)
 {
     char why[TG_ERR_MAX / 2];
     const tg_zip_entry *e = current(r);
@@ -59,7 +51,7 @@ TG_PRINTF(2, 3) static void bad(tg_zip_reader *r, const char *format, ...)
 /* ---- the start of an archive */
 
 /* Start an archive, which must begin with a member.  False: the input ends, or a failure. */
-static bool begin_archive(tg_zip_reader *r)
+static bool begin_archive(tg_archive_reader *r)
 {
     tg_source *s = &r->source;
     const char *what;
@@ -87,9 +79,9 @@ static bool begin_archive(tg_zip_reader *r)
     return false;
 }
 
-tg_status tg_zip_open(tg_zip_reader **reader, tg_source *source, tg_err *err)
+tg_status tg_archive_open_source(tg_archive_reader **reader, tg_source *source, tg_err *err)
 {
-    tg_zip_reader *r = calloc(1, sizeof *r);
+    tg_archive_reader *r = calloc(1, sizeof *r);
     tg_status status;
 
     *reader = NULL;
@@ -103,13 +95,13 @@ tg_status tg_zip_open(tg_zip_reader **reader, tg_source *source, tg_err *err)
     if (!begin_archive(r))
         tg_zip_fail(r, "not an .npz archive: the input is empty");
     if ((status = r->status))
-        tg_zip_close(r);
+        tg_archive_close(r);
     else
         *reader = r;
     return status;
 }
 
-void tg_zip_close(tg_zip_reader *r)
+void tg_archive_close(tg_archive_reader *r)
 {
     if (!r)
         return;
@@ -123,7 +115,7 @@ void tg_zip_close(tg_zip_reader *r)
 /* ---- sizes */
 
 /* The sizes in the local header at p with its extra fields [n]. */
-static void local_sizes(tg_zip_reader *r, const unsigned char *p, const unsigned char *extra, size_t n)
+static void local_sizes(tg_archive_reader *r, const unsigned char *p, const unsigned char *extra, size_t n)
 {
     tg_zip_entry *e = current(r);
     uint32_t size = tg_get32(p + 22), packed = tg_get32(p + 18);
@@ -147,19 +139,19 @@ static void local_sizes(tg_zip_reader *r, const unsigned char *p, const unsigned
 
 /* ---- local headers */
 
-static void check_method(tg_zip_reader *r)
+static void check_method(tg_archive_reader *r)
 {
     const tg_zip_entry *e = current(r);
 
     if (e->flags & FLAG_ENCRYPTED)
         bad(r, "it is encrypted");
-    if (e->flags & ~FLAGS_KNOWN)
+    if (e->flags & ~TG_ZIP_FLAGS_KNOWN)
         bad(r, "unknown flags 0x%04x", e->flags);
     if (e->method != TG_ZIP_STORED && e->method != TG_ZIP_DEFLATED)
         bad(r, "compression method %u, expected 0 (stored) or 8 (deflate)", e->method);
 }
 
-static void check_sizes(tg_zip_reader *r)
+static void check_sizes(tg_archive_reader *r)
 {
     const tg_zip_entry *e = current(r);
 
@@ -172,7 +164,7 @@ static void check_sizes(tg_zip_reader *r)
 }
 
 /* Require the header p [n] to be what tg writes. */
-static void check_canonical(tg_zip_reader *r, const unsigned char *p, size_t n)
+static void check_canonical(tg_archive_reader *r, const unsigned char *p, size_t n)
 {
     unsigned char want[TG_ZIP_LOCAL_MAX];
     const size_t m = tg_zip_encode_local(want, current(r)), both = tg_size_min(n, m);
@@ -186,7 +178,7 @@ static void check_canonical(tg_zip_reader *r, const unsigned char *p, size_t n)
 }
 
 /* Append an entry for the member with that name [n]. */
-static void add_member(tg_zip_reader *r, const unsigned char *name, size_t n)
+static void add_member(tg_archive_reader *r, const unsigned char *name, size_t n)
 {
     unsigned long long at = r->source.at;
     const char *fault = tg_zip_name_fault((const char *)name, n);
@@ -209,7 +201,7 @@ static void add_member(tg_zip_reader *r, const unsigned char *name, size_t n)
     r->list.count++;
 }
 
-static void start_member(tg_zip_reader *r, const unsigned char *p)
+static void start_member(tg_archive_reader *r, const unsigned char *p)
 {
     tg_zip_entry *e = current(r);
 
@@ -219,13 +211,13 @@ static void start_member(tg_zip_reader *r, const unsigned char *p)
     e->date = tg_get16(p + 12);
     e->crc = tg_get32(p + 14);
     r->open = true;
-    r->sized = r->packed_known = !(e->flags & FLAG_DESCRIPTOR);
+    r->sized = r->packed_known = !(e->flags & TG_ZIP_FLAG_DESCRIPTOR);
     r->ended = false;
     r->done = r->packed_done = 0;
     r->crc = r->packed_crc = 0;
 }
 
-static void inflate_start(tg_zip_reader *r)
+static void inflate_start(tg_archive_reader *r)
 {
     if (r->status || current(r)->method != TG_ZIP_DEFLATED)
         return;
@@ -236,7 +228,7 @@ static void inflate_start(tg_zip_reader *r)
     r->z_ready = !r->status;
 }
 
-static void read_local(tg_zip_reader *r)
+static void read_local(tg_archive_reader *r)
 {
     tg_source *s = &r->source;
     size_t name, extra, n;
@@ -276,7 +268,7 @@ static void read_local(tg_zip_reader *r)
 
 /* ---- members' content */
 
-static void read_stored(tg_zip_reader *r, unsigned char *dst, size_t n)
+static void read_stored(tg_archive_reader *r, unsigned char *dst, size_t n)
 {
     tg_source *s = &r->source;
 
@@ -301,7 +293,7 @@ static void read_stored(tg_zip_reader *r, unsigned char *dst, size_t n)
 
 /* One call of inflate() with an output buffer dst [n], n >= 1.  *made = bytes written; 0 when
  * it only consumed input, or the stream has ended, or a failure. */
-static size_t inflate_step(tg_zip_reader *r, unsigned char *dst, size_t n)
+static size_t inflate_step(tg_archive_reader *r, unsigned char *dst, size_t n)
 {
     tg_source *s = &r->source;
     z_stream *z = &r->z;
@@ -333,7 +325,7 @@ static size_t inflate_step(tg_zip_reader *r, unsigned char *dst, size_t n)
     return r->status ? 0 : (size_t)(z->next_out - dst);
 }
 
-static void read_deflated(tg_zip_reader *r, unsigned char *dst, size_t n)
+static void read_deflated(tg_archive_reader *r, unsigned char *dst, size_t n)
 {
     while (n > 0 && !r->status) {
         unsigned char *to = dst ? dst : r->scratch;
@@ -353,7 +345,7 @@ static void read_deflated(tg_zip_reader *r, unsigned char *dst, size_t n)
     }
 }
 
-tg_status tg_zip_read(tg_zip_reader *r, void *dst, size_t n, tg_err *err)
+tg_status tg_zip_read(tg_archive_reader *r, void *dst, size_t n, tg_err *err)
 {
     r->err = err;
     if (r->sized && n > current(r)->size - r->done)
@@ -366,7 +358,7 @@ tg_status tg_zip_read(tg_zip_reader *r, void *dst, size_t n, tg_err *err)
     return r->status;
 }
 
-tg_status tg_zip_expect(tg_zip_reader *r, uint64_t size, tg_err *err)
+tg_status tg_zip_expect(tg_archive_reader *r, uint64_t size, tg_err *err)
 {
     tg_zip_entry *e = current(r);
 
@@ -386,7 +378,7 @@ tg_status tg_zip_expect(tg_zip_reader *r, uint64_t size, tg_err *err)
     return r->status;
 }
 
-tg_status tg_zip_map(tg_zip_reader *r, const void **data, size_t n, tg_err *err)
+tg_status tg_zip_map(tg_archive_reader *r, const void **data, size_t n, tg_err *err)
 {
     const unsigned char *here = r->source.next;
 
@@ -401,7 +393,7 @@ tg_status tg_zip_map(tg_zip_reader *r, const void **data, size_t n, tg_err *err)
 /* ---- the end of a member */
 
 /* Require the deflate stream to end here, at its packed size. */
-static void inflate_end(tg_zip_reader *r)
+static void inflate_end(tg_archive_reader *r)
 {
     tg_zip_entry *e = current(r);
 
@@ -418,7 +410,7 @@ static void inflate_end(tg_zip_reader *r)
 }
 
 /* Read the CRC-32 and the sizes, which the header omits, from the descriptor after the content. */
-static void read_descriptor(tg_zip_reader *r)
+static void read_descriptor(tg_archive_reader *r)
 {
     tg_zip_entry *e = current(r);
     tg_source *s = &r->source;
@@ -438,21 +430,18 @@ static void read_descriptor(tg_zip_reader *r)
     tg_source_skip(s, n);
 }
 
-tg_status tg_zip_verify(tg_zip_reader *r, tg_err *err)
+tg_status tg_zip_verify(tg_archive_reader *r, tg_err *err)
 {
-    tg_zip_entry *e;
+    const tg_zip_entry *e = current(r);
 
-    if (!r->open)
-        return r->status;
     r->err = err;
-    e = current(r);
     if (!r->sized)
         bad(r, "its size is unknown after %llu bytes", (unsigned long long)r->done);
     if (r->done != e->size)
         bad(r, "%llu of its bytes were not read", (unsigned long long)(e->size - r->done));
     if (e->method == TG_ZIP_DEFLATED)
         inflate_end(r);
-    if (e->flags & FLAG_DESCRIPTOR)
+    if (e->flags & TG_ZIP_FLAG_DESCRIPTOR)
         read_descriptor(r);
     if (r->crc != e->crc)
         bad(r, "damaged: the CRC-32 of its %llu bytes is %08x, expected %08x", (unsigned long long)e->size,
@@ -463,12 +452,12 @@ tg_status tg_zip_verify(tg_zip_reader *r, tg_err *err)
 
 /* ---- events */
 
-tg_status tg_zip_next(tg_zip_reader *r, const tg_zip_entry **e, tg_zip_event *event, tg_err *err)
+tg_status tg_zip_next(tg_archive_reader *r, const tg_zip_entry **e, tg_archive_event *event, tg_err *err)
 {
     const tg_source *s = &r->source;
 
     *e = NULL;
-    *event = TG_ZIP_EOF;
+    *event = TG_ARCHIVE_EOF;
     r->err = err;
     if (r->status)
         return r->status;
@@ -476,11 +465,11 @@ tg_status tg_zip_next(tg_zip_reader *r, const tg_zip_entry **e, tg_zip_event *ev
     if ((!r->inside && !begin_archive(r)) || !tg_zip_need(r, 4, "a header"))
         return r->status;
     if (tg_zip_magic(s->next, 4)) {
-        *event = TG_ZIP_MEMBER;
+        *event = TG_ARCHIVE_ARRAY;
         read_local(r);
         *e = r->status ? NULL : current(r);
     } else {
-        *event = TG_ZIP_END;
+        *event = TG_ARCHIVE_END;
         r->inside = false;
         tg_zip_read_end(r);
     }

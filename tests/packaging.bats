@@ -112,7 +112,7 @@ setup() {
     [[ ! -s private ]] || { cat private; false; }
     grep -qx tg_model_open exported
     grep -qx tg_derive exported
-    run ! grep -qx tg_linear16_forward exported # of an internal header
+    run ! grep -qx tg_linear64_forward exported # of an internal header
     [[ $(wc -l < exported) -gt 300 ]]
 }
 

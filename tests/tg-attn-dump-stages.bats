@@ -445,6 +445,32 @@ END
 
 # ---- --check
 
+@test "--check: heads that are not the input's" {
+    need_numpy
+    tg-attn-dump --example mha -o d.npz
+    other() { # NAME VALUE STATEMENT: the dump with a setting before dump/n_embd, and with other arrays
+        python3 - "$@" << 'END'
+import sys, numpy as np
+name, value, statement = sys.argv[1:]
+d = np.load("d.npz")
+a = {}
+for key in d.files:
+    if key == "dump/n_embd":
+        a[name] = np.int64(value)
+    a[key] = d[key]
+exec(statement)
+np.savez_compressed("x.npz", **a)
+END
+    }
+    other dump/head_dim 1 'for s in "qkv": a[f"h.0.{s}"] = a[f"h.0.{s}"][..., :1].copy()
+a["h.0.att"] = a["h.0.att"][..., :1].copy()'
+    run -1 --separate-stderr tg-attn-dump --example mha --check x.npz
+    said 'x.npz: the dump has [KV,D] = [2,1], the input has [2,2]'
+    other dump/n_kv_head 1 'for s in "kv": a[f"h.0.{s}"] = a[f"h.0.{s}"][:, :, :1].copy()'
+    run -1 --separate-stderr tg-attn-dump --example mha --check x.npz
+    said 'x.npz: the dump has [KV,D] = [1,2], the input has [2,2]'
+}
+
 @test "--check computes a dump again" {
     slow
     tiny

@@ -346,6 +346,23 @@ END
     said 'part.npz: layer 0 lacks probs, or scores, or q and k'
 }
 
+@test "a dump in which heads share keys, or heads are not C/H wide" {
+    dump all.npz H=4 L=1 stages=q,k
+    alter all.npz same.npz 'a["h.0.k"][:, :, 1::2] = a["h.0.k"][:, :, ::2]'
+    alter same.npz shared.npz 'a["h.0.k"] = a["h.0.k"][:, :, ::2].copy()
+a = {**{k: a[k] for k in list(a)[:5]}, "dump/n_kv_head": np.int64(2), **a}'
+    tg-attn-view --svg < same.npz > one
+    tg-attn-view --svg < shared.npz | cmp - one
+    run -1 --separate-stderr tg-attn-view --html shared.npz
+    said 'shared.npz: a page needs keys of all 4 heads, the dump has those of 2'
+    alter all.npz wide.npz 'a = {**{k: a[k] for k in list(a)[:5]}, "dump/head_dim": np.int64(4), **a}
+a["dump/n_embd"] = np.int64(24)'
+    tg-attn-view --svg < all.npz > one
+    tg-attn-view --svg < wide.npz | cmp - one
+    tg-attn-view --html < all.npz > one 2> /dev/null
+    tg-attn-view --html < wide.npz 2> /dev/null | cmp - one
+}
+
 @test "pipes, compressed archives and standard input" {
     slow
     dump dump.npz T=20 B=3

@@ -41,8 +41,8 @@ def class_of(code):
 
 
 def two_stages(values):
-    """The distinct blocks of a table, and which of them each block of the code space is."""
-    blocks, which = {}, []
+    """The distinct blocks of a table, that of zeros first, and which of them each block of the code space is."""
+    blocks, which = {(0,) * BLOCK: 0}, []
     for first in range(0, CODES, BLOCK):
         block = tuple(values[first:first + BLOCK])
         which.append(blocks.setdefault(block, len(blocks)))
@@ -60,8 +60,15 @@ def lines(items, width=120):
     yield line
 
 
+def nonzero(numbers):
+    """The elements of a C array except zeros; one after zeros has its index."""
+    for i, number in enumerate(numbers):
+        if number:
+            yield str(number) if i > 0 and numbers[i - 1] else "[%d] = %d" % (i, number)
+
+
 def array(head, items):
-    return head + " = {\n" + "\n".join(lines([str(i) for i in items])) + "\n};\n"
+    return head + " = {\n" + "\n".join(lines(items)) + "\n};\n"
 
 
 def write(path, what, parts):
@@ -75,7 +82,7 @@ def classes():
     blocks, which = two_stages([class_of(code) for code in range(CODES)])
     rows = ["    \"%s\"," % "".join(map(str, b)) for b in blocks]
     write("lib/unicode/unicode_classes.c", "The class of every code point, as a digit.", [
-        array("const unsigned char tg_unicode_class_block[TG_UNICODE_BLOCKS]", which),
+        array("const unsigned char tg_unicode_class_block[TG_UNICODE_BLOCKS]", nonzero(which)),
         "const char tg_unicode_classes[][TG_UNICODE_BLOCK + 1] = {\n" + "\n".join(rows) + "\n};\n",
     ])
     return len(blocks)

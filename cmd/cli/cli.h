@@ -16,6 +16,7 @@
 #include "formats/fields.h"
 #include "formats/lock.h"
 #include "formats/save.h"
+#include "formats/sink.h"
 #include "lib/base/status.h"
 #include "lib/base/watch.h"
 
@@ -49,6 +50,9 @@ int cli_report(const tg_err *err);
 /* Whether writing to stdout has failed.  Call it right after a write: it saves errno, which stdio does
  * not.  Threads must not call it at the same time. */
 bool cli_stdout_failed(void);
+
+/* Have a standard descriptor read or write, as `flags` of open() say, nothing. */
+void cli_to_null(int fd, int flags);
 
 /* Flush and close stdout, and report a failure of this or any earlier write.  Returns the exit code.  If
  * nothing was written there, this does nothing. */
@@ -142,7 +146,7 @@ typedef struct cli_tool {
     const char *name;     /* "tg-sample" */
     const char *usage;    /* "[-m MODEL] [-p TEXT] [OPTION]..." */
     const char *summary;  /* one sentence: what it does */
-    const char *examples; /* lines for --help, each "  $ ..."; or NULL */
+    const char *examples; /* for --help: lines, each "  $ ...", the last one without a newline; or NULL */
     cli_option *options;  /* ends with an entry whose name is NULL */
     bool files;           /* its operands are files that are read */
     bool models;          /* which may be models, as for CLI_MODEL */
@@ -182,27 +186,25 @@ TG_MUST_CHECK tg_status cli_stay_free(const char *why, tg_err *err);
  */
 void cli_may_write(const char *path);
 
-/* ---- fields.c */
+/* ---- option_table.c */
 
 #define CLI_NAME_SIZE 32 /* bytes of an option's name, including the NUL */
 
 /*
  * Make the option that sets a member of an object (formats/fields.h).  Its name is derived from the
  * array's (--min-lr from train/min_lr) and stored in `name`, which must outlive the option.  Its
- * default is the member's value.  A choice and a yes/no option bring their own metavar.  The caller
- * sets letter, help and `given`.
+ * default is the member's value.  A choice and a yes/no option bring their own metavar.
  */
-cli_option cli_field_option(const tg_field *f, void *object, const char *metavar, char name[CLI_NAME_SIZE]);
+cli_option cli_field_option(const tg_field *f, void *object, char name[CLI_NAME_SIZE], bool *given,
+                            const char *metavar, const char *help);
 
-/* ---- path.c */
+/* ---- input.c */
 
 /* Whether a path is "-": standard input or output. */
 bool cli_is_dash(const char *path);
 
 /* The ending of a file's name, without its dot: "png"; NULL: it has none. */
 const char *cli_ending(const char *path);
-
-/* ---- input.c */
 
 /* -m FILE, else $TG_MODEL, else "model.npz". */
 const char *cli_model_path(const char *given);
@@ -280,12 +282,9 @@ TG_MUST_CHECK tg_status cli_output_begin(cli_output *out, const char *path, cli_
 TG_MUST_CHECK tg_status cli_output_commit(cli_output *out, tg_err *err);
 void cli_output_abort(cli_output *out); /* no effect after a commit, or on a zeroed one */
 
-/* Check that cli_output_begin() would succeed for CLI_OUT_RUN.  Leaves no trace. */
-TG_MUST_CHECK tg_status cli_output_check(const char *path, tg_err *err);
-
-/* Check that the file system of a file that will be replaced has room for so many bytes.  TG_EIO: it has not;
- * where that cannot be told, it has. */
-TG_MUST_CHECK tg_status cli_output_room(const char *path, size_t bytes, tg_err *err);
+/* Check that cli_output_begin() would succeed for CLI_OUT_RUN, and that the file system of a file that will
+ * be replaced has room for so many bytes; where that cannot be told, it has.  Leaves no trace. */
+TG_MUST_CHECK tg_status cli_output_check(const char *path, size_t bytes, tg_err *err);
 
 /* Check that writing to `output` (NULL or "-": standard output) leaves `input` as it is.  TG_EUSAGE: both are
  * the same regular file. */
@@ -299,8 +298,6 @@ TG_MUST_CHECK tg_status cli_check_output_differs_model(const char *output, const
  * replaced later. */
 bool cli_output_is_stream(const char *path);
 
-/* ---- lock.c */
-
 /*
  * Take the lock of a file that the tool replaces (formats/lock.h), unless `path` is no file.  TG_EIO: another
  * process has it, which the message names: "FILE: process 1234 is `work` it"; or there can be no lock.
@@ -312,9 +309,9 @@ void cli_unlock(tg_lock *lock); /* harmless when none is held ({.fd = -1}) */
 
 /* ---- progress.c */
 
-/* Whether a descriptor is a terminal that interprets escape sequences: TERM is neither empty nor "dumb". */
-bool cli_takes_escapes(int fd);
-bool cli_takes_color(int fd); /* also, NO_COLOR is unset or empty */
+/* Whether a descriptor is a terminal that interprets escape sequences (TERM is neither empty nor "dumb"), and
+ * NO_COLOR is unset or empty. */
+bool cli_takes_color(int fd);
 
 /* The terminal's width in columns; 0: not a terminal. */
 size_t cli_terminal_width(int fd);
@@ -396,6 +393,9 @@ void cli_escape(char *out, size_t size, const unsigned char *text, size_t n);
 /* Print a visible text as a value of tab-separated text (tg_label_field()). */
 void cli_put_field(const char *text);
 
+/* Put a label (lib/view/label.h) as text of XML. */
+void cli_put_xml(tg_sink *sink, const char *label);
+
 /* Print a visible text as a string of JSON, with quotes; a number, or null if JSON has none like it. */
 void cli_put_json(const char *text);
 void cli_put_json_number(double x);
@@ -422,24 +422,19 @@ size_t cli_show_end(cli_shown *s, char out[CLI_SHOWN_MAX]);
  */
 void cli_command_add(char *command, size_t size, const char *word);
 
-/* ---- threads.c */
+/* ---- begin.c */
 
 /* A tool's option for the number of threads, on which `what` does not depend. */
 #define CLI_THREADS(value, what)                                                                             \
     CLI_SIZE_OPTION(0, "threads", value, "N", 0, 1024,                                                       \
                     "number of threads, which does not change " what "; 0 for one per processor")
 
-/* Set the number of threads; 0: what OMP_NUM_THREADS says, or one per processor.  TG_EUSAGE: more than 8
- * per processor, or OMP_NUM_THREADS is no such number. */
-TG_MUST_CHECK tg_status cli_set_threads(size_t threads, tg_err *err);
-
-/* ---- begin.c, compute.c */
-
 /*
- * Call this before the first computation of a model.  Set the number of threads and choose the
- * instruction set: $TG_ISA, or the best one.  Its kernels are tested on a tiny case; if they fail,
- * a message says so, and the portable ones are used.  TG_EUSAGE: more than 8 threads per processor, or
- * an instruction set that is unknown or that the processor lacks.  TG_ENOMEM.
+ * Call this before the first computation of a model.  Set the number of threads (0: what OMP_NUM_THREADS
+ * says, or one per processor) and choose the instruction set: $TG_ISA, or the best one.  Its kernels are
+ * tested on a tiny case; if they fail, a message says so, and the portable ones are used.  TG_EUSAGE: more
+ * than 8 threads per processor, OMP_NUM_THREADS is no such number, or an instruction set that is unknown or
+ * that the processor lacks.  TG_ENOMEM.
  */
 TG_MUST_CHECK tg_status cli_begin_compute(size_t threads, tg_err *err);
 

@@ -2,7 +2,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "cmd/cli/cli.h"
 #include "cmd/cli/private.h"
 #include "lib/base/choice.h"
 
@@ -15,10 +14,7 @@ static enum part kind_of(const char *part)
 {
     if (strcmp(part, "FILE") == 0)
         return FILE_NAME;
-    for (const char *c = part; *c != '\0'; c++)
-        if (*c >= 'A' && *c <= 'Z')
-            return NAME;
-    return WORD;
+    return part[strcspn(part, "ABCDEFGHIJKLMNOPQRSTUVWXYZ")] == '\0' ? WORD : NAME;
 }
 
 static bool takes(const cli_option *o, enum part kind)
@@ -136,16 +132,14 @@ static void zsh_value(const cli_option *o)
 {
     const bool word = takes(o, WORD), file = takes(o, FILE_NAME);
 
-    printf(":%s:%s",
-           file   ? "file"
-           : word ? o->name
-                  : o->metavar,
-           file && word ? "{compadd "
-           : word       ? "("
-                        : "");
-    if (word)
-        print_words(o);
-    printf("%s", file && word ? "; _files}" : file ? "_files" : word ? ")" : " ");
+    printf(":%s:", file ? "file" : word ? o->name : o->metavar);
+    if (!word) {
+        printf("%s", file ? "_files" : " ");
+        return;
+    }
+    printf("%s", file ? "{compadd " : "(");
+    print_words(o);
+    printf("%s", file ? "; _files}" : ")");
 }
 
 static void print_zsh(const cli_tool *tool)

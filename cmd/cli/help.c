@@ -2,7 +2,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "cmd/cli/cli.h"
 #include "cmd/cli/private.h"
 #include "lib/base/choice.h"
 
@@ -28,51 +27,44 @@ static void print_words(const char *text, size_t *at, size_t indent)
     }
 }
 
-/* "(default: 12)", or "" if the value is out of range. */
-static void format_default(char *out, size_t size, const cli_option *o)
+/* The value of an option that has not been given; "" for none, or if it is out of range. */
+static const char *default_of(char text[TG_CHOICE_SIZE], const cli_option *o)
 {
-    char choice[TG_CHOICE_SIZE];
-
-    *out = '\0';
+    *text = '\0';
     switch (o->type) {
     case CLI_FLAG:
+    case CLI_YES_NO:
+    case CLI_TEXTS:
         break;
     case CLI_TEXT:
     case CLI_INPUT:
     case CLI_MODEL:
     case CLI_OUTPUT:
     case CLI_APPEND:
-        if (*(const char **)o->value)
-            snprintf(out, size, "(default: %s)", *(const char **)o->value);
-        break;
+        return *(const char **)o->value ? *(const char **)o->value : text;
     case CLI_SIZE:
         if (cli_in_range(o, (double)*(size_t *)o->value))
-            snprintf(out, size, "(default: %zu)", *(size_t *)o->value);
+            snprintf(text, TG_CHOICE_SIZE, "%zu", *(size_t *)o->value);
         break;
     case CLI_U64:
-        snprintf(out, size, "(default: %llu)", (unsigned long long)*(uint64_t *)o->value);
+        snprintf(text, TG_CHOICE_SIZE, "%llu", (unsigned long long)*(uint64_t *)o->value);
         break;
     case CLI_NUMBER:
         if (cli_in_range(o, *(double *)o->value))
-            snprintf(out, size, "(default: %g)", *(double *)o->value);
+            snprintf(text, TG_CHOICE_SIZE, "%g", *(double *)o->value);
         break;
     case CLI_CHOICE:
-        if (*tg_choice_name(choice, o->metavar, *(size_t *)o->value) != '\0')
-            snprintf(out, size, "(default: %s)", choice);
-        break;
+        return tg_choice_name(text, o->metavar, *(size_t *)o->value);
     case CLI_ENUM:
-        if (*tg_choice_name(choice, o->metavar, *(unsigned *)o->value) != '\0')
-            snprintf(out, size, "(default: %s)", choice);
-        break;
-    case CLI_YES_NO:
-    case CLI_TEXTS:
-        break;
+        return tg_choice_name(text, o->metavar, *(unsigned *)o->value);
     }
+    return text;
 }
 
 static void print_help_of_option(const cli_option *o)
 {
-    char text[128];
+    char text[TG_CHOICE_SIZE], shown[128] = "";
+    const char *const value = default_of(text, o);
     size_t at;
     int n;
 
@@ -90,14 +82,10 @@ static void print_help_of_option(const cli_option *o)
     printf("%*s", (int)(HELP_INDENT - at), "");
     at = HELP_INDENT;
     print_words(o->help, &at, HELP_INDENT);
-    format_default(text, sizeof text, o);
-    print_words(text, &at, HELP_INDENT);
+    if (*value != '\0')
+        snprintf(shown, sizeof shown, "(default: %s)", value);
+    print_words(shown, &at, HELP_INDENT);
     putchar('\n');
-}
-
-static bool ends_line(const char *text)
-{
-    return *text != '\0' && text[strlen(text) - 1] == '\n';
 }
 
 static void print_help(const cli_tool *tool)
@@ -111,7 +99,7 @@ static void print_help(const cli_tool *tool)
     for (size_t i = 0; (o = cli_get_option(tool, i)); i++)
         print_help_of_option(o);
     if (tool->examples)
-        printf("\nExamples:\n%s%s", tool->examples, ends_line(tool->examples) ? "" : "\n");
+        printf("\nExamples:\n%s\n", tool->examples);
     printf("\nExit status: 0 success, 1 bad data, 2 wrong usage, 3 I/O or memory error.\n");
 }
 

@@ -5,8 +5,28 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "cmd/cli/cli.h"
+#include "cmd/cli/private.h"
 #include "formats/path.h"
+
+bool cli_is_dash(const char *path)
+{
+    return strcmp(path, "-") == 0;
+}
+
+const char *cli_ending(const char *path)
+{
+    const char *name = tg_path_name(path);
+    const char *dot = strrchr(name, '.');
+
+    return dot && dot > name && dot[1] != '\0' ? dot + 1 : NULL;
+}
+
+bool cli_is_one_of(const char *name, const char *const *names)
+{
+    while (*names && strcmp(name, *names) != 0)
+        names++;
+    return *names != NULL;
+}
 
 const char *cli_model_path(const char *given)
 {

@@ -6,11 +6,10 @@
 #include <unistd.h>
 #include <wchar.h>
 
-#include "cmd/cli/cli.h"
 #include "cmd/cli/private.h"
 
 static int stdout_errno; /* of a failed write to stdout, if known */
-static bool stdout_used; /* other than by stdio */
+bool cli_stdout_used;
 
 /* Open /dev/null on `fd` if that is closed, so that the tool does not open one of its files there.  open()
  * returns the lowest free descriptor, so the caller must go upwards from 0. */
@@ -24,7 +23,7 @@ static void fill_descriptor(int fd, int flags)
 
 void cli_init(const char *name)
 {
-    cli_set_tool_name(name);
+    cli_stderr.tool = name;
     fill_descriptor(STDIN_FILENO, O_WRONLY); /* reading it fails with EBADF, as if it were closed */
     fill_descriptor(STDOUT_FILENO, O_RDONLY);
     fill_descriptor(STDERR_FILENO, O_WRONLY);
@@ -37,11 +36,11 @@ static void say(const char *format, va_list ap, const char *tail)
 {
     char text[2048], shown[4096];
 
-    if (cli_is_muted() || vsnprintf(text, sizeof text, format, ap) < 0)
+    if (cli_stderr.muted || vsnprintf(text, sizeof text, format, ap) < 0)
         return;
     cli_escape(shown, sizeof shown, (const unsigned char *)text, strlen(text));
     cli_progress_end();
-    fprintf(stderr, "%s: %s%s\n", cli_tool_name(), shown, tail);
+    fprintf(stderr, "%s: %s%s\n", cli_stderr.tool, shown, tail);
 }
 
 void cli_say(const char *format, ...)
@@ -57,7 +56,7 @@ void cli_note(const char *format, ...)
 {
     va_list ap;
 
-    if (cli_is_quiet())
+    if (cli_stderr.quiet)
         return;
     va_start(ap, format);
     say(format, ap, "");
@@ -69,7 +68,7 @@ int cli_usage(const char *format, ...)
     char hint[64];
     va_list ap;
 
-    snprintf(hint, sizeof hint, " (see %s --help)", cli_tool_name());
+    snprintf(hint, sizeof hint, " (see %s --help)", cli_stderr.tool);
     va_start(ap, format);
     say(format, ap, hint);
     va_end(ap);
@@ -79,29 +78,17 @@ int cli_usage(const char *format, ...)
 int cli_report(const tg_err *err)
 {
     cli_say("%s", err->message);
-    switch (err->code) {
-    case TG_OK:
-        return CLI_OK;
-    case TG_EDATA:
-        return CLI_DATA;
-    case TG_EUSAGE:
-        return CLI_USAGE;
-    case TG_EIO:
-    case TG_ENOMEM:
-        break;
-    }
-    return CLI_IO;
+    return err->code == TG_ENOMEM ? CLI_IO : (int)err->code;
 }
 
-/* After a failed write, nothing more goes out: it would follow a gap. */
-static void end_stdout(void)
+void cli_to_null(int fd, int flags)
 {
-    const int fd = open("/dev/null", O_WRONLY | O_CLOEXEC);
+    const int null = open("/dev/null", flags | O_CLOEXEC);
 
-    if (fd < 0)
+    if (null < 0)
         return;
-    (void)dup2(fd, STDOUT_FILENO);
-    close(fd);
+    (void)dup2(null, fd);
+    close(null);
 }
 
 bool cli_stdout_failed(void)
@@ -110,30 +97,20 @@ bool cli_stdout_failed(void)
         return false;
     if (!stdout_errno) {
         stdout_errno = errno;
-        end_stdout();
+        cli_to_null(STDOUT_FILENO, O_WRONLY); /* nothing more goes out: it would follow a gap */
     }
     return true;
 }
 
-void cli_uses_stdout(void)
-{
-    stdout_used = true;
-}
-
 int cli_close_stdout(void)
 {
-    bool failed;
-
     /* it has no orientation before its first use */
-    if (!stdout_used && fwide(stdout, 0) == 0)
+    if (!cli_stdout_used && fwide(stdout, 0) == 0)
         return CLI_OK;
     if (ferror(stdout) && !stdout_errno)
-        end_stdout();
+        cli_to_null(STDOUT_FILENO, O_WRONLY);
     errno = 0;
-    failed = fflush(stdout) != 0 || ferror(stdout);
-    if (!failed)
-        failed = fclose(stdout) != 0 && errno != EINTR; /* which also closes it */
-    if (!failed)
+    if (fflush(stdout) == 0 && !ferror(stdout) && (fclose(stdout) == 0 || errno == EINTR)) /* it is closed */
         return CLI_OK;
     /* stdio remembers that an earlier write failed, but not its errno */
     if (!errno)

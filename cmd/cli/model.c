@@ -3,9 +3,10 @@
 #include <errno.h>
 #include <string.h>
 
-#include "cmd/cli/cli.h"
 #include "formats/format.h"
+#include "formats/path.h"
 #include "lib/models/model_archive.h"
+#include "lib/tokens/tokenizer_read.h"
 #include "lib/train/run.h"
 
 /* How to make a model is said only of a name that tg-train would make one under. */
@@ -81,10 +82,7 @@ tg_status cli_model_step(const char *path, size_t *step, tg_err *err)
         return err->sys == ENOENT ? TG_OK : status;
     status = tg_run_read_step(step, fd, err);
     cli_close_input(fd);
-    if (!status)
-        return TG_OK;
-    *step = 0;
-    return status == TG_EDATA ? TG_OK : tg_err_in(err, path);
+    return !status || status == TG_EDATA ? TG_OK : tg_err_in(err, path);
 }
 
 /* ---- other projects' */
@@ -111,10 +109,69 @@ tg_status cli_model_convert(tg_model *m, const char *path, bool flat, tg_err *er
     if ((status = tg_model_file_open(&f, path, NULL, err)))
         return status;
     cli_say_notes(path, &f.notes);
-    kind = tg_model_file_kind(&f);
+    kind = f.kind;
     if (tg_model_file_to_model(m, &f, flat, &copied, err))
         return tg_err_in(err, path);
     if (copied > 0 && !flat)
         cli_note("%s: %s, %s converted in memory", path, kind, cli_bytes(copied));
     return TG_OK;
+}
+
+/* ---- tokenizers */
+
+tg_status cli_tokenizer_open(const tg_tokenizer **tok, const char *name, const tg_split *split, tg_err *err)
+{
+    const bool built_in = !name || strcmp(name, "bytes") == 0;
+
+    *tok = NULL;
+    if (built_in && split)
+        return tg_fail(err, TG_EUSAGE, "--pattern goes with a .tiktoken file, not with bytes");
+    if (built_in)
+        return tg_tokenizer_create(tok, name, err);
+    if (strcmp(name, "char") == 0)
+        return tg_fail(err, TG_EUSAGE,
+                       "tokenizer \"char\" is built from a text: give a FILE that has one, as from "
+                       "tg-tokenize -t char text > FILE");
+    return cli_tokenizer_of(tok, name, split, err);
+}
+
+/* A directory has files of a vocabulary, whether or not it is a model's. */
+static tg_status has_model(const char *path, bool *model, tg_err *err)
+{
+    struct stat st;
+    bool exists;
+    const tg_status status = tg_path_examine(path, &st, &exists, err);
+
+    *model = false;
+    return status || S_ISDIR(st.st_mode) ? status : cli_model_is_foreign(path, model, err);
+}
+
+tg_status cli_tokenizer_of(const tg_tokenizer **tok, const char *path, const tg_split *split, tg_err *err)
+{
+    tg_model_file f;
+    bool model;
+    tg_status status = has_model(path, &model, err);
+
+    *tok = NULL;
+    if (status)
+        return status;
+    if (!model)
+        return tg_vocab_file_open(tok, path, split, err);
+    if (split)
+        return tg_fail(err, TG_EUSAGE, "%s: a rule for splitting is only for .tiktoken files", path);
+    if ((status = tg_model_file_open(&f, path, NULL, err)))
+        return status;
+    if (f.tokenizer)
+        *tok = tg_tokenizer_ref(f.tokenizer);
+    else
+        status = tg_fail(err, TG_EDATA, "%s: %s without a tokenizer", path, f.kind);
+    tg_model_file_close(&f);
+    return status;
+}
+
+cli_content cli_vocab_content(tg_vocab_format format)
+{
+    const bool text = format == TG_VOCAB_TOKENIZER_JSON || format == TG_VOCAB_TIKTOKEN;
+
+    return text ? CLI_OUT_VOCABULARY_TEXT : CLI_OUT_VOCABULARY;
 }

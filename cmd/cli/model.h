@@ -1,11 +1,14 @@
 /*
- * cli_model: the model that a tool works on.
+ * cli_model: the model, or the tokenizer, that a tool works on.
  */
 #ifndef TG_CMD_CLI_MODEL_H
 #define TG_CMD_CLI_MODEL_H
 
+#include "cmd/cli/cli.h"
 #include "lib/gpt/model.h"
 #include "lib/models/model_file.h"
+#include "lib/split/split.h"
+#include "lib/vocab/vocab_file.h"
 
 typedef struct cli_model {
     tg_model model;
@@ -33,5 +36,22 @@ TG_MUST_CHECK tg_status cli_model_step(const char *path, size_t *step, tg_err *e
 
 /* Print the notes of a conversion: gaps filled, defaults assumed, tensors dropped. */
 void cli_say_notes(const char *path, const tg_notes *notes);
+
+/* ---- tokenizers */
+
+/*
+ * Open the tokenizer that `name`, the argument of -t, names, to be freed: NULL is the default of all
+ * tools; "bytes" is that kind; anything else is a file, as for cli_tokenizer_of().  split: of --pattern, or
+ * NULL.  Fails like tg_vocab_file_open(); TG_EUSAGE also for "char", which has no file.
+ */
+TG_MUST_CHECK tg_status cli_tokenizer_open(const tg_tokenizer **tok, const char *name, const tg_split *split,
+                                           tg_err *err);
+
+/* The tokenizer in a file or directory of any kind, a model of another project included. */
+TG_MUST_CHECK tg_status cli_tokenizer_of(const tg_tokenizer **tok, const char *path, const tg_split *split,
+                                         tg_err *err);
+
+/* What a tokenizer's file is. */
+cli_content cli_vocab_content(tg_vocab_format format);
 
 #endif

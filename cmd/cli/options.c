@@ -2,7 +2,6 @@
 
 #include <string.h>
 
-#include "cmd/cli/cli.h"
 #include "cmd/cli/private.h"
 
 /* The option with this letter, or NULL. */
@@ -23,15 +22,6 @@ struct parser {
     int next; /* index of the next argument */
 };
 
-enum match { NO_MATCH, PREFIX_MATCH, EXACT_MATCH };
-
-static enum match match_name(const char *name, const char *typed, size_t n)
-{
-    if (strncmp(name, typed, n) != 0)
-        return NO_MATCH;
-    return name[n] == '\0' ? EXACT_MATCH : PREFIX_MATCH;
-}
-
 /* Find the option with the name typed [n], whole or abbreviated.  If none or several match, report it
  * and return NULL. */
 static const cli_option *find_name(const cli_tool *tool, const char *typed, size_t n)
@@ -41,16 +31,14 @@ static const cli_option *find_name(const cli_tool *tool, const char *typed, size
     char all[512] = "";
 
     for (size_t i = 0; (o = cli_get_option(tool, i)); i++) {
-        enum match match = match_name(o->name, typed, n);
+        const size_t used = strlen(all);
 
-        if (match == EXACT_MATCH)
+        if (strncmp(o->name, typed, n) != 0)
+            continue;
+        if (o->name[n] == '\0')
             return o;
-        if (match == PREFIX_MATCH) {
-            const size_t used = strlen(all);
-
-            snprintf(all + used, sizeof all - used, "%s--%s", matches++ > 0 ? " or " : "", o->name);
-            found = o;
-        }
+        snprintf(all + used, sizeof all - used, "%s--%s", matches++ > 0 ? " or " : "", o->name);
+        found = o;
     }
     if (matches == 0)
         cli_report_unknown(tool, typed, n);
@@ -105,7 +93,7 @@ static const cli_option *whole_name(const cli_tool *tool, const char *typed)
     const cli_option *o;
 
     for (size_t i = 0; n > 1 && (o = cli_get_option(tool, i)); i++)
-        if (match_name(o->name, typed, n) == EXACT_MATCH)
+        if (strncmp(o->name, typed, n) == 0 && o->name[n] == '\0')
             return o;
     return NULL;
 }

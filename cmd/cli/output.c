@@ -6,7 +6,6 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "cmd/cli/cli.h"
 #include "cmd/cli/private.h"
 #include "formats/path.h"
 
@@ -54,7 +53,7 @@ tg_status cli_output_begin(cli_output *out, const char *path, cli_content conten
     if (content != CLI_OUT_RUN && (status = cli_output_may_replace(path, content, err)))
         return status;
     if (!path || cli_is_dash(path)) {
-        cli_uses_stdout();
+        cli_stdout_used = true;
         status = check_stdout(err);
     } else {
         out->name = path;
@@ -92,10 +91,11 @@ void cli_output_abort(cli_output *out)
     *out = (cli_output){0};
 }
 
-tg_status cli_output_check(const char *path, tg_err *err)
+tg_status cli_output_check(const char *path, size_t bytes, tg_err *err)
 {
     cli_output out;
     struct stat st = {0};
+    uint64_t room;
     bool exists;
     tg_status status;
 
@@ -109,27 +109,61 @@ tg_status cli_output_check(const char *path, tg_err *err)
         return tg_err_in(err, path);
     }
     status = cli_output_begin(&out, path, CLI_OUT_RUN, err);
+    if (!status && bytes > 0 && tg_save_room(&out.save, &room) && room < bytes) {
+        errno = ENOSPC;
+        (void)tg_fail_sys(err, "a save needs %s, %s are free", cli_bytes(bytes), cli_bytes(room));
+        status = tg_err_in(err, path);
+    }
     cli_output_abort(&out);
     return status;
 }
 
-tg_status cli_output_room(const char *path, size_t bytes, tg_err *err)
-{
-    cli_output out;
-    uint64_t room;
-    bool known;
-    const tg_status status = cli_output_begin(&out, path, CLI_OUT_RUN, err);
+/* ---- the lock of a file that is replaced again and again */
 
-    if (status)
-        return status;
-    known = tg_save_room(&out.save, &room);
-    cli_output_abort(&out);
-    if (!known || room >= bytes)
-        return TG_OK;
-    errno = ENOSPC;
-    (void)tg_fail_sys(err, "a save needs %s, %s are free", cli_bytes(bytes), cli_bytes(room));
-    return tg_err_in(err, path);
+/* What keeps the lock file from being made usually also keeps the tool from saving. */
+static tg_status explain(const tg_lock *lock, const char *path, const char *work, tg_err *err)
+{
+    tg_err why = *err;
+
+    if (err->sys == EWOULDBLOCK)
+        return cli_in_use(path, lock->holder, work, err);
+    if (cli_output_check(path, 0, err))
+        return err->code;
+    return tg_fail(err, why.code, "%s: %s; --no-lock runs without it", path, why.message);
 }
+
+tg_status cli_lock(tg_lock *lock, const char *path, const char *work, tg_err *err)
+{
+    struct stat st;
+    sigset_t old;
+    bool exists;
+    tg_status status;
+
+    *lock = (tg_lock){.fd = -1};
+    if (cli_is_dash(path))
+        return TG_OK;
+    if ((status = tg_path_examine(path, &st, &exists, err)))
+        return status;
+    if (exists && !S_ISREG(st.st_mode)) /* a device, a pipe or a directory is not replaced */
+        return TG_OK;
+    cli_hold_ends(&old);
+    if (!(status = tg_lock_take(lock, path, err)))
+        cli_keep_file(CLI_LOCK_FILE, lock->path);
+    cli_release_ends(&old);
+    return status ? explain(lock, path, work, err) : TG_OK;
+}
+
+void cli_unlock(tg_lock *lock)
+{
+    sigset_t old;
+
+    cli_hold_ends(&old);
+    tg_lock_release(lock);
+    cli_forget_file(CLI_LOCK_FILE);
+    cli_release_ends(&old);
+}
+
+/* ---- outputs that are read */
 
 /* Examine the file at a path, or of the descriptor that "-" stands for; *exists: whether there is one. */
 static tg_status examine(struct stat *st, bool *exists, const char *path, int dash, tg_err *err)
@@ -160,13 +194,6 @@ tg_status cli_check_output_differs(const char *output, const char *input, tg_err
 
 /* ---- models and tokenizers of several files, by their names */
 
-static bool is_one_of(const char *name, const char *const *names)
-{
-    while (*names && strcmp(name, *names) != 0)
-        names++;
-    return *names != NULL;
-}
-
 static bool is_shard(const char *name, const char *begin, const char *end)
 {
     const char *ending = cli_ending(name);
@@ -176,18 +203,13 @@ static bool is_shard(const char *name, const char *begin, const char *end)
 
 static bool is_weights(const char *name)
 {
-    static const char *const names[] = {"model.safetensors", "model.safetensors.index.json",
-                                        "pytorch_model.bin", "pytorch_model.bin.index.json", NULL};
-
-    return is_one_of(name, names) || is_shard(name, "model-", "safetensors") ||
+    return cli_is_one_of(name, cli_weights) || is_shard(name, "model-", "safetensors") ||
            is_shard(name, "pytorch_model-", "bin");
 }
 
 /* Whether a file with this name is read together with `input`.  NULL: the model is the whole directory. */
 static bool is_read_with(const char *input, const char *name)
 {
-    static const char *const around[] = {"config.json", "tokenizer.json", "vocab.json", "encoder.json",
-                                         "merges.txt",  "vocab.bpe",      NULL};
     static const char *const pairs[][2] = {{"vocab.json", "merges.txt"},
                                            {"encoder.json", "vocab.bpe"},
                                            {"merges.txt", "vocab.json"},
@@ -199,8 +221,8 @@ static bool is_read_with(const char *input, const char *name)
         if (strcmp(input, pairs[i][0]) == 0)
             return strcmp(name, pairs[i][1]) == 0;
     if (!input || is_weights(input))
-        return is_one_of(name, around) || is_weights(name);
-    return ending && is_one_of(ending, endings) && is_one_of(name, around);
+        return cli_is_one_of(name, cli_around) || is_weights(name);
+    return ending && cli_is_one_of(ending, endings) && cli_is_one_of(name, cli_around);
 }
 
 /* The directory that a path is in, or is. */

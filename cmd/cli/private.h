@@ -45,41 +45,33 @@ void cli_note_files(const cli_tool *tool, char **argv, int n);
 /* Filter the system calls of this process from now on.  0, or -1 and errno: there is no such filter. */
 int cli_filter_calls(void);
 
-/* ---- locks */
+/* ---- names of files, and locks */
+
+/* Whether a list, ended by NULL, has a name. */
+bool cli_is_one_of(const char *name, const char *const *names);
+
+/* The files of Hugging Face's: weights, of which a model's directory has one, and what is read with them. */
+extern const char *const cli_weights[], *const cli_around[];
 
 /* Returns TG_EIO, with "PATH: process 1234 is `work` it"; holder <= 0: the process is not known. */
 TG_MUST_CHECK tg_status cli_in_use(const char *path, long holder, const char *work, tg_err *err);
 
-/* Check that no process holds the lock of a file (cli_lock()).  TG_EIO: one does, which the message names. */
-TG_MUST_CHECK tg_status cli_check_unlocked(const char *path, tg_err *err);
-
 /* ---- messages and signals */
 
+/* What may be said on standard error, and how. */
+extern struct cli_stderr {
+    const char *tool;                /* who speaks: the name given to cli_init() */
+    bool quiet;                      /* --quiet: no notes and no progress */
+    volatile sig_atomic_t muted;     /* nothing at all (cli_mute()) */
+    volatile sig_atomic_t line_open; /* the cursor is at the end of a redrawn line */
+} cli_stderr;
 extern const cli_option cli_quiet_option;
 
-/* The name given to cli_init(), which sets it. */
-const char *cli_tool_name(void);
-void cli_set_tool_name(const char *name);
-
-/* Whether --quiet leaves out notes and progress. */
-bool cli_is_quiet(void);
-
-/* Whether nothing is to be printed (cli_mute()).  Signal handlers may call this. */
-bool cli_is_muted(void);
-
 /* Standard output is written to, other than by stdio: cli_close_stdout() will close it. */
-void cli_uses_stdout(void);
-
-/* Show the first n bytes of `line` in place of the line that the cursor is on. */
-void cli_redraw_line(const char *line, size_t n);
+extern bool cli_stdout_used;
 
 /* Print `line`, which ends with a newline, on a separate line.  Signal handlers may call this. */
 void cli_say_at_once(const char *line);
-
-/* Set the number of threads, and choose $TG_ISA, or the best one: see cli_begin_compute() and
- * cli_begin_text(). */
-TG_MUST_CHECK tg_status cli_begin_with(size_t threads, tg_status (*choose)(const char *isa, tg_err *err),
-                                       tg_err *err);
 
 /* Called once, by the main thread.  A write beyond the file size limit then fails with an error (SIGXFSZ is
  * ignored), and a mapped file that becomes shorter is an error: a message, no temporary file, CLI_IO. */

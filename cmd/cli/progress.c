@@ -5,7 +5,6 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "cmd/cli/cli.h"
 #include "cmd/cli/private.h"
 #include "lib/base/utf8.h"
 
@@ -21,7 +20,7 @@ double cli_now(void)
     return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
 }
 
-bool cli_takes_escapes(int fd)
+static bool takes_escapes(int fd)
 {
     const char *term = getenv("TERM");
 
@@ -32,7 +31,7 @@ bool cli_takes_color(int fd)
 {
     const char *no_color = getenv("NO_COLOR");
 
-    return cli_takes_escapes(fd) && !(no_color && *no_color != '\0');
+    return takes_escapes(fd) && !(no_color && *no_color != '\0');
 }
 
 size_t cli_terminal_width(int fd)
@@ -44,7 +43,7 @@ size_t cli_terminal_width(int fd)
 
 bool cli_redraws(void)
 {
-    return cli_takes_escapes(STDERR_FILENO);
+    return takes_escapes(STDERR_FILENO);
 }
 
 bool cli_progress_due(double *shown)
@@ -77,14 +76,15 @@ void cli_progress(const char *line)
 {
     const size_t width = cli_terminal_width(STDERR_FILENO);
 
-    if (cli_is_muted() || cli_is_quiet())
+    if (cli_stderr.muted || cli_stderr.quiet)
         return;
     if (!cli_redraws()) {
         fprintf(stderr, "%s\n", line);
         return;
     }
+    cli_stderr.line_open = 1; /* first: cli_say_at_once() may come in between */
     /* the last column stays free: some terminals wrap after writing to it */
-    cli_redraw_line(line, fitting(line, (width < 2 ? 80 : width) - 1));
+    fprintf(stderr, "\r%.*s\033[K", (int)fitting(line, (width < 2 ? 80 : width) - 1), line);
 }
 
 static bool show_job(void *context, double fraction)

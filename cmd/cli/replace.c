@@ -1,11 +1,9 @@
 /* cli: whether an output may replace the file that is there. */
 #include <stdarg.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 
-#include "cmd/cli/cli.h"
 #include "cmd/cli/model.h"
 #include "cmd/cli/private.h"
 #include "formats/archive.h"
@@ -149,28 +147,17 @@ static void find_text(file_kind *f, const unsigned char *first, size_t n)
 
 /* ---- parts of a model of several files */
 
-static const char *const weights[] = {"model.safetensors", "model.safetensors.index.json",
-                                      "pytorch_model.bin", "pytorch_model.bin.index.json", NULL};
-static const char *const around[] = {"config.json",
-                                     "tokenizer.json",
-                                     "vocab.json",
-                                     "merges.txt",
-                                     "encoder.json",
-                                     "vocab.bpe",
-                                     "tokenizer_config.json",
+const char *const cli_weights[] = {"model.safetensors", "model.safetensors.index.json", "pytorch_model.bin",
+                                   "pytorch_model.bin.index.json", NULL};
+const char *const cli_around[] = {"config.json", "tokenizer.json", "vocab.json", "encoder.json",
+                                  "merges.txt",  "vocab.bpe",      NULL};
+static const char *const unread[] = {"tokenizer_config.json",
                                      "special_tokens_map.json",
                                      "added_tokens.json",
                                      "generation_config.json",
                                      "model.safetensors.index.json",
                                      "pytorch_model.bin.index.json",
                                      NULL};
-
-static bool is_one_of(const char *name, const char *const *names)
-{
-    while (*names && strcmp(name, *names) != 0)
-        names++;
-    return *names != NULL;
-}
 
 /* A text by one of these names, in a directory with weights, is a part of them. */
 static tg_status find_part(file_kind *f, const char *path, tg_err *err)
@@ -179,15 +166,34 @@ static tg_status find_part(file_kind *f, const char *path, tg_err *err)
     char *directory;
     tg_status status;
 
-    if (!is_one_of(tg_path_name(path), around))
+    if (!cli_is_one_of(tg_path_name(path), cli_around) && !cli_is_one_of(tg_path_name(path), unread))
         return TG_OK;
     if (!(directory = tg_path_sibling(path, ".")))
         return tg_fail_memory(err, strlen(path), "a path");
-    status = tg_path_find(&name, directory, weights, err);
+    status = tg_path_find(&name, directory, cli_weights, err);
     free(directory);
     if (name)
         is(f, CLI_OUT_KINDS, "a part of a model, with %s in the same directory", name);
     return status;
+}
+
+/* ---- locks */
+
+tg_status cli_in_use(const char *path, long holder, const char *work, tg_err *err)
+{
+    return holder > 0 ? tg_fail(err, TG_EIO, "%s: process %ld is %s it", path, holder, work)
+                      : tg_fail(err, TG_EIO, "%s: another process is %s it", path, work);
+}
+
+static tg_status check_unlocked(const char *path, tg_err *err)
+{
+    bool held;
+    long holder;
+    const tg_status status = tg_lock_examine(path, &held, &holder, err);
+
+    if (status) /* without a target there is no lock, and the output itself will say why */
+        return status == TG_ENOMEM ? status : TG_OK;
+    return held ? cli_in_use(path, holder, "training", err) : TG_OK;
 }
 
 /* ---- any file */
@@ -250,7 +256,7 @@ tg_status cli_output_may_replace(const char *path, cli_content content, tg_err *
     if ((status = tg_path_examine(path, &st, &exists, err)) || (exists && !S_ISREG(st.st_mode)))
         return status;
     /* not even with --force: the run's next save would undo it */
-    if (content != CLI_OUT_RUN && (status = cli_check_unlocked(path, err)))
+    if (content != CLI_OUT_RUN && (status = check_unlocked(path, err)))
         return status;
     if (cli_force || st.st_size == 0)
         return TG_OK;

@@ -14,7 +14,6 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "cmd/cli/cli.h"
 #include "cmd/cli/model.h"
 #include "cmd/cli/private.h"
 #include "formats/format.h"
@@ -117,6 +116,18 @@ static bool is_fault(int sys)
            sys == EDQUOT;
 }
 
+static tg_status fails(const char *what, tg_err *err)
+{
+    const int sys = errno;
+
+    if (is_fault(sys))
+        return tg_fail(err, TG_EIO, "cannot set up the sandbox: %s: %s", what, strerror(sys));
+    if (mode != REQUIRE)
+        return TG_OK;
+    return tg_fail(err, TG_EIO, "there is no sandbox, which --sandbox=require asks for: %s: %s", what,
+                   strerror(sys));
+}
+
 #ifdef __linux__
 
 #include <sys/prctl.h>
@@ -184,22 +195,13 @@ static void miss(struct rules *r)
         r->sys = errno;
 }
 
-/* The type of a file, as in st_mode; 0: there is none, or it cannot be told. */
-static mode_t type_of(struct rules *r, const char *path)
+/* The type of a file, as in st_mode, at a path, or "" for what fd is open on; 0: there is none, or it cannot
+ * be told. */
+static mode_t type_of(struct rules *r, int fd, const char *path)
 {
     struct stat st;
 
-    if (stat(path, &st) == 0)
-        return st.st_mode;
-    miss(r);
-    return 0;
-}
-
-static mode_t type_of_open(struct rules *r, int fd)
-{
-    struct stat st;
-
-    if (fstat(fd, &st) == 0)
+    if (fstatat(fd, path, &st, AT_EMPTY_PATH) == 0)
         return st.st_mode;
     miss(r);
     return 0;
@@ -214,7 +216,7 @@ static void allow(struct rules *r, int fd, uint64_t rights)
         miss(r);
         return;
     }
-    if (!S_ISDIR(type_of_open(r, fd)))
+    if (!S_ISDIR(type_of(r, fd, "")))
         rule.rights &= FILE_RIGHTS;
     if (rule.rights != 0 && syscall(ADD_RULE, r->fd, RULE_PATH_BENEATH, &rule, 0) != 0 && errno != EBADFD &&
         r->sys == 0)
@@ -244,7 +246,7 @@ static int open_path(const char *path)
 static void allow_input(struct rules *r, const char *path)
 {
     const int fd = open_path(path);
-    const mode_t type = fd >= 0 ? type_of_open(r, fd) : 0;
+    const mode_t type = fd >= 0 ? type_of(r, fd, "") : 0;
     int again;
 
     if (S_ISREG(type) && (again = fcntl(fd, F_DUPFD_CLOEXEC, 3)) >= 0 && !tg_path_keep(path, again))
@@ -255,13 +257,10 @@ static void allow_input(struct rules *r, const char *path)
 /* Whether it may be a part of a model or a tokenizer in several files, by its name. */
 static bool is_part(const char *name)
 {
-    static const char *const endings[] = {"safetensors", "bin", "json", "txt", "bpe"};
+    static const char *const endings[] = {"safetensors", "bin", "json", "txt", "bpe", NULL};
     const char *ending = cli_ending(name);
 
-    for (size_t i = 0; ending && i < sizeof endings / sizeof endings[0]; i++)
-        if (strcmp(ending, endings[i]) == 0)
-            return true;
-    return false;
+    return ending && cli_is_one_of(ending, endings);
 }
 
 /* The parts in a directory, which may be links to elsewhere. */
@@ -309,7 +308,7 @@ static void allow_model(struct rules *r, const char *path)
 {
     char *directory;
 
-    if (S_ISDIR(type_of(r, path))) {
+    if (S_ISDIR(type_of(r, AT_FDCWD, path))) {
         allow_parts(r, path);
         return;
     }
@@ -328,7 +327,7 @@ static void allow_model(struct rules *r, const char *path)
 /* A file is made anew in its directory; anything else is written as it is. */
 static void allow_output(struct rules *r, const char *path)
 {
-    const mode_t type = type_of(r, path);
+    const mode_t type = type_of(r, AT_FDCWD, path);
     tg_err err;
     char *target, *directory;
 
@@ -384,15 +383,15 @@ static void allow_all(struct rules *r)
         allow_use(r, operands.path[i], operands_use);
 }
 
-/* Returns 0, or -1 and errno; *what: where it failed. */
-static int restrict_files(const char **what)
+static tg_status restrict_files(tg_err *err)
 {
     struct rules r;
+    const char *what;
 
     create_rules(&r);
     if (r.sys == 0)
         allow_all(&r);
-    *what = r.sys != 0 && r.path ? r.path : "Landlock";
+    what = r.sys != 0 && r.path ? r.path : "Landlock";
     if (r.sys == 0 && lost)
         r.sys = E2BIG;
     if (r.sys == 0 && syscall(RESTRICT_SELF, r.fd, 0) != 0)
@@ -400,57 +399,35 @@ static int restrict_files(const char **what)
     if (r.fd >= 0)
         close(r.fd);
     errno = r.sys;
-    return r.sys == 0 ? 0 : -1;
+    return r.sys == 0 ? TG_OK : fails(what, err);
 }
 
-static int begin(void)
+static tg_status confine(tg_err *err)
 {
-    return prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0);
+    tg_status status;
+
+    if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0)
+        return fails("no_new_privs", err);
+    if ((status = restrict_files(err)))
+        return status;
+    return cli_filter_calls() != 0 ? fails("seccomp", err) : TG_OK;
 }
 
 #else
 
-static int restrict_files(const char **what)
-{
-    *what = "Landlock";
-    errno = ENOSYS;
-    return -1;
-}
-
-static int begin(void)
+static tg_status confine(tg_err *err)
 {
     errno = ENOSYS;
-    return -1;
+    return fails("no_new_privs", err);
 }
 
 #endif
 
-/* ---- the sandbox */
-
-static tg_status fails(const char *what, tg_err *err)
-{
-    const int sys = errno;
-
-    if (is_fault(sys))
-        return tg_fail(err, TG_EIO, "cannot set up the sandbox: %s: %s", what, strerror(sys));
-    if (mode != REQUIRE)
-        return TG_OK;
-    return tg_fail(err, TG_EIO, "there is no sandbox, which --sandbox=require asks for: %s: %s", what,
-                   strerror(sys));
-}
-
 tg_status cli_confine(tg_err *err)
 {
-    tg_status status = choose_mode(err);
-    const char *what;
+    const tg_status status = choose_mode(err);
 
-    if (status || mode == OFF)
-        return status;
-    if (begin() != 0)
-        return fails("no_new_privs", err);
-    if (restrict_files(&what) != 0 && (status = fails(what, err)))
-        return status;
-    return cli_filter_calls() != 0 ? fails("seccomp", err) : TG_OK;
+    return status || mode == OFF ? status : confine(err);
 }
 
 tg_status cli_stay_free(const char *why, tg_err *err)

@@ -52,29 +52,13 @@ static size_t write_character(char out[5], const char *word, size_t n, enum quot
     return *taken;
 }
 
-/* Write the quoted word, without NUL; returns its bytes, or 0 if it needs more than size. */
-static size_t quote(char *out, size_t size, const char *word)
+/* Append n bytes to the `used` ones of a command, if it has room for them.  Returns how many it would have
+ * then. */
+static size_t append(char *command, size_t room, size_t used, const char *bytes, size_t n)
 {
-    static const char *const begin[] = {"", "'", "$'"}, *const end[] = {"", "'", "'"};
-    const enum quoting quoting = quoting_of(word);
-    size_t used = strlen(begin[quoting]);
-
-    if (size < used)
-        return 0;
-    memcpy(out, begin[quoting], used);
-    for (size_t n = strlen(word), taken; n > 0; word += taken, n -= taken) {
-        char character[5];
-        const size_t length = write_character(character, word, n, quoting, &taken);
-
-        if (size - used < length)
-            return 0;
-        memcpy(out + used, character, length);
-        used += length;
-    }
-    if (size - used < strlen(end[quoting]))
-        return 0;
-    memcpy(out + used, end[quoting], strlen(end[quoting]));
-    return used + strlen(end[quoting]);
+    if (used + n <= room)
+        memcpy(command + used, bytes, n);
+    return used + n;
 }
 
 static bool is_cut(const char *command)
@@ -86,15 +70,25 @@ static bool is_cut(const char *command)
 
 void cli_command_add(char *command, size_t size, const char *word)
 {
-    const size_t begin = strlen(command);
-    size_t used = begin, n;
+    static const char *const opening[] = {"", "'", "$'"}, *const closing[] = {"", "'", "'"};
+    const size_t begin = strlen(command), room = size - sizeof more;
+    const enum quoting quoting = quoting_of(word);
+    size_t used = begin;
 
     if (is_cut(command))
         return;
-    if (used > 0)
-        command[used++] = ' ';
-    n = size - used > sizeof more ? quote(command + used, size - used - sizeof more, word) : 0;
-    command[used + n] = '\0';
-    if (n == 0)
+    if (begin > 0)
+        used = append(command, room, used, " ", 1);
+    used = append(command, room, used, opening[quoting], strlen(opening[quoting]));
+    for (size_t n = strlen(word), taken; n > 0; word += taken, n -= taken) {
+        char character[5];
+        const size_t length = write_character(character, word, n, quoting, &taken);
+
+        used = append(command, room, used, character, length);
+    }
+    used = append(command, room, used, closing[quoting], strlen(closing[quoting]));
+    if (used <= room)
+        command[used] = '\0';
+    else
         snprintf(command + begin, size - begin, "%s", more);
 }

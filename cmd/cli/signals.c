@@ -7,7 +7,6 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "cmd/cli/cli.h"
 #include "cmd/cli/private.h"
 
 #define N_STOPS 3        /* of them, requests to stop */
@@ -117,25 +116,14 @@ static void on_status(int number)
     status_asked = 1;
 }
 
-/* A signal that the parent ignores (nohup, a script's background job) stays ignored. */
-static bool current_action(int number, struct sigaction *old)
-{
-    return sigaction(number, NULL, old) == 0 && old->sa_handler != SIG_IGN;
-}
-
-static void catch_signal(int number, void (*action)(int))
+/* Handle a signal, unless the parent ignores it (nohup, a script's background job), or, if `unless_caught`,
+ * it is handled already. */
+static void catch_signal(int number, void (*action)(int), bool unless_caught)
 {
     struct sigaction old;
 
-    if (current_action(number, &old))
-        set_action(number, action);
-}
-
-static void catch_unless_caught(int number, void (*action)(int))
-{
-    struct sigaction old;
-
-    if (current_action(number, &old) && old.sa_handler == SIG_DFL)
+    if (sigaction(number, NULL, &old) == 0 && old.sa_handler != SIG_IGN &&
+        !(unless_caught && old.sa_handler != SIG_DFL))
         set_action(number, action);
 }
 
@@ -160,22 +148,16 @@ static void on_bus(int number, siginfo_t *info, void *context)
     end_at_once(number);
 }
 
-static void catch_bus(void)
-{
-    struct sigaction sa = {.sa_flags = SA_SIGINFO};
-
-    snprintf(bus_line, sizeof bus_line, "%s: a file that is read has become shorter, or cannot be read\n",
-             cli_tool_name());
-    sa.sa_sigaction = on_bus;
-    end_set(&sa.sa_mask);
-    sigaction(SIGBUS, &sa, NULL);
-}
-
 void cli_begin_signals(void)
 {
+    struct sigaction bus = {.sa_flags = SA_SIGINFO, .sa_sigaction = on_bus};
+
     main_thread = pthread_self();
     set_action(SIGXFSZ, SIG_IGN);
-    catch_bus();
+    snprintf(bus_line, sizeof bus_line, "%s: a file that is read has become shorter, or cannot be read\n",
+             cli_stderr.tool);
+    end_set(&bus.sa_mask);
+    sigaction(SIGBUS, &bus, NULL);
 }
 
 /* ---- files to remove: a save's temporary file, a lock */
@@ -185,7 +167,7 @@ void cli_hold_ends(sigset_t *old)
     sigset_t set;
 
     for (size_t i = 0; i < N_ENDS; i++)
-        catch_unless_caught(ends[i], end_at_once);
+        catch_signal(ends[i], end_at_once, true);
     end_set(&set);
     pthread_sigmask(SIG_BLOCK, &set, old);
 }
@@ -216,15 +198,15 @@ void cli_forget_file(cli_kept kind)
 
 void cli_catch_status(void)
 {
-    catch_signal(SIGUSR1, on_status);
+    catch_signal(SIGUSR1, on_status, false);
 }
 
 void cli_catch_stop(const char *finishing, const char *abandoning)
 {
-    snprintf(finishing_line, sizeof finishing_line, "%s: %s\n", cli_tool_name(), finishing);
-    snprintf(abandoning_line, sizeof abandoning_line, "%s: %s\n", cli_tool_name(), abandoning);
+    snprintf(finishing_line, sizeof finishing_line, "%s: %s\n", cli_stderr.tool, finishing);
+    snprintf(abandoning_line, sizeof abandoning_line, "%s: %s\n", cli_stderr.tool, abandoning);
     for (size_t i = 0; i < N_STOPS; i++)
-        catch_signal(ends[i], on_stop);
+        catch_signal(ends[i], on_stop, false);
 }
 
 int cli_stop_signal(void)

@@ -1,9 +1,9 @@
 /* cli: the option that an unknown one was probably meant to be. */
 #include <string.h>
 
-#include "cmd/cli/cli.h"
 #include "cmd/cli/private.h"
 #include "lib/base/choice.h"
+#include "lib/base/size.h"
 
 #define NAME_MAX 32     /* bytes of a name that is examined, with NUL */
 #define BEGINNING_MIN 4 /* bytes of the beginning of another program's name */
@@ -138,11 +138,6 @@ static bool normalize(char name[NAME_MAX], const char *typed, size_t n)
     return true;
 }
 
-static size_t least(size_t a, size_t b)
-{
-    return a < b ? a : b;
-}
-
 /* The edits that turn a into b: characters that are inserted, removed, replaced, or exchanged with the next
  * one. */
 static size_t edits(const char *a, const char *b)
@@ -156,9 +151,10 @@ static size_t edits(const char *a, const char *b)
                 d[i][j] = i + j;
                 continue;
             }
-            d[i][j] = least(d[i - 1][j - 1] + (a[i - 1] != b[j - 1]), least(d[i - 1][j], d[i][j - 1]) + 1);
+            d[i][j] = tg_size_min(d[i - 1][j - 1] + (a[i - 1] != b[j - 1]),
+                                  tg_size_min(d[i - 1][j], d[i][j - 1]) + 1);
             if (i > 1 && j > 1 && a[i - 1] == b[j - 2] && a[i - 2] == b[j - 1])
-                d[i][j] = least(d[i][j], d[i - 2][j - 2] + 1);
+                d[i][j] = tg_size_min(d[i][j], d[i - 2][j - 2] + 1);
         }
     }
     return d[n][m];
@@ -181,7 +177,7 @@ static bool has_words(const char *name, const char *part)
  * other. */
 static size_t distance(const char *typed, const char *name)
 {
-    const size_t n = least(strlen(typed), strlen(name)), d = edits(typed, name);
+    const size_t n = tg_size_min(strlen(typed), strlen(name)), d = edits(typed, name);
 
     if (d <= (n + 1) / 3 && d < n)
         return d;
@@ -202,7 +198,7 @@ static void list_nearest(char *list, size_t size, const cli_tool *tool, const ch
             const size_t d = distance(typed, o->name), used = strlen(list);
 
             if (pass == 0)
-                nearest = least(nearest, d);
+                nearest = tg_size_min(nearest, d);
             else if (d == nearest && d != FAR && used + NAME_MAX < size)
                 snprintf(list + used, size - used, "%s--%s", used > 0 ? " or " : "", o->name);
         }
@@ -213,7 +209,7 @@ void cli_report_unknown(const cli_tool *tool, const char *typed, size_t n)
 {
     char shown[64], name[NAME_MAX], list[256] = "";
 
-    snprintf(shown, sizeof shown, "--%.*s", (int)least(n, sizeof shown), typed);
+    snprintf(shown, sizeof shown, "--%.*s", (int)tg_size_min(n, sizeof shown), typed);
     if (normalize(name, typed, n)) {
         if (report_foreign(tool, shown, name, true))
             return;

@@ -14,11 +14,8 @@
 #include <linux/filter.h>
 #include <linux/seccomp.h>
 #include <sched.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <sys/ioctl.h>
 #include <sys/mman.h>
-#include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -151,10 +148,59 @@ static const uint32_t new_calls[] = {
     462,                /* mseal */
 };
 
+/* Calls that are refused with EPERM if their arguments, of which all are in the low half, fulfil two
+ * conditions, or one. */
+#define OWN UINT32_MAX /* as a value: this process, which 0 also is */
+#define SET_ID 06000u  /* bits of a mode: whoever runs the file gets its user's or group's rights */
+#ifdef O_TMPFILE
+#define CREATES (O_CREAT | (O_TMPFILE & ~O_DIRECTORY)) /* flags with which the mode counts */
+#else
+#define CREATES O_CREAT
+#endif
+
+static const struct rule {
+    uint32_t number;
+    struct condition {
+        unsigned argument, op;
+        uint32_t value;
+        bool holds; /* or does not */
+    } when[2];
+} rules[] = {
+    {SYS_clone, {{0, BPF_JSET, CLONE_THREAD, false}}}, /* no processes */
+    {SYS_mmap, {{2, BPF_JSET, PROT_EXEC, true}}},
+    {SYS_mprotect, {{2, BPF_JSET, PROT_EXEC, true}}},
+    {SYS_pkey_mprotect, {{2, BPF_JSET, PROT_EXEC, true}}},
+    {SYS_ioctl, {{1, BPF_JEQ, TIOCSTI, true}}}, /* input for the terminal's next reader */
+    {SYS_ioctl, {{1, BPF_JEQ, 0x541C, true}}},  /* TIOCLINUX, the same for a console */
+    {SYS_tgkill, {{0, BPF_JEQ, OWN, false}}},
+    {SYS_prlimit64, {{0, BPF_JEQ, 0, false}}},   /* a lower limit can kill another process */
+    {SYS_fcntl, {{1, BPF_JEQ, F_SETOWN, true}}}, /* which process gets the signals of a descriptor */
+    {SYS_fcntl, {{1, BPF_JEQ, F_SETOWN_EX, true}}},
+    {SYS_fcntl, {{1, BPF_JEQ, F_SETSIG, true}}},
+    {SYS_ioctl, {{1, BPF_JEQ, 0x8901, true}}}, /* FIOSETOWN, the same for a socket */
+    {SYS_ioctl, {{1, BPF_JEQ, 0x8902, true}}}, /* SIOCSPGRP */
+    /* programs that would run with this user's rights, outside of the sandbox */
+    {SYS_fchmod, {{1, BPF_JSET, SET_ID, true}}},
+    {SYS_openat, {{2, BPF_JSET, CREATES, true}, {3, BPF_JSET, SET_ID, true}}},
+#ifdef __x86_64__
+    {SYS_open, {{1, BPF_JSET, CREATES, true}, {2, BPF_JSET, SET_ID, true}}},
+    {SYS_creat, {{1, BPF_JSET, SET_ID, true}}},
+#endif
+    /* what slows other processes down */
+    {SYS_sched_setaffinity, {{0, BPF_JEQ, 0, false}, {0, BPF_JEQ, OWN, false}}},
+    {SYS_sched_setscheduler, {{0, BPF_JEQ, 0, false}, {0, BPF_JEQ, OWN, false}}},
+    {SYS_sched_setparam, {{0, BPF_JEQ, 0, false}, {0, BPF_JEQ, OWN, false}}},
+    {SYS_sched_setattr, {{0, BPF_JEQ, 0, false}, {0, BPF_JEQ, OWN, false}}},
+    {SYS_setpriority, {{0, BPF_JEQ, PRIO_PROCESS, false}}}, /* a group's, a user's */
+    {SYS_setpriority, {{1, BPF_JEQ, 0, false}, {1, BPF_JEQ, OWN, false}}},
+    {SYS_ioprio_set, {{0, BPF_JEQ, 1, false}}}, /* IOPRIO_WHO_PROCESS */
+    {SYS_ioprio_set, {{1, BPF_JEQ, 0, false}, {1, BPF_JEQ, OWN, false}}},
+};
+
 #define N(array) (sizeof(array) / sizeof(array)[0])
 
 struct program {
-    struct sock_filter code[2 * N(refused) + N(new_calls) + 256];
+    struct sock_filter code[2 * N(refused) + N(new_calls) + 8 * N(rules) + 16];
     unsigned short n;
 };
 
@@ -173,96 +219,22 @@ static void end(struct program *p, size_t action)
     emit(p, BPF_RET | BPF_K, action, 0, 0);
 }
 
-/* The low half of an argument: all are little-endian. */
-static size_t argument(size_t i)
+/* Where a condition is not as the rule says, the next rule is looked at, with the call's number. */
+static void write_rule(struct program *p, const struct rule *r)
 {
-    return offsetof(struct seccomp_data, args) + 8 * i;
-}
+    const unsigned n = r->when[1].op ? 2 : 1;
 
-/* For call `number`, refuse what `op` with `value` finds in argument i; on to the next check with the number.
- */
-static void refuse_if(struct program *p, uint32_t number, size_t i, unsigned op, uint32_t value, bool found)
-{
-    emit(p, BPF_JMP | BPF_JEQ | BPF_K, number, 0, 4);
-    load(p, argument(i));
-    emit(p, BPF_JMP | op | BPF_K, value, found ? 0 : 1, found ? 1 : 0);
+    emit(p, BPF_JMP | BPF_JEQ | BPF_K, r->number, 0, 2 * n + 2);
+    for (unsigned i = 0; i < n; i++) {
+        const struct condition *c = &r->when[i];
+        const unsigned rest = 2 * (n - i) - 1;
+
+        load(p, offsetof(struct seccomp_data, args) + 8 * c->argument); /* little-endian */
+        emit(p, BPF_JMP | c->op | BPF_K, c->value == OWN ? (uint32_t)getpid() : c->value, c->holds ? 0 : rest,
+             c->holds ? rest : 0);
+    }
     end(p, SECCOMP_RET_ERRNO | EPERM);
     load(p, offsetof(struct seccomp_data, nr));
-}
-
-/* For call `number`, refuse a process in argument i that is another one: 0 is also this one. */
-static void refuse_others(struct program *p, uint32_t number, size_t i)
-{
-    emit(p, BPF_JMP | BPF_JEQ | BPF_K, number, 0, 5);
-    load(p, argument(i));
-    emit(p, BPF_JMP | BPF_JEQ | BPF_K, 0, 2, 0);
-    emit(p, BPF_JMP | BPF_JEQ | BPF_K, (uint32_t)getpid(), 1, 0);
-    end(p, SECCOMP_RET_ERRNO | EPERM);
-    load(p, offsetof(struct seccomp_data, nr));
-}
-
-#define SET_ID 06000u /* bits of a mode: whoever runs the file gets its user's or group's rights */
-#ifdef O_TMPFILE
-#define CREATES (O_CREAT | (O_TMPFILE & ~O_DIRECTORY)) /* flags with which the mode counts */
-#else
-#define CREATES O_CREAT
-#endif
-
-/* For call `number`, refuse to make such a file; its flags are argument i, and its mode is the next. */
-static void refuse_set_id(struct program *p, uint32_t number, size_t i)
-{
-    emit(p, BPF_JMP | BPF_JEQ | BPF_K, number, 0, 6);
-    load(p, argument(i));
-    emit(p, BPF_JMP | BPF_JSET | BPF_K, CREATES, 0, 3);
-    load(p, argument(i + 1));
-    emit(p, BPF_JMP | BPF_JSET | BPF_K, SET_ID, 0, 1);
-    end(p, SECCOMP_RET_ERRNO | EPERM);
-    load(p, offsetof(struct seccomp_data, nr));
-}
-
-/* Programs that would run with this user's rights, outside of the sandbox. */
-static void refuse_set_ids(struct program *p)
-{
-    refuse_if(p, SYS_fchmod, 1, BPF_JSET, SET_ID, true);
-    refuse_set_id(p, SYS_openat, 2);
-#ifdef __x86_64__
-    refuse_set_id(p, SYS_open, 1);
-    refuse_if(p, SYS_creat, 1, BPF_JSET, SET_ID, true);
-#endif
-}
-
-/* What slows other processes down. */
-static void refuse_other_processes(struct program *p)
-{
-    static const uint32_t by_process[] = {SYS_sched_setaffinity, SYS_sched_setscheduler, SYS_sched_setparam,
-                                          SYS_sched_setattr};
-
-    for (size_t i = 0; i < N(by_process); i++)
-        refuse_others(p, by_process[i], 0);
-    refuse_if(p, SYS_setpriority, 0, BPF_JEQ, PRIO_PROCESS, false); /* a group's, a user's */
-    refuse_others(p, SYS_setpriority, 1);
-    refuse_if(p, SYS_ioprio_set, 0, BPF_JEQ, 1, false); /* IOPRIO_WHO_PROCESS */
-    refuse_others(p, SYS_ioprio_set, 1);
-}
-
-static void refuse_arguments(struct program *p)
-{
-    static const uint32_t exec[] = {SYS_mmap, SYS_mprotect, SYS_pkey_mprotect};
-
-    refuse_if(p, SYS_clone, 0, BPF_JSET, CLONE_THREAD, false); /* no processes */
-    for (size_t i = 0; i < N(exec); i++)
-        refuse_if(p, exec[i], 2, BPF_JSET, PROT_EXEC, true);
-    refuse_if(p, SYS_ioctl, 1, BPF_JEQ, TIOCSTI, true); /* input for the terminal's next reader */
-    refuse_if(p, SYS_ioctl, 1, BPF_JEQ, 0x541C, true);  /* TIOCLINUX, the same for a console */
-    refuse_if(p, SYS_tgkill, 0, BPF_JEQ, (uint32_t)getpid(), false);
-    refuse_if(p, SYS_prlimit64, 0, BPF_JEQ, 0, false);   /* a lower limit can kill another process */
-    refuse_if(p, SYS_fcntl, 1, BPF_JEQ, F_SETOWN, true); /* which process gets the signals of a descriptor */
-    refuse_if(p, SYS_fcntl, 1, BPF_JEQ, F_SETOWN_EX, true);
-    refuse_if(p, SYS_fcntl, 1, BPF_JEQ, F_SETSIG, true);
-    refuse_if(p, SYS_ioctl, 1, BPF_JEQ, 0x8901, true); /* FIOSETOWN, the same for a socket */
-    refuse_if(p, SYS_ioctl, 1, BPF_JEQ, 0x8902, true); /* SIOCSPGRP */
-    refuse_set_ids(p);
-    refuse_other_processes(p);
 }
 
 static void write_program(struct program *p)
@@ -283,7 +255,8 @@ static void write_program(struct program *p)
         emit(p, BPF_JMP | BPF_JEQ | BPF_K, refused[i], 0, 1);
         end(p, SECCOMP_RET_ERRNO | EPERM);
     }
-    refuse_arguments(p);
+    for (size_t i = 0; i < N(rules); i++)
+        write_rule(p, &rules[i]);
     end(p, SECCOMP_RET_ALLOW);
 }
 

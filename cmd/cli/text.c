@@ -4,8 +4,6 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "cmd/cli/cli.h"
-
 /* ---- --ids */
 
 #define BETWEEN " \t\r\n,"
@@ -19,11 +17,6 @@ static const char *next_word(const char **at, size_t *n)
     *n = strcspn(word, BETWEEN);
     *at = word + *n;
     return *n > 0 ? word : NULL;
-}
-
-static void show_word(char shown[SHOWN_SIZE], const char *word, size_t n)
-{
-    cli_escape(shown, SHOWN_SIZE, (const unsigned char *)word, n);
 }
 
 /* False: the word is no whole number.  A number above all ids becomes INT32_MAX. */
@@ -52,7 +45,7 @@ static int check_ids(const char *list)
     for (; (word = next_word(&list, &n)); count++) {
         if (parse_id(word, n, &id))
             continue;
-        show_word(shown, word, n);
+        cli_escape(shown, sizeof shown, (const unsigned char *)word, n);
         return cli_usage("--ids must be decimal token ids, got '%s'", shown);
     }
     return count > 0 ? CLI_OK : cli_usage("--ids must name at least one token id");
@@ -69,7 +62,7 @@ static tg_status parse_ids(int32_t *ids, size_t *count, const char *list, const 
     for (*count = 0; (word = next_word(&list, &n)); ++*count) {
         if (parse_id(word, n, &ids[*count]) && (size_t)ids[*count] < V)
             continue;
-        show_word(shown, word, n);
+        cli_escape(shown, sizeof shown, (const unsigned char *)word, n);
         return tg_fail(err, TG_EUSAGE, "--ids has %s: the model's vocabulary has ids 0 to %zu", shown, V - 1);
     }
     return TG_OK;
@@ -108,6 +101,8 @@ int cli_text_check(const cli_text *t)
 
 /* ---- where the text comes from */
 
+#define STDIN_NAME "standard input"
+
 /* NOWHERE: it is not given, and the model has no probe. */
 enum source { OPTION, STDIN, PROBE, NOWHERE };
 
@@ -144,16 +139,32 @@ static tg_status no_text(const cli_model *m, tg_err *err)
                    "standard input");
 }
 
+static tg_status read_source(enum source source, const cli_text *t, tg_tokens_prompt *p, const cli_model *m,
+                             tg_err *err)
+{
+    const tg_model *model = &m->model;
+
+    *p = (tg_tokens_prompt){0};
+    switch (source) {
+    case OPTION:
+        return read_option(t, p, m, err);
+    case STDIN:
+        return tg_tokens_prompt_read(p, model->tokenizer, STDIN_FILENO, err) ? tg_err_in(err, STDIN_NAME)
+                                                                             : TG_OK;
+    case PROBE:
+        return tg_tokens_prompt_ids(p, model->tokenizer, model->probe, model->probe_count, err);
+    case NOWHERE:
+        break;
+    }
+    return no_text(m, err);
+}
+
 tg_status cli_text_prompt(const cli_text *t, tg_tokens_prompt *p, const cli_model *m, tg_err *err)
 {
     const enum source source = find_source(t, m);
 
     *p = (tg_tokens_prompt){0};
-    if (source == OPTION)
-        return read_option(t, p, m, err);
-    if (source == STDIN && tg_tokens_prompt_read(p, m->model.tokenizer, STDIN_FILENO, err))
-        return tg_err_in(err, "standard input");
-    return TG_OK;
+    return source == OPTION || source == STDIN ? read_source(source, t, p, m, err) : TG_OK;
 }
 
 bool cli_text_is_probe(const cli_text *t, const cli_model *m)
@@ -163,45 +174,27 @@ bool cli_text_is_probe(const cli_text *t, const cli_model *m)
 
 tg_status cli_text_or_probe(const cli_text *t, tg_tokens_prompt *p, const cli_model *m, tg_err *err)
 {
-    const tg_model *model = &m->model;
     const enum source source = find_source(t, m);
-    tg_status status;
+    const tg_status status = read_source(source, t, p, m, err);
 
-    *p = (tg_tokens_prompt){0};
-    if (source == PROBE)
-        return tg_tokens_prompt_ids(p, model->tokenizer, model->probe, model->probe_count, err);
-    if (source == NOWHERE)
-        return no_text(m, err);
-    status = cli_text_prompt(t, p, m, err);
-    if (status || source == OPTION || p->n > 0)
+    if (status || source != STDIN || p->n > 0)
         return status;
     tg_tokens_prompt_free(p);
-    return tg_fail(err, TG_EDATA, "standard input: empty: expected text or tokens");
+    return tg_fail(err, TG_EDATA, STDIN_NAME ": empty: expected text or tokens");
 }
 
 tg_status cli_text_stream(const cli_text *t, cli_stream *s, const cli_model *m, tg_err *err)
 {
-    const tg_model *model = &m->model;
+    const enum source source = find_source(t, m);
+    const tg_tokenizer *tok = m->model.tokenizer;
     tg_status status;
 
-    *s = (cli_stream){.name = "the text"};
-    switch (find_source(t, m)) {
-    case OPTION:
-        if ((status = read_option(t, &s->prompt, m, err)))
-            return status;
-        tg_tokens_stream_open_ids(&s->stream, model->tokenizer, s->prompt.ids, s->prompt.n);
-        return TG_OK;
-    case STDIN:
-        s->name = "standard input";
-        status = tg_tokens_stream_open(&s->stream, model->tokenizer, STDIN_FILENO, err);
-        return status ? tg_err_in(err, s->name) : TG_OK;
-    case PROBE:
-        tg_tokens_stream_open_ids(&s->stream, model->tokenizer, model->probe, model->probe_count);
-        return TG_OK;
-    case NOWHERE:
-        break;
-    }
-    return no_text(m, err);
+    *s = (cli_stream){.name = source == STDIN ? STDIN_NAME : "the text"};
+    if (source == STDIN)
+        return tg_tokens_stream_open(&s->stream, tok, STDIN_FILENO, err) ? tg_err_in(err, s->name) : TG_OK;
+    if (!(status = read_source(source, t, &s->prompt, m, err)))
+        tg_tokens_stream_open_ids(&s->stream, tok, s->prompt.ids, s->prompt.n);
+    return status;
 }
 
 void cli_stream_close(cli_stream *s)

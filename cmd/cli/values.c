@@ -3,7 +3,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "cmd/cli/cli.h"
 #include "cmd/cli/private.h"
 #include "lib/base/choice.h"
 
@@ -120,12 +119,6 @@ static int set_size(const cli_option *o, const char *text)
     return CLI_OK;
 }
 
-/* Whether text is not empty and all its characters are in `set`. */
-static bool made_of(const char *text, const char *set)
-{
-    return *text != '\0' && text[strspn(text, set)] == '\0';
-}
-
 static int set_number(const cli_option *o, const char *text)
 {
     char *end;
@@ -134,7 +127,7 @@ static int set_number(const cli_option *o, const char *text)
     errno = 0;
     x = strtod(text, &end);
     /* strtod() would also accept blanks, hexadecimal, inf and nan */
-    if (!made_of(text, DIGITS "+-.eE") || *end != '\0')
+    if (end == text || text[strspn(text, DIGITS "+-.eE")] != '\0' || *end != '\0')
         return cli_usage("--%s must be a number, got '%s'", o->name, text);
     if (errno == ERANGE)
         return cli_usage("--%s must fit a double, got %s", o->name, text);

@@ -1,8 +1,6 @@
 /* --version: the one object that depends on the commit. */
-#include <stdio.h>
 #include <stdlib.h>
 
-#include "cmd/cli/cli.h"
 #include "cmd/cli/private.h"
 
 #ifdef TG_COMMIT

@@ -9,13 +9,13 @@
 #include "lib/view/label.h"
 
 #define RING 8
+#define WORD_SIZE 32
 
-static char *ring_next(size_t *size)
+static char *ring_next(void)
 {
-    static char ring[RING][32];
+    static char ring[RING][WORD_SIZE];
     static unsigned at;
 
-    *size = sizeof ring[0];
     return ring[at++ % RING];
 }
 
@@ -27,8 +27,8 @@ const char *cli_plural(uint64_t n)
 const char *cli_count(uint64_t n)
 {
     char digits[24];
-    size_t size, used = 0;
-    char *out = ring_next(&size);
+    char *out = ring_next();
+    size_t used = 0;
     const int length = snprintf(digits, sizeof digits, "%llu", (unsigned long long)n);
 
     for (int i = 0; i < length; i++) {
@@ -44,39 +44,36 @@ const char *cli_bytes(uint64_t bytes)
 {
     static const char *const unit[] = {"bytes", "KiB", "MiB", "GiB", "TiB", "PiB", "EiB"};
     double x = (double)bytes;
-    size_t size, i = 0;
-    char *out = ring_next(&size);
+    char *out = ring_next();
+    size_t i = 0;
 
     /* 1023.95 would be shown as 1024.0 */
     while (x >= (i == 0 ? 1024 : 1023.95) && i < 6) {
         x /= 1024;
         i++;
     }
-    snprintf(out, size, i == 0 ? "%.0f %s" : "%.1f %s", x, unit[i]);
+    snprintf(out, WORD_SIZE, i == 0 ? "%.0f %s" : "%.1f %s", x, unit[i]);
     return out;
 }
 
 const char *cli_duration(double seconds)
 {
-    size_t size;
-    char *out = ring_next(&size);
+    char *out = ring_next();
     unsigned long s;
 
-    if (!(seconds >= 0 && seconds < 1e9)) {
-        snprintf(out, size, "?");
-        return out;
-    }
+    if (!(seconds >= 0 && seconds < 1e9))
+        return "?";
     s = (unsigned long)(seconds + 0.5);
     if (seconds < 9.95)
-        snprintf(out, size, "%.1fs", seconds);
+        snprintf(out, WORD_SIZE, "%.1fs", seconds);
     else if (s < 60)
-        snprintf(out, size, "%lus", s);
+        snprintf(out, WORD_SIZE, "%lus", s);
     else if (s < 3600)
-        snprintf(out, size, "%lum%02lus", s / 60, s % 60);
+        snprintf(out, WORD_SIZE, "%lum%02lus", s / 60, s % 60);
     else if (s < 86400)
-        snprintf(out, size, "%luh%02lum", s / 3600, s % 3600 / 60);
+        snprintf(out, WORD_SIZE, "%luh%02lum", s / 3600, s % 3600 / 60);
     else
-        snprintf(out, size, "%lud%02luh", s / 86400, s % 86400 / 3600);
+        snprintf(out, WORD_SIZE, "%lud%02luh", s / 86400, s % 86400 / 3600);
     return out;
 }
 
@@ -125,6 +122,33 @@ void cli_put_field(const char *text)
 
     for (; *text != '\0'; text++)
         fwrite(field, 1, tg_label_field(field, text, 1), stdout);
+}
+
+/* What stands for the character at `text` in XML, and in *n its bytes; NULL: it stands for itself.  A label
+ * has no control characters; of all others XML lacks two, for which U+FFFD stands. */
+static const char *xml_escape(const char *text, size_t *n)
+{
+    static const char *const escapes[][2] = {
+        {"<", "&lt;"},    {">", "&gt;"},        {"&", "&amp;"},
+        {"\"", "&quot;"}, {"\uFFFE", "\uFFFD"}, {"\uFFFF", "\uFFFD"},
+    };
+
+    for (size_t i = 0; i < sizeof escapes / sizeof escapes[0]; i++) {
+        *n = strlen(escapes[i][0]);
+        if (strncmp(text, escapes[i][0], *n) == 0)
+            return escapes[i][1];
+    }
+    *n = 1;
+    return NULL;
+}
+
+void cli_put_xml(tg_sink *sink, const char *label)
+{
+    for (size_t n; *label != '\0'; label += n) {
+        const char *escaped = xml_escape(label, &n);
+
+        tg_sink_put(sink, escaped ? escaped : label, escaped ? strlen(escaped) : 1);
+    }
 }
 
 void cli_put_json(const char *text)

@@ -2,8 +2,6 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
-#include <stdint.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -11,6 +9,7 @@
 #include "cmd/cli/cli.h"
 #include "cmd/team/private.h"
 #include "formats/crc.h"
+#include "formats/sink.h"
 #include "lib/base/size.h"
 #include "lib/base/threads.h"
 #include "lib/kernels/kernels.h"
@@ -31,7 +30,7 @@ static bool number_of(const char *variable, size_t *number)
     return text && cli_take_size(&text, number) && *text == '\0';
 }
 
-team_launch team_find_launch(void)
+static team_launch find_launch(void)
 {
     static const struct {
         const char *rank, *size;
@@ -50,41 +49,32 @@ team_launch team_find_launch(void)
     return (team_launch){.size = 1};
 }
 
-static void replace(int fd, int flags)
-{
-    const int null = open("/dev/null", flags | O_CLOEXEC);
-
-    if (null < 0)
-        return;
-    (void)dup2(null, fd);
-    close(null);
-}
-
 bool team_recognize(void)
 {
-    const team_launch l = team_find_launch();
+    const team_launch l = find_launch();
 
     cli_mute(l.rank > 0);
     if (l.rank > 0) {
-        replace(STDIN_FILENO, O_RDONLY);
-        replace(STDOUT_FILENO, O_WRONLY);
+        cli_to_null(STDIN_FILENO, O_RDONLY);
+        cli_to_null(STDOUT_FILENO, O_WRONLY);
     }
     return l.size > 1;
 }
 
 tg_status team_confine(tg_err *err)
 {
-    return team_find_launch().size > 1 ? cli_stay_free("there are several processes", err) : cli_confine(err);
+    return find_launch().size > 1 ? cli_stay_free("there are several processes", err) : cli_confine(err);
 }
 
 bool team_follows(void)
 {
-    return team_find_launch().rank > 0;
+    return find_launch().rank > 0;
 }
 
 /* ---- beginning and end */
 
-tg_status team_timeout(double *seconds, tg_err *err)
+/* *seconds: after which a process that does not answer is lost. */
+static tg_status choose_timeout(double *seconds, tg_err *err)
 {
     const char *text = getenv("TG_TEAM_TIMEOUT");
     size_t n = 60;
@@ -99,10 +89,10 @@ tg_status team_timeout(double *seconds, tg_err *err)
 static tg_team team_of_all;
 static bool connected; /* at some time */
 
-tg_status team_begin(const tg_team **team, tg_err *err)
+static tg_status connect_all(const tg_team **team, tg_err *err)
 {
-    const team_launch launch = team_find_launch();
-    double timeout;
+    const team_launch launch = find_launch();
+    double timeout = 0;
     tg_status status;
 
     *team = &tg_team_alone;
@@ -110,7 +100,7 @@ tg_status team_begin(const tg_team **team, tg_err *err)
         return TG_OK;
     if (launch.size > TG_TEAM_MAX)
         return tg_fail(err, TG_EUSAGE, "%zu processes: there can be at most %d", launch.size, TG_TEAM_MAX);
-    if ((status = team_timeout(&timeout, err)) ||
+    if ((status = choose_timeout(&timeout, err)) ||
         (status = team_connect(&team_of_all, &launch, timeout, err)))
         return status;
     *team = &team_of_all;
@@ -161,18 +151,15 @@ static void broadcast_error(const tg_team *team, size_t from, tg_err *err)
 
 tg_status team_settle(const tg_team *team, tg_status status, tg_err *err)
 {
-    static unsigned char failed[TG_TEAM_MAX];
+    int first; /* of those that have failed, from the last one on */
 
     if (team->size == 1)
         return status;
-    failed[team->rank] = status != TG_OK;
-    tg_team_allgather(team, failed, team->size, 1);
-    for (size_t i = 0; i < team->size; i++)
-        if (failed[i]) {
-            broadcast_error(team, i, err);
-            return err->code;
-        }
-    return TG_OK;
+    first = tg_team_agree(team, status ? (int)(team->size - team->rank) : 0);
+    if (first == 0)
+        return TG_OK;
+    broadcast_error(team, team->size - (size_t)first, err);
+    return err->code;
 }
 
 tg_status team_compare(const tg_team *team, const char *word, const char *does, const char *remedy,
@@ -217,7 +204,7 @@ static size_t threads_of(size_t asked)
 
 tg_status team_begin_compute(const tg_team **team, size_t threads, tg_err *err)
 {
-    tg_status status = team_begin(team, err);
+    tg_status status = connect_all(team, err);
 
     if (status || (status = team_settle(*team, cli_begin_compute(threads_of(threads), err), err)) ||
         (status = team_compare(*team, VERSION_AND_ORDER, "is", "all machines need the same", err)))
@@ -241,30 +228,18 @@ static void read_block(struct block *b)
 {
     ssize_t n = 1;
 
-    b->n = 0;
     b->sys = 0;
-    while (b->n < sizeof b->byte && n != 0) {
+    for (b->n = 0; b->n < sizeof b->byte && n != 0 && b->sys == 0; b->n += n > 0 ? (size_t)n : 0) {
         n = read(STDIN_FILENO, b->byte + b->n, sizeof b->byte - b->n);
-        if (n < 0 && errno == EINTR)
-            continue;
-        if (n < 0) {
+        if (n < 0 && errno != EINTR)
             b->sys = errno;
-            return;
-        }
-        b->n += (size_t)n;
     }
 }
 
-static bool write_block(int fd, const struct block *b)
+static tg_status cannot_keep(int sys, tg_err *err)
 {
-    for (size_t done = 0; done < b->n;) {
-        const ssize_t n = write(fd, b->byte + done, b->n - done);
-
-        if (n < 0 && errno != EINTR)
-            return false;
-        done += n > 0 ? (size_t)n : 0;
-    }
-    return true;
+    errno = sys;
+    return tg_fail_sys(err, "cannot keep what comes in");
 }
 
 /* All blocks go to all, also after a failure to keep them. */
@@ -275,18 +250,15 @@ static tg_status spool(const tg_team *team, int fd, struct block *b, tg_err *err
     do {
         if (team->rank == 0)
             read_block(b);
-        tg_team_spread(team, &b->n, sizeof b->n);
-        tg_team_spread(team, &b->sys, sizeof b->sys);
+        tg_team_spread(team, b, offsetof(struct block, byte));
         tg_team_spread(team, b->byte, b->n);
-        if (!status && !write_block(fd, b))
-            status = tg_fail_sys(err, "cannot keep what comes in");
+        if (!status && tg_write_all(fd, b->byte, b->n, err))
+            status = cannot_keep(err->sys, err);
     } while (b->n == sizeof b->byte && b->sys == 0);
     errno = b->sys;
     if (b->sys != 0)
         status = tg_fail_sys(err, "cannot read");
-    if (!status && lseek(fd, 0, SEEK_SET) != 0)
-        status = tg_fail_sys(err, "cannot keep what comes in");
-    return status;
+    return status || lseek(fd, 0, SEEK_SET) == 0 ? status : cannot_keep(errno, err);
 }
 
 tg_status team_spool(const tg_team *team, int *fd, tg_err *err)
@@ -318,7 +290,7 @@ tg_status team_broadcast_stdin(const tg_team *team, bool wanted, tg_err *err)
         return TG_OK;
     status = team_spool(team, &fd, err);
     if (!status && dup2(fd, STDIN_FILENO) < 0)
-        status = tg_fail_sys(err, "cannot keep what comes in");
+        status = cannot_keep(errno, err);
     cli_close_input(fd);
     return status ? tg_err_in(err, "standard input") : TG_OK;
 }

@@ -56,6 +56,8 @@ static tg_status join(tg_err *err)
     if (!team_w.process || !team_w.peer)
         return tg_fail_memory(err, (size_t)team_w.size * sizeof *team_w.process, "the processes");
     meet();
+    team_w.watched = team_w.rank == 0 ? 1 : 0;
+    team_w.watched_end = team_w.rank == 0 ? team_w.size : 1;
     team_w.awake = cli_now();
     for (int i = 0; i < team_w.size; i++)
         team_w.peer[i] =
@@ -64,20 +66,11 @@ static tg_status join(tg_err *err)
     return TG_OK;
 }
 
-static void note_parted(void)
-{
-    pthread_mutex_lock(&team_w.lock);
-    team_w.parted = true;
-    pthread_cond_signal(&team_w.to_caller);
-    pthread_mutex_unlock(&team_w.lock);
-}
-
 static void *work(void *nothing)
 {
     const tg_status status = join(&team_w.err);
 
     pthread_mutex_lock(&team_w.lock);
-    team_w.status = status;
     team_w.started = true;
     pthread_cond_signal(&team_w.to_caller);
     while (!status && !team_w.leave) {
@@ -98,7 +91,10 @@ static void *work(void *nothing)
     pthread_mutex_unlock(&team_w.lock);
     if (!status) {
         team_say_goodbye();
-        note_parted();
+        pthread_mutex_lock(&team_w.lock);
+        team_w.parted = true;
+        pthread_cond_signal(&team_w.to_caller);
+        pthread_mutex_unlock(&team_w.lock);
         MPI_Finalize();
     }
     return nothing;
@@ -208,10 +204,10 @@ tg_status team_connect(tg_team *team, const team_launch *launch, double timeout,
         return tg_fail(err, TG_EIO, "cannot create a thread");
     if ((status = wait_for_all(err)))
         return status;
-    if (team_w.status) {
+    if (team_w.err.code) {
         pthread_join(team_w.thread, NULL);
         *err = team_w.err;
-        return team_w.status;
+        return err->code;
     }
     *team = (tg_team){
         .rank = (size_t)team_w.rank, .size = (size_t)team_w.size, .begin = begin, .ready = ready, .end = end};

@@ -24,27 +24,16 @@ struct process {
 };
 
 /* Heartbeat messages to and from rank 0: BEAT; at the end LEAVING (from rank 0), then BYE, the last one;
- * LOST, with the rank that is lost. */
+ * LOST: another process is. */
 enum word { BEAT, LEAVING, BYE, LOST };
-struct beat {
-    int word, who;
-};
 
 /* The signs of life to and from a process. */
 struct peer {
-    struct beat out, in;
+    enum word out, in;
     MPI_Request beat_out, beat_in;
     double heard; /* when */
     double left;  /* when it began to leave; 0: it has not */
     bool gone;    /* has said goodbye */
-};
-
-/* The groups of a flow that are under way, as a ring. */
-struct under_way {
-    MPI_Request *request; /* [window,messages] */
-    int *peer, *bytes;    /* the same; -1 bytes: they are sent */
-    int *n, *left;        /* [window] messages of a group, and those of them that are not done */
-    size_t posted, base;  /* groups: begun; done, with all before them */
 };
 
 typedef struct team_wire {
@@ -58,28 +47,23 @@ typedef struct team_wire {
     bool waited;  /* the caller waits for its end */
     /* the thread's */
     int rank, size;
+    int watched, watched_end; /* the first process watches all others, these the first */
     double timeout;
-    struct process *process; /* [size] */
-    struct under_way way;
-    tg_message *messages;          /* of a group */
-    size_t list, requests, groups; /* that there is room for */
-    struct peer *peer;             /* [size] */
-    bool busy;                     /* with a flow */
-    double beaten, looked, awake;  /* when it last did so */
+    struct process *process;      /* [size] */
+    struct peer *peer;            /* [size] */
+    bool busy;                    /* with a flow */
+    double beaten, looked, awake; /* when it last did so */
     /* of the start */
     team_launch launch;
-    tg_status status;
     tg_err err;
 } team_wire;
 
-/* ---- mpi_wire.c */
+/* ---- mpi_life.c: signs of life; a process that is lost */
 
 extern team_wire team_w;
 
 /* Wait for a word of the caller, but not for long.  The lock is held. */
 void team_wait_for_caller(void);
-
-/* ---- mpi_life.c: signs of life; a process that is lost */
 
 /* Whether a message has come to its end; bytes: what is received, or -1. */
 bool team_is_done(MPI_Request *request, int who, int bytes);

@@ -17,7 +17,22 @@
 #include "cmd/cli/cli.h"
 #include "cmd/team/mpi.h"
 
+team_wire team_w = {.lock = PTHREAD_MUTEX_INITIALIZER};
+
 #define ENDING_SECONDS 3 /* in which a process that ends all has done so: Open MPI takes two */
+
+void team_wait_for_caller(void)
+{
+    struct timespec until;
+
+    clock_gettime(CLOCK_MONOTONIC, &until);
+    until.tv_nsec += (long)(LOOK_SECONDS * 1e9);
+    if (until.tv_nsec >= 1000000000L) {
+        until.tv_sec++;
+        until.tv_nsec -= 1000000000L;
+    }
+    pthread_cond_timedwait(&team_w.to_thread, &team_w.lock, &until);
+}
 
 /* ---- a process that is lost */
 
@@ -57,13 +72,12 @@ static bool beats_are_out(void)
     return all;
 }
 
-/* Send the others who is lost: they end without a word.  A process that does not get this message notices the
- * loss by its own timeout. */
+/* Tell the others that one is lost: they end without a word.  A process that does not get this message
+ * notices the loss by its own timeout. */
 static void send_lost(int who)
 {
-    static struct beat lost;
+    static const enum word lost = LOST;
 
-    lost = (struct beat){LOST, who};
     (void)beats_are_out();
     for (int i = 1; i < team_w.size; i++)
         if (i != who && team_w.peer[i].beat_out == MPI_REQUEST_NULL)
@@ -128,35 +142,24 @@ static void expect_beat(int from)
     MPI_Irecv(&p->in, sizeof p->in, MPI_BYTE, from, TAG_BEAT, MPI_COMM_WORLD, &p->beat_in);
 }
 
-/* The processes that this one watches: the first watches all others, these the first. */
-static int watched_from(void)
-{
-    return team_w.rank == 0 ? 1 : 0;
-}
-
-static int watched_to(void)
-{
-    return team_w.rank == 0 ? team_w.size : 1;
-}
-
 void team_expect_beats(void)
 {
-    for (int i = watched_from(); i < watched_to(); i++)
+    for (int i = team_w.watched; i < team_w.watched_end; i++)
         expect_beat(i);
 }
 
 static void hear(double now)
 {
-    for (int i = watched_from(); i < watched_to(); i++) {
+    for (int i = team_w.watched; i < team_w.watched_end; i++) {
         struct peer *p = &team_w.peer[i];
 
         if (p->beat_in == MPI_REQUEST_NULL || !team_is_done(&p->beat_in, i, sizeof p->in))
             continue;
         p->heard = now;
-        if (p->in.word == LOST)
+        if (p->in == LOST)
             team_end_all();
-        p->gone = p->in.word == BYE;
-        if (p->in.word != BEAT && p->left <= 0)
+        p->gone = p->in == BYE;
+        if (p->in != BEAT && p->left <= 0)
             p->left = now;
         if (!p->gone)
             expect_beat(i);
@@ -165,12 +168,12 @@ static void hear(double now)
 
 static void send_beats(enum word word)
 {
-    for (int i = watched_from(); i < watched_to(); i++) {
+    for (int i = team_w.watched; i < team_w.watched_end; i++) {
         struct peer *p = &team_w.peer[i];
 
         if (p->beat_out != MPI_REQUEST_NULL && !team_is_done(&p->beat_out, i, -1))
             continue;
-        p->out.word = (int)word;
+        p->out = word;
         MPI_Isend(&p->out, sizeof p->out, MPI_BYTE, i, TAG_BEAT, MPI_COMM_WORLD, &p->beat_out);
     }
 }
@@ -186,7 +189,7 @@ static void look(double now)
     char what[64];
 
     snprintf(what, sizeof what, "has not answered for %.0f s", team_w.timeout);
-    for (int i = watched_from(); i < watched_to(); i++) {
+    for (int i = team_w.watched; i < team_w.watched_end; i++) {
         const struct peer *p = &team_w.peer[i];
 
         if (team_w.busy && p->left > 0 && now - p->left > team_w.timeout) /* and its messages do not come */
@@ -233,7 +236,7 @@ static bool all_are_gone(void)
 {
     bool all = true;
 
-    for (int i = watched_from(); i < watched_to(); i++)
+    for (int i = team_w.watched; i < team_w.watched_end; i++)
         all &= team_w.peer[i].gone;
     return all;
 }

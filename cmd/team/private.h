@@ -11,12 +11,9 @@ typedef struct team_launch {
     size_t rank, size;
     const char *by; /* the variable that says so */
 } team_launch;
-team_launch team_find_launch(void);
 
-/* Seconds after which a process that does not answer is lost. */
-TG_MUST_CHECK tg_status team_timeout(double *seconds, tg_err *err);
-
-/* mpi*.c, or alone.c in a build without MPI: connect the processes that were started, and part from them. */
+/* mpi*.c, or alone.c in a build without MPI: connect the processes that were started, and part from them.
+ * timeout: the seconds after which a process that does not answer is lost. */
 TG_MUST_CHECK tg_status team_connect(tg_team *team, const team_launch *launch, double timeout, tg_err *err);
 void team_part(void);
 

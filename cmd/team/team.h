@@ -8,10 +8,6 @@
 #ifndef TG_CMD_TEAM_H
 #define TG_CMD_TEAM_H
 
-#include <stdbool.h>
-#include <stddef.h>
-
-#include "lib/base/status.h"
 #include "lib/base/team.h"
 #include "lib/gpt/model.h"
 
@@ -20,21 +16,18 @@
 bool team_recognize(void);
 
 /*
- * Connect the processes: *team is theirs, or tg_team_alone if there is one.  The caller ends with
- * team_end(), also after an error.  TG_EUSAGE: this build has no MPI; another MPI's mpirun; TG_TEAM_TIMEOUT
- * is wrong.  TG_EIO.
+ * Connect the processes, and begin a computation: cli_begin_compute() for all, with the same instruction set.
+ * *team is theirs, or tg_team_alone if there is one.  The caller ends with team_end(), also after an error.
+ * TG_EUSAGE: this build has no MPI; another MPI's mpirun; TG_TEAM_TIMEOUT is wrong.  TG_EIO.
  *
  * From then on a process that ends, or does not answer for TG_TEAM_TIMEOUT seconds (60), ends the others
  * with CLI_IO, and a line that names it.
  */
-TG_MUST_CHECK tg_status team_begin(const tg_team **team, tg_err *err);
+TG_MUST_CHECK tg_status team_begin_compute(const tg_team **team, size_t threads, tg_err *err);
 void team_end(void);
 
 /* Like cli_confine(), except that several processes, which open sockets, are not confined. */
 TG_MUST_CHECK tg_status team_confine(tg_err *err);
-
-/* Begin a computation: team_begin(), then cli_begin_compute() for all, with the same instruction set. */
-TG_MUST_CHECK tg_status team_begin_compute(const tg_team **team, size_t threads, tg_err *err);
 
 /* If the first process wants standard input, which has data: the same for all. */
 TG_MUST_CHECK tg_status team_broadcast_stdin(const tg_team *team, bool wanted, tg_err *err);

@@ -45,16 +45,10 @@ static int check(const attn_options *o)
     return CLI_OK;
 }
 
-static void mark(bool *marked, const tg_attn_filter *filter, const tg_config *c)
-{
-    for (size_t l = 0; l < c->n_layer; l++)
-        for (size_t h = 0; h < c->n_head; h++)
-            if (tg_attn_keeps(filter->layer, l) && tg_attn_keeps(filter->head, h))
-                marked[l * c->n_head + h] = true;
-}
-
+/* Mark the wanted heads of all [n_layer, n_head]. */
 static tg_status mark_items(bool *marked, const attn_options *o, const tg_config *c, tg_err *err)
 {
+    const size_t H = c->n_head;
     const char *at = wanted;
     tg_attn_filter filter = o->filter;
     tg_status status;
@@ -62,9 +56,10 @@ static tg_status mark_items(bool *marked, const attn_options *o, const tg_config
     do {
         if (!is_all() && !take_item(&at, &filter))
             break; /* not reached: check() has parsed them all */
-        if ((status = tg_attn_filter_check(&filter, c->n_layer, c->n_head, 1, err)))
+        if ((status = tg_attn_filter_check(&filter, c->n_layer, H, 1, err)))
             return status;
-        mark(marked, &filter, c);
+        for (size_t n = 0; n < c->n_layer * H; n++)
+            marked[n] |= tg_attn_keeps(filter.layer, n / H) && tg_attn_keeps(filter.head, n % H);
     } while (!is_all() && *at != '\0');
     return TG_OK;
 }
@@ -74,21 +69,19 @@ static tg_status find_heads(tg_ablate_head **out, size_t *n, const attn_options 
                             tg_err *err)
 {
     const size_t all = c->n_layer * c->n_head;
-    tg_ablate_head *heads = malloc(all * sizeof *heads);
+    tg_ablate_head *heads = *out = malloc(all * sizeof *heads);
     bool *marked = calloc(all, sizeof *marked);
-    tg_status status = TG_OK;
+    tg_status status;
 
     *n = 0;
     if (!heads || !marked)
         status = tg_fail_memory(err, all * (sizeof *heads + sizeof *marked), "the heads");
-    if (!status && !(status = mark_items(marked, o, c, err))) {
-        for (size_t l = 0; l < c->n_layer; l++)
-            for (size_t h = 0; h < c->n_head; h++)
-                if (marked[l * c->n_head + h])
-                    heads[(*n)++] = (tg_ablate_head){l, h};
-    }
+    else
+        status = mark_items(marked, o, c, err);
+    for (size_t h = 0; !status && h < all; h++)
+        if (marked[h])
+            heads[(*n)++] = (tg_ablate_head){h / c->n_head, h % c->n_head};
     free(marked);
-    *out = heads;
     return status;
 }
 
@@ -130,7 +123,7 @@ static void print_header(const tg_ablate *a, const tg_config *c)
 static void print_case(const table *t, const tg_ablate *a, const char *heads, size_t number)
 {
     const double loss = tg_ablate_baseline(a), ablated = tg_ablate_loss(a, number);
-    const table_cell cells[] = {{.text = heads, .n = strlen(heads)},
+    const table_cell cells[] = {{.text = heads},
                                 {.size = (size_t)a->tokens},
                                 {.real = loss},
                                 {.real = ablated},
@@ -144,13 +137,13 @@ static void print_case(const table *t, const tg_ablate *a, const char *heads, si
 
 static void print_all(const tg_ablate *a, const attn_options *o, const tg_config *c)
 {
-    const table t = {.format = (table_format)o->format,
+    const table t = {.format = o->format,
                      .n = 5,
-                     .column = {{"heads", "", TABLE_STRING, 0, 0},
-                                {"tokens", "", TABLE_SIZE, 0, 0},
-                                {"loss", "", TABLE_DOUBLE, 0, 0},
-                                {"ablated", "", TABLE_DOUBLE, 0, 0},
-                                {"change", "", TABLE_DOUBLE, 0, 0}}};
+                     .column = {{"heads", "", TABLE_STRING, 0, 0, 0},
+                                {"tokens", "", TABLE_SIZE, 0, 0, 0},
+                                {"loss", "", TABLE_DOUBLE, 0, 0, 0},
+                                {"ablated", "", TABLE_DOUBLE, 0, 0, 0},
+                                {"change", "", TABLE_DOUBLE, 0, 0, 0}}};
 
     if (t.format == TABLE_TEXT && !o->no_header)
         print_header(a, c);
@@ -186,18 +179,14 @@ static tg_status ablate(const cli_model *m, const tg_ablate_heads *heads, const 
     tg_ablate a;
     tg_status status = team_settle(o->team, tg_ablate_open(&a, &m->model, heads, err), err);
 
-    if (status)
-        goto done;
-    if ((status = run_text(&a, m, o, err)))
-        goto done;
-    if ((status = tg_ablate_check_finite(&a, err))) {
-        status = tg_err_in(err, cli_input_name(m->path));
-        goto done;
+    if (!status)
+        status = run_text(&a, m, o, err);
+    if (!status && (status = tg_ablate_check_finite(&a, err)))
+        (void)tg_err_in(err, cli_input_name(m->path));
+    if (!status) {
+        cli_progress_end();
+        print_all(&a, o, &m->model.config);
     }
-    cli_progress_end();
-    print_all(&a, o, &m->model.config);
-
-done:
     tg_ablate_close(&a);
     return status;
 }
@@ -242,15 +231,13 @@ static const cli_option own[] = {
     CLI_TEXT_OPTION(0, "ablate", &wanted, "L.H,...|all",
                     "the change in loss without these heads, or without each in turn"),
 };
-static const char *const accepts[] = {"model",  "prompt",    "layer",   "head", "heads",
-                                      "format", "no-header", "threads", NULL};
 
 const job ablate_job = {
     .options = own,
     .n_options = sizeof own / sizeof own[0],
     .about = "shows the loss of a model on a whole text",
     .in_team = true,
-    .accepts = accepts,
+    .accepts = "model|prompt|layer|head|heads|format|no-header|threads",
     .check = check,
     .run = run,
 };

@@ -3,19 +3,12 @@
 #include <stdlib.h>
 
 #include "cmd/tg-attn-dump/example.h"
-#include "cmd/tg-attn-dump/stage.h"
+#include "cmd/tg-attn-dump/input.h"
 #include "lib/base/choice.h"
 #include "lib/dump/dump_read.h"
 #include "lib/dump/dump_write.h"
 
 static const char *output; /* the file; "-": standard output */
-
-static tg_status write_dump(const cli_output *out, attn_input *in, const tg_dump_settings *dump, tg_err *err)
-{
-    const tg_status status = tg_dump_write(out->fd, &in->layers, dump, err);
-
-    return status == TG_EIO ? tg_err_in(err, out->name) : status;
-}
 
 /* What names the input, for the command that tg-attn-view's page copies.  NULL: nothing does so later
  * (standard input), or the name is too long to keep. */
@@ -36,28 +29,28 @@ static const char *source_of(char text[TG_DUMP_SOURCE_SIZE], const attn_input *i
 static tg_status show(attn_input *in, const attn_options *o, tg_err *err)
 {
     cli_output out = {0};
-    tg_dump_settings dump = {
-        .stage = (tg_attn_stage)o->stage, .mask = (tg_attn_mask)o->mask, .ids = in->layers.ids};
-    char *text = NULL, source[TG_DUMP_SOURCE_SIZE];
-    tg_status status = check_stage(in, o, err);
+    tg_dump_settings dump = {.stage = o->stage, .mask = o->mask, .ids = in->layers.ids};
+    token_labels text = {0};
+    char source[TG_DUMP_SOURCE_SIZE];
+    tg_status status = input_check_stage(in, o, err);
 
     if (status || (in->has_model && (status = cli_check_output_differs_model(output, in->model.path, err))) ||
         (o->qkv && (status = cli_check_output_differs(output, o->qkv, err))) ||
         (status = cli_check_output_differs(output, "-", err)) || /* the text */
-        (status = input_pack_text(&text, &dump.text_size, in, err)))
+        (status = input_pack_text(&text, in, err)))
         return status;
-    dump.text = text;
+    dump.text = text.text;
+    dump.text_size = text.size;
     dump.source = source_of(source, in, o);
     if (!cli_is_dash(output))
         input_watch(in);
-    if ((status = cli_output_begin(&out, output, CLI_OUT_DUMP, err)) ||
-        (status = write_dump(&out, in, &dump, err)))
-        goto done;
-    status = cli_output_commit(&out, err);
-
-done:
+    if (!(status = cli_output_begin(&out, output, CLI_OUT_DUMP, err)) &&
+        (status = tg_dump_write(out.fd, &in->layers, &dump, err)) == TG_EIO)
+        (void)tg_err_in(err, out.name);
+    if (!status)
+        status = cli_output_commit(&out, err);
     cli_output_abort(&out);
-    free(text);
+    labels_free(&text);
     return status;
 }
 
@@ -81,7 +74,7 @@ static tg_status run(const attn_options *o, tg_err *err)
 {
     if (check_ending(err))
         return err->code;
-    return input_run(show, o, err);
+    return input_run(&archive_job, o, err);
 }
 
 /* ---- the job */
@@ -92,13 +85,12 @@ static const cli_option own[] = {
         "write a dump, an archive (.npz) of whole arrays, instead of lines; '-' is standard output"),
     CLI_FORCE(0),
 };
-static const char *const accepts[] = {"model", "prompt", "example", "qkv",     "layer", "heads",
-                                      "stage", "layout", "mask",    "threads", NULL};
 
 const job archive_job = {
     .options = own,
     .n_options = sizeof own / sizeof own[0],
     .about = "writes whole arrays, so that every offset stays valid",
-    .accepts = accepts,
+    .accepts = "model|prompt|example|qkv|layer|heads|stage|layout|mask|threads",
+    .show = show,
     .run = run,
 };

@@ -19,6 +19,7 @@ static bool plain;
 struct check {
     const char *name; /* of the dump, for messages */
     tg_dump dump;
+    attn_input in;
     tg_stage_scratch scratch;
     size_t arrays;
     size_t elements, differ; /* in all arrays */
@@ -46,7 +47,7 @@ static void print_difference(const tg_dump_difference *d, const tg_attn_shape *s
            (double)d->computed, d->largest);
 }
 
-static void check_stage(struct check *c, const tg_dump_layer *dumped, tg_attn_stage stage,
+static void check_array(struct check *c, const tg_dump_layer *dumped, tg_attn_stage stage,
                         const tg_attn_layer *layer)
 {
     char name[TG_DUMP_NAME_SIZE];
@@ -67,20 +68,20 @@ static void check_stage(struct check *c, const tg_dump_layer *dumped, tg_attn_st
 }
 
 /* Compare the tokens' texts, if both have them.  Their padding may differ. */
-static tg_status check_text(struct check *c, const attn_input *in, tg_err *err)
+static tg_status check_text(struct check *c, tg_err *err)
 {
     const tg_dump *dump = &c->dump;
-    size_t width, differ = 0;
-    char *text;
-    tg_status status = input_pack_text(&text, &width, in, err);
+    size_t differ = 0;
+    token_labels text;
+    tg_status status = input_pack_text(&text, &c->in, err);
 
-    if (status || !text || !dump->text)
+    if (status || !text.text || !dump->text)
         goto done;
     for (size_t t = 0; t < dump->T; t++) {
-        const char *dumped = dump->text + t * dump->text_size, *computed = text + t * width;
+        const char *dumped = dump->text + t * dump->text_size, *computed = label_of(&text, t);
         const size_t n = strnlen(dumped, dump->text_size);
 
-        differ += n != strnlen(computed, width) || memcmp(dumped, computed, n) != 0;
+        differ += n != strnlen(computed, text.size) || memcmp(dumped, computed, n) != 0;
     }
     print_array("dump/text", &dump->T, 1);
     if (differ > 0)
@@ -92,47 +93,11 @@ static tg_status check_text(struct check *c, const attn_input *in, tg_err *err)
     c->differ += differ;
 
 done:
-    free(text);
+    labels_free(&text);
     return status;
 }
 
-/* ---- all of them */
-
-static tg_status check_same_shape(const tg_dump *dump, const attn_input *in, tg_err *err)
-{
-    const tg_attn_layers *n = &in->layers;
-
-    if (dump->n_layer == n->L && dump->B == n->B && dump->T == n->T && dump->C == n->C)
-        return TG_OK;
-    return tg_fail(
-        err, TG_EDATA,
-        "the dump has %zu layer%s with [B,T,C] = [%zu,%zu,%zu], the input has %zu with [%zu,%zu,%zu]",
-        dump->n_layer, cli_plural(dump->n_layer), dump->B, dump->T, dump->C, n->L, n->B, n->T, n->C);
-}
-
-static tg_status check_layers(struct check *c, attn_input *in, tg_err *err)
-{
-    for (size_t l = 0; l < c->dump.n; l++) {
-        const tg_dump_layer *dumped = &c->dump.layer[l];
-        tg_attn_layer layer;
-
-        if (!tg_attn_layers_find(&in->layers, dumped->number, &layer))
-            return tg_fail(err, TG_EDATA, "layer %zu is not in the input", dumped->number);
-        for (tg_attn_stage stage = TG_ATTN_X; stage < TG_ATTN_EVERY; stage++) {
-            if (!dumped->data[stage])
-                continue;
-            if (tg_attn_stage_of_model(stage) && !layer.x)
-                return tg_fail(err, TG_EDATA, "h.%zu.%s is in the dump, but only a model has it",
-                               dumped->number, tg_attn_stage_name(stage));
-            check_stage(c, dumped, stage, &layer);
-        }
-    }
-    return TG_OK;
-}
-
-/* ---- the plain model */
-
-static tg_status check_plain_layer(struct check *c, const tg_dump_layer *dumped, tg_attn_stage stage,
+static tg_status check_plain_array(struct check *c, const tg_dump_layer *dumped, tg_attn_stage stage,
                                    const tg_attn_layer *layer, tg_err *err)
 {
     char name[TG_DUMP_NAME_SIZE];
@@ -148,54 +113,84 @@ static tg_status check_plain_layer(struct check *c, const tg_dump_layer *dumped,
                    name, d.first, (double)d.dumped, (double)d.computed);
 }
 
-static tg_status check_plain(struct check *c, const attn_input *in, tg_err *err)
-{
-    tg_plain_layers layers;
-    tg_status status = tg_plain_layers_open(&layers, in->layers.model, in->layers.ids, c->dump.T, err);
+/* ---- all of them */
 
-    if (status)
-        return status;
-    layers.layout = c->dump.layout;
+static tg_status check_same_shape(const tg_dump *dump, const tg_attn_layers *n, tg_err *err)
+{
+    if (dump->n_layer != n->L || dump->B != n->B || dump->T != n->T || dump->C != n->C)
+        return tg_fail(
+            err, TG_EDATA,
+            "the dump has %zu layer%s with [B,T,C] = [%zu,%zu,%zu], the input has %zu with [%zu,%zu,%zu]",
+            dump->n_layer, cli_plural(dump->n_layer), dump->B, dump->T, dump->C, n->L, n->B, n->T, n->C);
+    if (dump->KV != n->KV || dump->D != n->D)
+        return tg_fail(err, TG_EDATA, "the dump has [KV,D] = [%zu,%zu], the input has [%zu,%zu]", dump->KV,
+                       dump->D, n->KV, n->D);
+    return TG_OK;
+}
+
+/* Check the dump's arrays: against the input's layers, or the plain model's. */
+static tg_status check_arrays(struct check *c, tg_plain_layers *of_plain, tg_err *err)
+{
+    tg_status status = TG_OK;
+
     for (size_t l = 0; !status && l < c->dump.n; l++) {
         const tg_dump_layer *dumped = &c->dump.layer[l];
         tg_attn_layer layer;
 
-        tg_plain_layers_find(&layers, dumped->number, &layer);
-        for (tg_attn_stage stage = TG_ATTN_X; !status && stage < TG_ATTN_EVERY; stage++)
-            if (dumped->data[stage])
-                status = check_plain_layer(c, dumped, stage, &layer, err);
+        if (of_plain)
+            tg_plain_layers_find(of_plain, dumped->number, &layer);
+        else if (!tg_attn_layers_find(&c->in.layers, dumped->number, &layer))
+            return tg_fail(err, TG_EDATA, "layer %zu is not in the input", dumped->number);
+        for (tg_attn_stage stage = TG_ATTN_X; !status && stage < TG_ATTN_EVERY; stage++) {
+            if (!dumped->data[stage])
+                continue;
+            if (tg_attn_stage_of_model(stage) && !layer.x)
+                return tg_fail(err, TG_EDATA, "h.%zu.%s is in the dump, but only a model has it",
+                               dumped->number, tg_attn_stage_name(stage));
+            if (of_plain)
+                status = check_plain_array(c, dumped, stage, &layer, err);
+            else
+                check_array(c, dumped, stage, &layer);
+        }
     }
+    return status;
+}
+
+static tg_status check_plain(struct check *c, tg_err *err)
+{
+    const tg_attn_layers *n = &c->in.layers;
+    tg_plain_layers layers;
+    tg_status status;
+
+    if (!n->model)
+        return tg_fail(err, TG_EUSAGE, "--plain needs a dump of a model");
+    if ((status = tg_plain_layers_open(&layers, n->model, n->ids, c->dump.T, err)))
+        return status;
+    layers.layout = c->dump.layout;
+    status = check_arrays(c, &layers, err);
     tg_plain_layers_close(&layers);
     return status;
 }
 
-struct placement {
-    struct check *c;
-    const tg_attn_layers *layers;
-};
-
 static void place_check(tg_arena *arena, void *context)
 {
-    const struct placement *p = context;
-    const tg_qkv_view shape = tg_attn_layers_shape(p->layers);
+    struct check *c = context;
+    const tg_qkv_view shape = tg_attn_layers_shape(&c->in.layers);
 
-    tg_stage_scratch_place(arena, &p->c->scratch, &shape);
+    tg_stage_scratch_place(arena, &c->scratch, &shape);
 }
 
-static tg_status check_input(struct check *c, attn_input *in, tg_err *err)
+static tg_status check_input(struct check *c, tg_err *err)
 {
     tg_arena arena;
     tg_status status;
 
-    if ((status = check_same_shape(&c->dump, in, err)) || (status = check_text(c, in, err)))
+    if ((status = check_same_shape(&c->dump, &c->in.layers, err)) || (status = check_text(c, err)) ||
+        (status = tg_arena_build(&arena, place_check, c, err)))
         return status;
-    if ((status = tg_arena_build(&arena, place_check, &(struct placement){c, &in->layers}, err)))
-        return status;
-    status = check_layers(c, in, err);
-    if (!status && plain && !in->layers.model)
-        status = tg_fail(err, TG_EUSAGE, "--plain needs a dump of a model");
-    else if (!status && plain)
-        status = check_plain(c, in, err);
+    status = check_arrays(c, NULL, err);
+    if (!status && plain)
+        status = check_plain(c, err);
     tg_arena_free(&arena);
     if (status)
         return status;
@@ -223,17 +218,15 @@ static tg_status follow_dump(attn_options *o, const tg_dump *dump, tg_err *err)
 /* Messages about the dump name it; messages about the input's files name those. */
 static tg_status check_dump(struct check *c, attn_options *o, tg_err *err)
 {
-    const given_ids ids = {c->dump.ids, c->dump.T};
-    attn_input in;
     tg_status status;
 
     if (follow_dump(o, &c->dump, err))
         return tg_err_in(err, c->name);
-    if ((status = input_open(&in, o, &ids, err)))
+    if ((status = input_open(&c->in, o, &c->dump, err)))
         return status;
-    if ((status = check_input(c, &in, err)))
+    if ((status = check_input(c, err)))
         (void)tg_err_in(err, c->name);
-    input_close(&in);
+    input_close(&c->in);
     return status;
 }
 
@@ -274,13 +267,12 @@ static const cli_option own[] = {
     CLI_FLAG_OPTION(0, "plain", &plain,
                     "with --check: also compare with the plain model, in double precision (GPT-2's family)"),
 };
-static const char *const accepts[] = {"model", "example", "qkv", "threads", NULL};
 
 const job check_job = {
     .options = own,
     .n_options = sizeof own / sizeof own[0],
     .about = "takes everything from the dump except its input: -m, --qkv or --example",
-    .accepts = accepts,
+    .accepts = "model|example|qkv|threads",
     .check = check,
     .run = run,
 };

@@ -14,52 +14,47 @@
 
 /* Titles are short where GPT-2's lines would otherwise exceed 80 columns. */
 static const table_column kinds[COLUMN_KINDS] = {
-    [COLUMN_LAYER] = {"layer", "l", TABLE_SIZE, 0, 0},
-    [COLUMN_HEAD] = {"head", "h", TABLE_SIZE, 0, 0},
-    [COLUMN_B] = {"b", "b", TABLE_SIZE, 0, 0},
-    [COLUMN_I] = {"i", "i", TABLE_SIZE, 0, 0},
-    [COLUMN_J] = {"j", "j", TABLE_SIZE, 0, 0},
-    [COLUMN_T] = {"t", "t", TABLE_SIZE, 0, 0},
-    [COLUMN_D] = {"d", "d", TABLE_SIZE, 0, 0},
-    [COLUMN_C] = {"c", "c", TABLE_SIZE, 0, 0},
-    [COLUMN_Q_BASE] = {"q_base", "q_base", TABLE_SIZE, 0, 0},
-    [COLUMN_K_BASE] = {"k_base", "k_base", TABLE_SIZE, 0, 0},
-    [COLUMN_OFFSET] = {"offset", "offset", TABLE_SIZE, 0, 0},
-    [COLUMN_MASK] = {"masked", "mask", TABLE_FLAG, 0, sizeof "false" - 1},
-    [COLUMN_SCORE] = {"score", "score", TABLE_FLOAT, 0, sizeof WIDEST - 1},
-    [COLUMN_PROB] = {"prob", "prob", TABLE_FLOAT, 0, sizeof WIDEST - 1},
-    [COLUMN_VALUE] = {"value", "value", TABLE_FLOAT, 0, sizeof WIDEST - 1},
-};
-
-#define END COLUMN_KINDS
-
-/* The columns of each stage's lines, after the layer. */
-static const unsigned char of_channels[] = {COLUMN_B, COLUMN_T, COLUMN_C, COLUMN_OFFSET, COLUMN_VALUE, END};
-static const unsigned char of_heads[] = {COLUMN_HEAD,   COLUMN_B,     COLUMN_T, COLUMN_D,
-                                         COLUMN_OFFSET, COLUMN_VALUE, END};
-static const unsigned char of_scores[] = {
-    COLUMN_HEAD,   COLUMN_B,      COLUMN_I,     COLUMN_J,    COLUMN_Q_BASE,
-    COLUMN_K_BASE, COLUMN_OFFSET, COLUMN_SCORE, COLUMN_MASK, END};
-static const unsigned char of_probs[] = {COLUMN_HEAD,   COLUMN_B,    COLUMN_I, COLUMN_J,
-                                         COLUMN_OFFSET, COLUMN_PROB, END};
-static const unsigned char of_both[] = {
-    COLUMN_HEAD,  COLUMN_B,    COLUMN_I,    COLUMN_J, COLUMN_Q_BASE, COLUMN_K_BASE, COLUMN_OFFSET,
-    COLUMN_SCORE, COLUMN_MASK, COLUMN_PROB, END};
-static const unsigned char *const shown[TG_ATTN_EVERY + 1] = {
-    [TG_ATTN_X] = of_channels,  [TG_ATTN_QKV] = of_channels, [TG_ATTN_Q] = of_heads,
-    [TG_ATTN_K] = of_heads,     [TG_ATTN_V] = of_heads,      [TG_ATTN_SCORES] = of_scores,
-    [TG_ATTN_PROBS] = of_probs, [TG_ATTN_ATT] = of_heads,    [TG_ATTN_OUT] = of_channels,
-    [TG_ATTN_EVERY] = of_both,
+    [COLUMN_LAYER] = {"layer", "l", TABLE_SIZE, 0, 0, 0},
+    [COLUMN_HEAD] = {"head", "h", TABLE_SIZE, 0, 0, 0},
+    [COLUMN_B] = {"b", "b", TABLE_SIZE, 0, 0, 0},
+    [COLUMN_I] = {"i", "i", TABLE_SIZE, 0, 0, 0},
+    [COLUMN_J] = {"j", "j", TABLE_SIZE, 0, 0, 0},
+    [COLUMN_T] = {"t", "t", TABLE_SIZE, 0, 0, 0},
+    [COLUMN_D] = {"d", "d", TABLE_SIZE, 0, 0, 0},
+    [COLUMN_C] = {"c", "c", TABLE_SIZE, 0, 0, 0},
+    [COLUMN_Q_BASE] = {"q_base", "q_base", TABLE_SIZE, 0, 0, 0},
+    [COLUMN_K_BASE] = {"k_base", "k_base", TABLE_SIZE, 0, 0, 0},
+    [COLUMN_OFFSET] = {"offset", "offset", TABLE_SIZE, 0, 0, 0},
+    [COLUMN_SCORE] = {"score", "score", TABLE_FLOAT, sizeof USUAL - 1, sizeof WIDEST - 1, 0},
+    [COLUMN_MASK] = {"masked", "mask", TABLE_FLAG, sizeof "mask" - 1, sizeof "false" - 1, 0},
+    [COLUMN_PROB] = {"prob", "prob", TABLE_FLOAT, sizeof "0.00000000" - 1, sizeof WIDEST - 1, 0},
+    [COLUMN_VALUE] = {"value", "value", TABLE_FLOAT, sizeof USUAL - 1, sizeof WIDEST - 1, 0},
+    [COLUMN_TOKEN_I] = {"token_i", NULL, TABLE_STRING, 0, 0, 0},
+    [COLUMN_TOKEN_J] = {"token_j", NULL, TABLE_STRING, 0, 0, 0},
 };
 
 /* ---- columns */
 
-/* Set each column's max to the digits of its greatest index or offset. */
-static void set_digits(columns *c, const columns_of *of)
+#define BIT(kind) (1u << COLUMN_##kind)
+#define OF_CHANNELS (BIT(LAYER) | BIT(B) | BIT(T) | BIT(C) | BIT(OFFSET) | BIT(VALUE))
+#define OF_HEADS (BIT(LAYER) | BIT(HEAD) | BIT(B) | BIT(T) | BIT(D) | BIT(OFFSET) | BIT(VALUE))
+#define OF_PROBS (BIT(LAYER) | BIT(HEAD) | BIT(B) | BIT(I) | BIT(J) | BIT(OFFSET) | BIT(PROB))
+#define OF_BOTH (OF_PROBS | BIT(Q_BASE) | BIT(K_BASE) | BIT(SCORE) | BIT(MASK))
+
+/* The columns of each stage's lines, except the tokens'. */
+static const unsigned shown[TG_ATTN_EVERY + 1] = {
+    [TG_ATTN_X] = OF_CHANNELS,  [TG_ATTN_QKV] = OF_CHANNELS, [TG_ATTN_Q] = OF_HEADS,
+    [TG_ATTN_K] = OF_HEADS,     [TG_ATTN_V] = OF_HEADS,      [TG_ATTN_SCORES] = OF_BOTH & ~BIT(PROB),
+    [TG_ATTN_PROBS] = OF_PROBS, [TG_ATTN_ATT] = OF_HEADS,    [TG_ATTN_OUT] = OF_CHANNELS,
+    [TG_ATTN_EVERY] = OF_BOTH,
+};
+
+/* Make the columns of indices and offsets as wide as the greatest of them. */
+static void set_digits(table_column *column, const columns_of *of)
 {
     const tg_qkv_view *a = &of->view;
     const size_t base = tg_attn_base(a, a->B - 1, a->T - 1, a->H - 1);
-    size_t greatest[COLUMN_MASK] = {
+    size_t greatest[COLUMN_SCORE] = {
         [COLUMN_LAYER] = of->L - 1, [COLUMN_HEAD] = a->H - 1, [COLUMN_B] = a->B - 1,  [COLUMN_I] = a->T - 1,
         [COLUMN_J] = a->T - 1,      [COLUMN_T] = a->T - 1,    [COLUMN_Q_BASE] = base, [COLUMN_K_BASE] = base,
     };
@@ -68,230 +63,141 @@ static void set_digits(columns *c, const columns_of *of)
     tg_attn_stage_shape(&s, of->stage == TG_ATTN_EVERY ? TG_ATTN_SCORES : of->stage, a);
     greatest[COLUMN_D] = greatest[COLUMN_C] = s.size[s.n - 1] - 1;
     greatest[COLUMN_OFFSET] = tg_attn_shape_count(&s) - 1;
-    for (size_t kind = 0; kind < COLUMN_MASK; kind++)
-        if (c->at[kind] < c->table.n)
-            c->table.column[c->at[kind]].max = tg_decimal_digits(greatest[kind]);
-}
+    for (size_t kind = 0; kind < COLUMN_SCORE; kind++) {
+        const size_t title = strlen(column[kind].title) + (kind == COLUMN_LAYER); /* "#l" */
 
-/* Wide enough for the title and for the usual number, or a masked score. */
-static size_t width_of(const columns *c, size_t kind)
-{
-    const table_column *column = &c->table.column[c->at[kind]];
-    const size_t title = strlen(column->title) + (kind == COLUMN_LAYER); /* "#l" */
-
-    switch (kind) {
-    case COLUMN_PROB:
-        return strlen("0.00000000");
-    case COLUMN_SCORE:
-        return tg_size_max(strlen(USUAL), strlen(c->masked));
-    case COLUMN_VALUE:
-        return strlen(USUAL);
-    case COLUMN_MASK:
-        return title;
-    default:
-        return tg_size_max(title, column->max);
+        column[kind].max = tg_decimal_digits(greatest[kind]);
+        column[kind].width = tg_size_max(title, column[kind].max);
     }
 }
 
 static void set_masked(columns *c, tg_attn_mask mask)
 {
     const float value = tg_attn_mask_value(mask);
+    size_t *width = &c->table.column[COLUMN_SCORE].width;
 
     if (c->table.format == TABLE_JSONL && !isfinite(value))
         snprintf(c->masked, sizeof c->masked, "null"); /* JSON has no infinity */
     else
         snprintf(c->masked, sizeof c->masked, "%.9g", (double)value);
+    *width = tg_size_max(*width, strlen(c->masked));
 }
 
-static void add_column(columns *c, size_t kind)
+/* Of one token, or of two, of which the first is padded. */
+static void set_labels(columns *c, bool two)
 {
-    c->at[kind] = c->table.n;
-    c->table.column[c->table.n++] = kinds[kind];
+    table_column *token = &c->table.column[COLUMN_TOKEN_I];
+    const token_labels *l = &c->labels;
+
+    columns_title_labels(token, c->title, l, two);
+    token[0].name = two ? "token_i" : "token";
+    token[0].max = l->size + l->width;
+    token[1].max = l->size;
+    c->table.hidden &= ~(BIT(TOKEN_I) | (two ? BIT(TOKEN_J) : 0));
 }
 
 void columns_set(columns *c, const columns_of *of)
 {
-    *c = (columns){.table.format = of->format,
-                   .square = of->stage == TG_ATTN_EVERY || tg_attn_stage_square(of->stage)};
-    for (size_t kind = 0; kind < COLUMN_KINDS; kind++)
-        c->at[kind] = TABLE_COLUMNS_MAX;
-    add_column(c, COLUMN_LAYER);
-    for (const unsigned char *kind = shown[of->stage]; *kind != END; kind++)
-        add_column(c, *kind);
+    *c = (columns){.table = {.format = of->format, .n = COLUMN_KINDS, .hidden = ~shown[of->stage]},
+                   .labels = of->labels};
+    memcpy(c->table.column, kinds, sizeof kinds);
     set_masked(c, of->mask);
-    set_digits(c, of);
-    c->labels = of->labels;
-    if (of->format != TABLE_TEXT)
-        return;
-    for (size_t kind = 0; kind < COLUMN_KINDS; kind++)
-        if (c->at[kind] < c->table.n)
-            c->table.column[c->at[kind]].width = width_of(c, kind);
+    set_digits(c->table.column, of);
+    if (of->labels.text)
+        set_labels(c, of->stage == TG_ATTN_EVERY || tg_attn_stage_square(of->stage));
 }
 
-void columns_label_title(char *out, const token_labels *l, bool two)
+/* ---- labels */
+
+void columns_title_labels(table_column column[2], char title[2][COLUMNS_TITLE_SIZE], const token_labels *l,
+                          bool two)
 {
     const int id = (int)l->id_width, width = (int)(l->width - l->id_width);
 
-    if (!l->text)
-        *out = '\0';
-    else if (id == 0)
-        snprintf(out, COLUMNS_LABEL_TITLE, two ? " tokens i,j" : " token");
+    column[0].title = title[0];
+    column[1].title = two && id > 0 ? title[1] : NULL;
+    if (id == 0)
+        snprintf(title[0], COLUMNS_TITLE_SIZE, two ? "tokens i,j" : "token");
     else if (two)
-        snprintf(out, COLUMNS_LABEL_TITLE, " %*s%-*s %*s token j", id, "id", width, " token i", id, "id");
+        snprintf(title[0], COLUMNS_TITLE_SIZE, "%*s%-*s", id, "id", width, " token i");
     else
-        snprintf(out, COLUMNS_LABEL_TITLE, " %*s token", id, "id");
+        snprintf(title[0], COLUMNS_TITLE_SIZE, "%*s token", id, "id");
+    snprintf(title[1], COLUMNS_TITLE_SIZE, "%*s token j", id, "id");
 }
 
-size_t columns_label_padding(const token_labels *l, const char *label)
+const char *columns_pad_label(char padded[COLUMNS_PADDED_SIZE], const token_labels *l, size_t t)
 {
-    return l->width + 1 - tg_label_width(label);
-}
+    const char *label = label_of(l, t);
 
-size_t columns_capacity(const columns *c, size_t lines)
-{
-    return table_capacity(&c->table, lines, 2 * c->labels.size + c->labels.width + COLUMNS_LABEL_TITLE);
-}
-
-void columns_put_titles(table_text *to, const columns *c)
-{
-    char title[COLUMNS_LABEL_TITLE];
-
-    if (c->table.format == TABLE_JSONL)
-        return;
-    table_put_titles(to, &c->table);
-    if (c->table.format == TABLE_TEXT)
-        columns_label_title(title, &c->labels, c->square);
-    else
-        snprintf(title, sizeof title, "%s",
-                 !c->labels.text ? ""
-                 : c->square     ? "\ttoken_i\ttoken_j"
-                                 : "\ttoken");
-    table_put_word(to, title);
-    table_put(to, "\n", 1);
-}
-
-void columns_print_titles(const columns *c)
-{
-    char buffer[1024];
-    table_text titles = {buffer, 0};
-
-    columns_put_titles(&titles, c);
-    fwrite(buffer, 1, titles.n, stdout);
+    if (l->width == 0)
+        return label;
+    snprintf(padded, COLUMNS_PADDED_SIZE, "%s%*s", label, (int)(l->width - tg_label_width(label)), "");
+    return padded;
 }
 
 /* ---- lines */
 
-/* One cell more than a table has columns: kinds without a column write there. */
-typedef table_cell cells[TABLE_COLUMNS_MAX + 1];
-
-/* The columns of these kinds as a bit set, for table_make_plan(). */
-static unsigned bits_of(const columns *c, const unsigned char *of)
+static void set_word(table_cell *cell, const char *word)
 {
-    unsigned bits = 0;
-
-    for (; *of != END; of++)
-        bits |= c->at[*of] < c->table.n ? 1u << c->at[*of] : 0;
-    return bits;
-}
-
-static void set_size(table_cell *cell, const columns *c, size_t kind, size_t value)
-{
-    cell[c->at[kind]] = (table_cell){.size = value};
-}
-
-static void set_word(table_cell *cell, const columns *c, size_t kind, const char *word)
-{
-    cell[c->at[kind]] = (table_cell){.kind = CELL_WORD, .text = word, .n = strlen(word)};
-}
-
-/* Write what is before a token's text: a space; in TSV a tab; in JSON its name. */
-static void put_before_label(table_text *to, const columns *c, const char *name)
-{
-    if (c->table.format != TABLE_JSONL) {
-        table_put(to, c->table.format == TABLE_TSV ? "\t" : " ", 1);
-        return;
-    }
-    table_put_word(to, ",\"");
-    table_put_word(to, name);
-    table_put_word(to, "\":");
-}
-
-/* Write one token, or two; aligned, the first is padded.  Then the line's end. */
-static void put_labels(table_text *to, const columns *c, size_t i, const size_t *j)
-{
-    const token_labels *l = &c->labels;
-    const char *label = l->text + i * l->size;
-
-    put_before_label(to, c, j ? "token_i" : "token");
-    table_put_word(to, label);
-    if (j) {
-        if (c->table.format == TABLE_TEXT)
-            table_put_spaces(to, columns_label_padding(l, label) - 1);
-        put_before_label(to, c, "token_j");
-        table_put_word(to, l->text + *j * l->size);
-    }
-    table_put_end(to, c->table.format);
+    *cell = (table_cell){.kind = CELL_WORD, .text = word};
 }
 
 /* Plan the lines of keys up to the query, and those of masked keys, whose score and probability are
  * constant. */
 static void plan_row(table_plan *seen, table_plan *masked, table_cell *cell, const columns *c)
 {
-    static const unsigned char places[] = {COLUMN_J, COLUMN_K_BASE, COLUMN_OFFSET, END};
-    static const unsigned char reals[] = {COLUMN_SCORE, COLUMN_PROB, END};
+    const unsigned varying = BIT(J) | BIT(K_BASE) | BIT(OFFSET) | BIT(TOKEN_I) | BIT(TOKEN_J);
 
-    table_make_plan(seen, &c->table, cell, bits_of(c, places) | bits_of(c, reals), c->labels.text);
-    set_size(cell, c, COLUMN_MASK, 1);
-    set_word(cell, c, COLUMN_SCORE, c->masked);
-    set_word(cell, c, COLUMN_PROB, "0");
-    table_make_plan(masked, &c->table, cell, bits_of(c, places), c->labels.text);
+    table_make_plan(seen, &c->table, cell, varying | BIT(SCORE) | BIT(PROB));
+    cell[COLUMN_MASK].size = 1;
+    set_word(&cell[COLUMN_SCORE], c->masked);
+    set_word(&cell[COLUMN_PROB], "0");
+    table_make_plan(masked, &c->table, cell, varying);
 }
 
 void columns_put_row(table_text *to, const columns *c, const tg_attn_row *row)
 {
     const tg_qkv_view *a = row->view;
+    const token_labels *l = &c->labels;
     table_plan seen = {0}, masked = {0};
-    cells cell = {0};
-    table_cell *j_cell = &cell[c->at[COLUMN_J]], *base = &cell[c->at[COLUMN_K_BASE]];
-    table_cell *offset = &cell[c->at[COLUMN_OFFSET]];
-    table_cell *score = &cell[c->at[COLUMN_SCORE]], *prob = &cell[c->at[COLUMN_PROB]];
+    char padded[COLUMNS_PADDED_SIZE];
+    table_cell cell[COLUMN_KINDS] = {
+        [COLUMN_LAYER] = {.size = row->layer},
+        [COLUMN_HEAD] = {.size = row->h},
+        [COLUMN_B] = {.size = row->b},
+        [COLUMN_I] = {.size = row->i},
+        [COLUMN_Q_BASE] = {.size = tg_attn_base(a, row->b, row->i, row->h)},
+        [COLUMN_TOKEN_I] = {.text = columns_pad_label(padded, l, row->i)},
+    };
 
-    set_size(cell, c, COLUMN_LAYER, row->layer);
-    set_size(cell, c, COLUMN_HEAD, row->h);
-    set_size(cell, c, COLUMN_B, row->b);
-    set_size(cell, c, COLUMN_I, row->i);
-    set_size(cell, c, COLUMN_Q_BASE, tg_attn_base(a, row->b, row->i, row->h));
     plan_row(&seen, &masked, cell, c);
     for (size_t j = row->j_begin; j < row->j_end; j++) {
-        j_cell->size = j;
-        base->size = tg_attn_base(a, row->b, j, row->h);
-        offset->size = tg_attn_offset(a, row->b, row->h, row->i, j);
-        score->real = row->scores[j];
-        prob->real = row->probs[j];
+        cell[COLUMN_J].size = j;
+        cell[COLUMN_K_BASE].size = tg_attn_base(a, row->b, j, row->h);
+        cell[COLUMN_OFFSET].size = tg_attn_offset(a, row->b, row->h, row->i, j);
+        cell[COLUMN_SCORE].real = row->scores[j];
+        cell[COLUMN_PROB].real = row->probs[j];
+        cell[COLUMN_TOKEN_J].text = label_of(l, j);
         table_put_line(to, j <= row->i ? &seen : &masked, cell);
-        if (c->labels.text)
-            put_labels(to, c, row->i, &j);
     }
 }
 
 void columns_put_run(table_text *to, const columns *c, const value_run *run)
 {
-    static const unsigned char varying[] = {COLUMN_D, COLUMN_C, COLUMN_OFFSET, COLUMN_VALUE, END};
     table_plan plan = {0};
-    cells cell = {0};
+    table_cell cell[COLUMN_KINDS] = {
+        [COLUMN_LAYER] = {.size = run->layer},
+        [COLUMN_HEAD] = {.size = run->h},
+        [COLUMN_B] = {.size = run->b},
+        [COLUMN_T] = {.size = run->t},
+        [COLUMN_TOKEN_I] = {.text = label_of(&c->labels, run->t)},
+    };
 
-    set_size(cell, c, COLUMN_LAYER, run->layer);
-    set_size(cell, c, COLUMN_HEAD, run->h);
-    set_size(cell, c, COLUMN_B, run->b);
-    set_size(cell, c, COLUMN_T, run->t);
-    table_make_plan(&plan, &c->table, cell, bits_of(c, varying), c->labels.text);
+    table_make_plan(&plan, &c->table, cell, BIT(D) | BIT(C) | BIT(OFFSET) | BIT(VALUE) | BIT(TOKEN_I));
     for (size_t n = 0; n < run->n; n++) {
-        set_size(cell, c, COLUMN_D, n);
-        set_size(cell, c, COLUMN_C, n);
-        set_size(cell, c, COLUMN_OFFSET, run->offset + n);
-        cell[c->at[COLUMN_VALUE]].real = run->values[n];
+        cell[COLUMN_D].size = cell[COLUMN_C].size = n;
+        cell[COLUMN_OFFSET].size = run->offset + n;
+        cell[COLUMN_VALUE].real = run->values[n];
         table_put_line(to, &plan, cell);
-        if (c->labels.text)
-            put_labels(to, c, run->t, NULL);
     }
 }

@@ -29,13 +29,21 @@ typedef struct token_labels {
     size_t id_width; /* columns of the ids; 0: the texts tell them */
 } token_labels;
 
-/* Write the title of the labels of one token, or of two, to out [COLUMNS_LABEL_TITLE], with a space before
- * it; "" without labels. */
-#define COLUMNS_LABEL_TITLE 160
-void columns_label_title(char *out, const token_labels *labels, bool two);
+/* NULL without tokens. */
+static inline const char *label_of(const token_labels *labels, size_t t)
+{
+    return labels->text ? labels->text + t * labels->size : NULL;
+}
 
-/* Spaces after a label that precedes another. */
-size_t columns_label_padding(const token_labels *labels, const char *label);
+/* Title two columns for the labels of two tokens, or the first of them for those of one, in text, whose words
+ * `title` holds. */
+#define COLUMNS_TITLE_SIZE 80
+void columns_title_labels(table_column column[2], char title[2][COLUMNS_TITLE_SIZE],
+                          const token_labels *labels, bool two);
+
+/* Token t's label, before another: in aligned lines `padded`, which gets it with spaces after it. */
+#define COLUMNS_PADDED_SIZE 160
+const char *columns_pad_label(char padded[COLUMNS_PADDED_SIZE], const token_labels *labels, size_t t);
 
 /* What the columns depend on. */
 typedef struct columns_of {
@@ -47,6 +55,7 @@ typedef struct columns_of {
     token_labels labels; /* as this format has them */
 } columns_of;
 
+/* A column of each kind, in their order on any line; those that a stage lacks are hidden. */
 enum column_kind {
     COLUMN_LAYER,
     COLUMN_HEAD,
@@ -59,29 +68,23 @@ enum column_kind {
     COLUMN_Q_BASE,
     COLUMN_K_BASE,
     COLUMN_OFFSET,
-    COLUMN_MASK,
     COLUMN_SCORE,
+    COLUMN_MASK,
     COLUMN_PROB,
     COLUMN_VALUE,
+    COLUMN_TOKEN_I, /* or the only token */
+    COLUMN_TOKEN_J,
     COLUMN_KINDS
 };
 
 typedef struct columns {
-    table table;
-    size_t at[COLUMN_KINDS]; /* the column of each kind; TABLE_COLUMNS_MAX: none */
-    char masked[24];         /* a masked score, as text */
-    bool square;             /* rows of scores: two tokens per line */
+    table table;     /* points into the struct, which stays where it is */
+    char masked[24]; /* a masked score, as text */
+    char title[2][COLUMNS_TITLE_SIZE];
     token_labels labels;
 } columns;
 
 void columns_set(columns *columns, const columns_of *of);
-
-/* The bytes that this many lines need, titles included; SIZE_MAX on overflow. */
-size_t columns_capacity(const columns *columns, size_t lines);
-
-/* Write the line of titles to a text, or print it.  JSON has none. */
-void columns_put_titles(table_text *to, const columns *columns);
-void columns_print_titles(const columns *columns);
 
 /* Write a line for each element of a row of scores that the filter keeps. */
 void columns_put_row(table_text *to, const columns *columns, const tg_attn_row *row);

@@ -50,21 +50,21 @@ static tg_status open_qkv(attn_input *in, const attn_options *o, tg_err *err)
 
 /* ---- a model on a text */
 
-static tg_status take_ids(tg_tokens_prompt *p, const tg_model *model, const given_ids *given, tg_err *err)
+static tg_status take_ids(tg_tokens_prompt *p, const tg_model *model, const tg_dump *dump, tg_err *err)
 {
-    int32_t *ids = calloc(given->n, sizeof *ids);
+    int32_t *ids = calloc(dump->T, sizeof *ids);
     tg_status status = TG_OK;
 
     if (!ids)
-        return tg_fail_memory(err, given->n * sizeof *ids, "the tokens");
-    for (size_t t = 0; t < given->n && !status; t++) {
-        ids[t] = (int32_t)given->ids[t];
-        if (given->ids[t] < 0 || given->ids[t] > INT32_MAX)
+        return tg_fail_memory(err, dump->T * sizeof *ids, "the tokens");
+    for (size_t t = 0; t < dump->T && !status; t++) {
+        ids[t] = (int32_t)dump->ids[t];
+        if (dump->ids[t] < 0 || dump->ids[t] > INT32_MAX)
             status = tg_fail(err, TG_EDATA, "token %zu of the dump is %lld: expected 0 to %ld", t,
-                             (long long)given->ids[t], (long)INT32_MAX);
+                             (long long)dump->ids[t], (long)INT32_MAX);
     }
     if (!status)
-        status = tg_tokens_prompt_ids(p, model->tokenizer, ids, given->n, err);
+        status = tg_tokens_prompt_ids(p, model->tokenizer, ids, dump->T, err);
     free(ids);
     return status;
 }
@@ -91,30 +91,6 @@ static tg_status check_length(const tg_tokens_prompt *p, const tg_model *model, 
                    p->n, n_ctx, bytes);
 }
 
-static tg_status prepare_text(attn_input *in, const attn_options *o, const given_ids *ids, tg_err *err)
-{
-    const tg_model *model = &in->model.model;
-    const tg_config *c = &model->config;
-    const bool is_probe = !ids && cli_text_is_probe(&o->text, &in->model);
-    tg_status status;
-
-    if ((status = ids ? take_ids(&in->prompt, model, ids, err)
-                      : cli_text_or_probe(&o->text, &in->prompt, &in->model, err)) ||
-        (status = check_length(&in->prompt, model, err)) ||
-        (status = labels_make(&in->labels, model->tokenizer, in->prompt.ids, in->prompt.n, err)) ||
-        (o->format != TABLE_TEXT &&
-         (status = labels_make_values(&in->values, (table_format)o->format, model->tokenizer, in->prompt.ids,
-                                      in->prompt.n, err))))
-        return status;
-    snprintf(in->title, sizeof in->title, "%zu token%s%s through %zu layer%s of %zu head%s", in->prompt.n,
-             cli_plural(in->prompt.n), is_probe ? " of the model's probe" : "", c->n_layer,
-             cli_plural(c->n_layer), c->n_head, cli_plural(c->n_head));
-    in->remark = o->layout == TG_ATTN_BTHD
-                     ? "q, k, v are the slices of [1,T,3C]; offsets count within a slice"
-                     : "q, k, v are slices of [1,T,3C], copied heads first; offsets count in a copy";
-    return tg_attn_layers_model(&in->layers, model, in->prompt.ids, in->prompt.n, err);
-}
-
 tg_status input_open_model(cli_model *m, const attn_options *o, tg_err *err)
 {
     tg_status status = cli_model_open(m, o->model, ", or see  --example " EXAMPLES, err);
@@ -125,20 +101,37 @@ tg_status input_open_model(cli_model *m, const attn_options *o, tg_err *err)
     return status;
 }
 
-static tg_status open_model(attn_input *in, const attn_options *o, const given_ids *ids, tg_err *err)
+static tg_status open_model(attn_input *in, const attn_options *o, const tg_dump *dump, tg_err *err)
 {
-    tg_status status = input_open_model(&in->model, o, err);
+    const tg_model *model = &in->model.model;
+    const tg_config *c = &model->config;
+    tg_status status;
+    bool is_probe;
 
-    if (status)
+    if ((status = input_open_model(&in->model, o, err)))
         return status;
     in->has_model = true;
     in->path = in->model.path;
-    return prepare_text(in, o, ids, err);
+    is_probe = !dump && cli_text_is_probe(&o->text, &in->model);
+    if ((status = dump ? take_ids(&in->prompt, model, dump, err)
+                       : cli_text_or_probe(&o->text, &in->prompt, &in->model, err)) ||
+        (status = check_length(&in->prompt, model, err)) ||
+        (status = labels_make(&in->labels, model->tokenizer, in->prompt.ids, in->prompt.n, err)) ||
+        (o->format != TABLE_TEXT && (status = labels_make_values(&in->values, o->format, model->tokenizer,
+                                                                 in->prompt.ids, in->prompt.n, err))))
+        return status;
+    snprintf(in->title, sizeof in->title, "%zu token%s%s through %zu layer%s of %zu head%s", in->prompt.n,
+             cli_plural(in->prompt.n), is_probe ? " of the model's probe" : "", c->n_layer,
+             cli_plural(c->n_layer), c->n_head, cli_plural(c->n_head));
+    in->remark = o->layout == TG_ATTN_BTHD
+                     ? "q, k, v are the slices of [1,T,3C]; offsets count within a slice"
+                     : "q, k, v are slices of [1,T,3C], copied heads first; offsets count in a copy";
+    return tg_attn_layers_model(&in->layers, model, in->prompt.ids, in->prompt.n, err);
 }
 
 /* ---- all of them */
 
-tg_status input_open(attn_input *in, const attn_options *o, const given_ids *ids, tg_err *err)
+tg_status input_open(attn_input *in, const attn_options *o, const tg_dump *dump, tg_err *err)
 {
     tg_status status;
 
@@ -148,12 +141,12 @@ tg_status input_open(attn_input *in, const attn_options *o, const given_ids *ids
     else if (o->qkv)
         status = open_qkv(in, o, err);
     else
-        status = open_model(in, o, ids, err);
+        status = open_model(in, o, dump, err);
     if (!status)
         status = tg_attn_layers_select(&in->layers, &o->filter, err);
     if (status)
         input_close(in);
-    in->layers.layout = (tg_attn_layout)o->layout;
+    in->layers.layout = o->layout;
     return status;
 }
 
@@ -182,7 +175,7 @@ static bool lines_go_to_a_file(void)
     return fstat(STDOUT_FILENO, &st) == 0 && S_ISREG(st.st_mode);
 }
 
-tg_status input_run(input_show show, const attn_options *o, tg_err *err)
+tg_status input_run(const job *what, const attn_options *o, tg_err *err)
 {
     attn_input in;
     tg_status status = input_open(&in, o, NULL, err);
@@ -191,7 +184,7 @@ tg_status input_run(input_show show, const attn_options *o, tg_err *err)
         return status;
     if (lines_go_to_a_file())
         input_watch(&in);
-    status = show(&in, o, err);
+    status = what->show(&in, o, err);
     cli_progress_end();
     if (status == TG_EDATA && in.path)
         status = tg_err_in(err, cli_input_name(in.path));
@@ -201,21 +194,25 @@ tg_status input_run(input_show show, const attn_options *o, tg_err *err)
 
 /* ---- what jobs ask of it */
 
-tg_qkv_view input_shape(const attn_input *in)
-{
-    return tg_attn_layers_shape(&in->layers);
-}
-
 columns_of input_columns(const attn_input *in, const attn_options *o)
 {
     return (columns_of){
-        .stage = (tg_attn_stage)o->stage,
-        .view = input_shape(in),
+        .stage = o->stage,
+        .view = tg_attn_layers_shape(&in->layers),
         .L = in->layers.L,
-        .format = (table_format)o->format,
-        .mask = (tg_attn_mask)o->mask,
+        .format = o->format,
+        .mask = o->mask,
         .labels = o->format == TABLE_TEXT ? in->labels : in->values,
     };
+}
+
+tg_status input_check_stage(const attn_input *in, const attn_options *o, tg_err *err)
+{
+    if (o->stage != TG_ATTN_EVERY && tg_attn_stage_of_model(o->stage) && !in->has_model)
+        return tg_fail(err, TG_EUSAGE,
+                       "stage %s needs a model: arrays have only q, k, v, scores, probs and att",
+                       tg_attn_stage_name(o->stage));
+    return TG_OK;
 }
 
 void input_print_title(const attn_input *in)
@@ -225,33 +222,11 @@ void input_print_title(const attn_input *in)
         printf("# %s\n", in->remark);
 }
 
-bool input_has_tokens(const attn_input *in)
+tg_status input_pack_text(token_labels *packed, const attn_input *in, tg_err *err)
 {
-    return in->labels.text != NULL;
-}
-
-size_t input_token(char out[TOKEN_TEXT_SIZE], const attn_input *in, size_t t)
-{
-    return label_show(out, TOKEN_TEXT_SIZE, SIZE_MAX, in->model.model.tokenizer, in->prompt.ids[t]);
-}
-
-tg_status input_pack_text(char **text, size_t *width, const attn_input *in, tg_err *err)
-{
-    const size_t T = in->layers.T;
-    char shown[TOKEN_TEXT_SIZE];
-
-    *text = NULL;
-    *width = 1;
-    if (!input_has_tokens(in))
+    *packed = (token_labels){.size = 1};
+    if (!in->labels.text)
         return TG_OK;
-    for (size_t t = 0; t < T; t++)
-        *width = tg_size_max(*width, input_token(shown, in, t));
-    if (!(*text = calloc(tg_size_max(T, 1), *width)))
-        return tg_fail_memory(err, T * *width, "the tokens' texts");
-    for (size_t t = 0; t < T; t++) {
-        const size_t n = input_token(shown, in, t);
-
-        memcpy(*text + t * *width, shown, n);
-    }
-    return TG_OK;
+    return labels_make_values(packed, TABLE_TEXT, in->model.model.tokenizer, in->prompt.ids, in->prompt.n,
+                              err);
 }

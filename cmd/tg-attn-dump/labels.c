@@ -13,7 +13,8 @@
 #define VALUE_SIZE (TG_JSON_ESCAPE_MAX * TOKEN_TEXT_SIZE + 3) /* with quotes and NUL */
 #define SHOWN_SIZE (6 * TOKEN_TEXT_SIZE)                      /* of which more is never shown */
 
-size_t label_show(char *out, size_t size, size_t width, const tg_tokenizer *tok, int32_t id)
+/* The text of a token, without quotes, in at most `width` columns.  Returns its bytes. */
+static size_t show(char *out, size_t size, size_t width, const tg_tokenizer *tok, int32_t id)
 {
     size_t n;
     const unsigned char *text = tg_tokenizer_token(tok, id, &n);
@@ -26,7 +27,7 @@ size_t label_show(char *out, size_t size, size_t width, const tg_tokenizer *tok,
 
 size_t label_quote(char *out, size_t size, size_t width, const tg_tokenizer *tok, int32_t id)
 {
-    const size_t n = label_show(out + 1, size - 2, width - 2, tok, id);
+    const size_t n = show(out + 1, size - 2, width - 2, tok, id);
 
     out[0] = '"';
     memcpy(out + 1 + n, "\"", 2);
@@ -80,33 +81,34 @@ tg_status labels_make(token_labels *labels, const tg_tokenizer *tok, const int32
     return TG_OK;
 }
 
-/* A token's text as TSV or JSON writes it; returns its bytes, without NUL. */
+/* A token's text as it is in text, or as TSV or JSON writes it; returns its bytes, without NUL. */
 static size_t write_value(char out[VALUE_SIZE], table_format format, const tg_tokenizer *tok, int32_t id)
 {
+    const size_t n = show(out, TOKEN_TEXT_SIZE, SIZE_MAX, tok, id);
     char text[TOKEN_TEXT_SIZE];
-    const size_t n = label_show(text, sizeof text, SIZE_MAX, tok, id);
     size_t used = 0;
 
-    if (format == TABLE_TSV) {
-        used = tg_label_field(out, text, n);
-    } else {
-        out[used++] = '"';
-        for (size_t i = 0; i < n; i++)
-            used += tg_json_escape(out + used, (unsigned char)text[i], "");
-        out[used++] = '"';
-    }
-    out[used] = '\0';
+    if (format == TABLE_TEXT)
+        return n;
+    if (format == TABLE_TSV)
+        return tg_label_field(out, out, n);
+    memcpy(text, out, n);
+    out[used++] = '"';
+    for (size_t i = 0; i < n; i++)
+        used += tg_json_escape(out + used, (unsigned char)text[i], "");
+    out[used++] = '"';
     return used;
 }
 
 tg_status labels_make_values(token_labels *labels, table_format format, const tg_tokenizer *tok,
                              const int32_t *ids, size_t T, tg_err *err)
 {
+    const size_t nul = format != TABLE_TEXT;
     char value[VALUE_SIZE];
 
     *labels = (token_labels){.size = 1};
     for (size_t t = 0; t < T; t++)
-        labels->size = tg_size_max(labels->size, write_value(value, format, tok, ids[t]) + 1);
+        labels->size = tg_size_max(labels->size, write_value(value, format, tok, ids[t]) + nul);
     if (!(labels->text = calloc(T > 0 ? T : 1, labels->size)))
         return tg_fail_memory(err, T * labels->size, "the tokens' texts");
     for (size_t t = 0; t < T; t++) {
@@ -125,5 +127,5 @@ void labels_free(token_labels *labels)
 
 const char *labels_quoted(const token_labels *labels, size_t t)
 {
-    return labels->text + t * labels->size + (labels->id_width > 0 ? labels->id_width + 1 : 0);
+    return label_of(labels, t) + (labels->id_width > 0 ? labels->id_width + 1 : 0);
 }

@@ -21,7 +21,8 @@
 TG_MUST_CHECK tg_status labels_make(token_labels *labels, const tg_tokenizer *tok, const int32_t *ids,
                                     size_t T, tg_err *err);
 
-/* The same as TSV or JSON writes their texts, without ids.  TG_ENOMEM. */
+/* The same as TSV or JSON writes their texts, without ids; in text, as archives have them, of which the
+ * longest ends without NUL.  TG_ENOMEM. */
 TG_MUST_CHECK tg_status labels_make_values(token_labels *labels, table_format format, const tg_tokenizer *tok,
                                            const int32_t *ids, size_t T, tg_err *err);
 void labels_free(token_labels *labels); /* accepts a zeroed one */
@@ -29,11 +30,8 @@ void labels_free(token_labels *labels); /* accepts a zeroed one */
 /* The quoted text of token t, without its id. */
 const char *labels_quoted(const token_labels *labels, size_t t);
 
-/* The text of the token `id`, without quotes, in at most `width` columns; a longer one is cut and ends with
- * "…". size > 3.  Returns its bytes. */
-size_t label_show(char *out, size_t size, size_t width, const tg_tokenizer *tok, int32_t id);
-
-/* The same, quoted. */
+/* The text of the token `id`, quoted, in at most `width` columns; a longer one is cut and ends with "…".
+ * size > 5.  Returns its bytes. */
 size_t label_quote(char *out, size_t size, size_t width, const tg_tokenizer *tok, int32_t id);
 
 #endif

@@ -1,5 +1,5 @@
 /* tg-attn-dump: every score and probability of attention, with the offset of each number. */
-#include "cmd/tg-attn-dump/options.h"
+#include "cmd/tg-attn-dump/input.h"
 
 static tg_status run_in_team(const job *what, attn_options *o, tg_err *err)
 {
@@ -21,8 +21,9 @@ static tg_status run(const job *what, attn_options *o, bool several, tg_err *err
     if (several)
         return tg_fail(err, TG_EUSAGE, "several processes can share --ablate, and nothing else");
     o->team = &tg_team_alone;
-    status = cli_begin_compute(o->threads, err);
-    return status ? status : what->run(o, err);
+    if ((status = cli_begin_compute(o->threads, err)))
+        return status;
+    return what->run ? what->run(o, err) : input_run(what, o, err);
 }
 
 int main(int argc, char **argv)

@@ -5,8 +5,7 @@
 #include <string.h>
 
 #include "cmd/tg-attn-dump/example.h"
-#include "cmd/tg-attn-dump/table.h"
-#include "lib/attn/shape.h"
+#include "lib/base/choice.h"
 
 #define INDEX_MAX 1e15 /* for --layer and the like, until the model is known */
 #define OPTIONS_MAX 40
@@ -34,7 +33,7 @@ static const char *name_of(const job *j)
 /* Find the job that the options select.  CLI_USAGE: they select two. */
 static int find_job(const job **what, const attn_options *o, const cli_option *options)
 {
-    const bool square = o->stage == TG_ATTN_EVERY || tg_attn_stage_square((tg_attn_stage)o->stage);
+    const bool square = o->stage == TG_ATTN_EVERY || tg_attn_stage_square(o->stage);
 
     *what = NULL;
     for (size_t n = 0; n < N_JOBS; n++) {
@@ -49,31 +48,26 @@ static int find_job(const job **what, const attn_options *o, const cli_option *o
     return CLI_OK;
 }
 
-static bool owns(const job *j, const char *option)
+/* The job that an option belongs to; NULL: a shared one. */
+static const job *owner_of(const char *option)
 {
-    for (size_t n = 0; n < j->n_options; n++)
-        if (strcmp(j->options[n].name, option) == 0)
-            return true;
-    return false;
+    for (size_t j = 0; j < N_JOBS; j++)
+        for (size_t n = 0; n < jobs[j]->n_options; n++)
+            if (strcmp(jobs[j]->options[n].name, option) == 0)
+                return jobs[j];
+    return NULL;
 }
 
 static bool accepts(const job *j, const char *option)
 {
+    const job *owner = owner_of(option);
+    size_t number;
+
+    if (owner)
+        return owner == j;
     if (strcmp(option, "ids") == 0 || strcmp(option, "probe") == 0) /* they go wherever a text goes */
         option = "prompt";
-    for (const char *const *name = j->accepts; *name; name++)
-        if (strcmp(*name, option) == 0)
-            return true;
-    return owns(j, option);
-}
-
-/* The job that an option belongs to; NULL: a shared one. */
-static const job *owner_of(const char *option)
-{
-    for (size_t n = 0; n < N_JOBS; n++)
-        if (owns(jobs[n], option))
-            return jobs[n];
-    return NULL;
+    return !j->accepts || tg_choice_find(&number, j->accepts, option);
 }
 
 static int check_accepted(const job *what, const cli_option *options)
@@ -157,16 +151,16 @@ int parse_options(int argc, char **argv, attn_options *o, const job **what)
         CLI_SIZE_OPTION('j', "key", &o->filter.key, "J", 0, INDEX_MAX, "only this key position, from 0"),
         CLI_SIZE_OPTION('H', "heads", &o->heads, "H", 1, INDEX_MAX,
                         "divide the channels into this many heads; must divide their number"),
-        CLI_CHOICE_OPTION('f', "format", &o->format, TABLE_FORMATS,
-                          "aligned columns, tab-separated values, or a JSON object per line"),
+        CLI_ENUM_OPTION('f', "format", &o->format, TABLE_FORMATS,
+                        "aligned columns, tab-separated values, or a JSON object per line"),
         CLI_FLAG_OPTION(0, "no-header", &o->no_header,
                         "print neither the explanations before the numbers nor titles"),
-        CLI_CHOICE_OPTION(
+        CLI_ENUM_OPTION(
             's', "stage", &o->stage, TG_ATTN_STAGES,
             "only this stage, instead of scores with probabilities; with -o, instead of all stages"),
-        CLI_CHOICE_OPTION(0, "layout", &o->layout, TG_ATTN_LAYOUTS,
-                          "the order of q, k, v and att: as in [B,T,C], or a copy with heads first"),
-        CLI_CHOICE_OPTION(
+        CLI_ENUM_OPTION(0, "layout", &o->layout, TG_ATTN_LAYOUTS,
+                        "the order of q, k, v and att: as in [B,T,C], or a copy with heads first"),
+        CLI_ENUM_OPTION(
             0, "mask", &o->mask, TG_ATTN_MASKS,
             "the value of a masked score, which changes no probability; min is the lowest float32"),
         CLI_THREADS(&o->threads, "the results"),

@@ -8,7 +8,8 @@
 #include "cmd/cli/cli.h"
 #include "cmd/cli/text.h"
 #include "cmd/team/team.h"
-#include "lib/attn/attn.h"
+#include "cmd/tg-attn-dump/table.h"
+#include "lib/attn/shape.h"
 
 #define NOT_GIVEN SIZE_MAX /* of a number or a choice; a filter has TG_ATTN_ALL instead */
 
@@ -18,20 +19,27 @@ typedef struct attn_options {
     cli_text text;
     size_t example, heads; /* or NOT_GIVEN */
     tg_attn_filter filter;
-    size_t format, stage, layout, mask; /* table_format, tg_attn_stage, _layout, _mask */
+    table_format format;
+    tg_attn_stage stage;
+    tg_attn_layout layout;
+    tg_attn_mask mask;
     bool no_header;
     size_t threads;
     const tg_team *team; /* not an option: the processes that run the job */
 } attn_options;
+
+struct attn_input;
 
 /* One kind of result.  A job keeps its own options in its own file. */
 typedef struct job {
     const cli_option *options; /* its own; the first one selects the job; NULL: none */
     size_t n_options;
     const char *about;                   /* "--summary, which ...": ends the message that refuses an option */
-    bool in_team;                        /* several processes can share it */
-    const char *const *accepts;          /* the shared options that go with it; ends with NULL */
+    bool in_team;                        /* several processes can share it: it has `run` */
+    const char *accepts;                 /* the shared options that go with it, "a|b|c"; NULL: all */
     int (*check)(const attn_options *o); /* checks the options; CLI_USAGE after a message; may be NULL */
+    /* Show an input, for input_run(); or do all of it. */
+    tg_status (*show)(struct attn_input *in, const attn_options *o, tg_err *err);
     tg_status (*run)(const attn_options *o, tg_err *err);
 } job;
 

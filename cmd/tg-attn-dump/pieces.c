@@ -44,14 +44,13 @@ static table table_for(const attn_input *in, table_format format)
 {
     table t = {.format = format,
                .n = COLUMNS,
-               .column = {{"t", "t", TABLE_SIZE, 0, 0},
-                          {"id", "id", TABLE_SIZE, 0, 0},
-                          {"from", "from", TABLE_SIZE, 0, 0},
-                          {"to", "to", TABLE_SIZE, 0, 0},
-                          {"text", "token", TABLE_STRING, 0, 0}}};
+               .column = {{"t", "t", TABLE_SIZE, 0, 0, 0},
+                          {"id", "id", TABLE_SIZE, 0, 0, 0},
+                          {"from", "from", TABLE_SIZE, 0, 0, 0},
+                          {"to", "to", TABLE_SIZE, 0, 0, 0},
+                          {"text", "token", TABLE_STRING, 0, 0, 0}}};
 
-    if (format == TABLE_TEXT)
-        align(&t, in);
+    align(&t, in);
     return t;
 }
 
@@ -126,29 +125,28 @@ static void print_token(const table *t, const attn_input *in, const struct text 
     const tg_tokenizer *tok = in->model.model.tokenizer;
     const size_t to = from + bytes_of(in, p);
     char text[TOKEN_TEXT_SIZE];
-    size_t n;
     table_cell cells[COLUMNS] = {
         [COLUMN_POSITION] = {.size = p},
         [COLUMN_ID] = {.size = (size_t)in->prompt.ids[p]},
         [COLUMN_FROM] = {.size = from},
         [COLUMN_TO] = {.size = to},
+        [COLUMN_TEXT] = {.kind = CELL_WORD, .text = text},
     };
 
     if (t->format == TABLE_TEXT) {
-        n = label_quote(text, sizeof text / 2, SHOWN, tok, in->prompt.ids[p]);
+        const size_t n = label_quote(text, sizeof text / 2, SHOWN, tok, in->prompt.ids[p]);
+
         if (!tg_tokenizer_ids_are_bytes(tok))
             show_shared(text + n, sizeof text - n, all, from, to);
-        n = strlen(text);
     } else {
-        n = input_token(text, in, p);
+        cells[COLUMN_TEXT].text = label_of(&in->values, p);
     }
-    cells[COLUMN_TEXT] = (table_cell){.text = text, .n = n};
     table_print_line(t, cells);
 }
 
 static tg_status show(attn_input *in, const attn_options *o, tg_err *err)
 {
-    const table t = table_for(in, (table_format)o->format);
+    const table t = table_for(in, o->format);
     struct text text;
     size_t from = 0;
     const tg_status status = join_tokens(&text, in, err);
@@ -167,11 +165,6 @@ static tg_status show(attn_input *in, const attn_options *o, tg_err *err)
     return TG_OK;
 }
 
-static tg_status run(const attn_options *o, tg_err *err)
-{
-    return input_run(show, o, err);
-}
-
 /* ---- the job */
 
 static bool wanted;
@@ -179,12 +172,11 @@ static bool wanted;
 static const cli_option own[] = {
     CLI_FLAG_OPTION(0, "pieces", &wanted, "print the tokens: position, id, bytes of the text, text"),
 };
-static const char *const accepts[] = {"model", "prompt", "format", "no-header", "threads", NULL};
 
 const job pieces_job = {
     .options = own,
     .n_options = sizeof own / sizeof own[0],
     .about = "shows how a text is divided into tokens",
-    .accepts = accepts,
-    .run = run,
+    .accepts = "model|prompt|format|no-header|threads",
+    .show = show,
 };

@@ -86,11 +86,11 @@ static void print_meanings(const tg_qkv_view *a, tg_attn_mask mask)
 
 static void print_header(const attn_input *in, const attn_options *o)
 {
-    const tg_qkv_view view = input_shape(in);
+    const tg_qkv_view view = tg_attn_layers_shape(&in->layers);
 
     input_print_title(in);
     print_places(&view);
-    print_meanings(&view, (tg_attn_mask)o->mask);
+    print_meanings(&view, o->mask);
 }
 
 /* ---- rows, by all threads */
@@ -103,12 +103,13 @@ struct lane {
 };
 
 struct dump {
+    tg_attn_layers *layers;
     columns columns;
-    bool att;     /* print the weighted sum after each row */
-    bool titles;  /* print those of each head, in text, */
-    size_t first; /* before this query */
-    struct lane *lane;
-    size_t lanes;
+    bool att;          /* print the weighted sum after each row */
+    bool titles;       /* print those of each head, in text, */
+    size_t first;      /* before this query */
+    struct lane *lane; /* [threads] */
+    tg_status status;  /* of the walk, and its error */
     tg_err *err;
 };
 
@@ -144,7 +145,7 @@ static void put_row(void *context, const tg_attn_row *row, size_t thread)
     }
     if (d->titles && row->i == d->first) {
         lane->text.text[lane->text.n++] = '\n';
-        columns_put_titles(&lane->text, &d->columns);
+        table_put_titles(&lane->text, &d->columns.table);
     }
     columns_put_row(&lane->text, &d->columns, row);
     if (d->att)
@@ -158,27 +159,21 @@ static bool print_rows(void *context, size_t thread)
 
     fwrite(lane->text.text, 1, lane->text.n, stdout);
     lane->text.n = 0;
-    if (lane->status)
+    if ((d->status = lane->status))
         *d->err = lane->err;
-    return !cli_stdout_failed() && !lane->status;
+    return !cli_stdout_failed() && !d->status;
 }
 
 /* A lane holds a chunk of rows, with titles and the weighted sums. */
-struct placement {
-    struct dump *d;
-    size_t T, keys;
-};
-
 static void place_lanes(tg_arena *arena, void *context)
 {
-    const struct placement *p = context;
-    const size_t rows = tg_attn_chunk(p->T), lines = tg_size_mul_sat(rows, p->keys + 2);
-    struct dump *d = p->d;
-    const size_t capacity = tg_size_add_sat(columns_capacity(&d->columns, lines), rows * ATT_TEXT_SIZE);
+    struct dump *d = context;
+    const size_t T = d->layers->T, keys = d->layers->filter.key == TG_ATTN_ALL ? T : 1;
+    const size_t rows = tg_attn_chunk(T), lines = tg_size_mul_sat(rows, keys + 2);
+    const size_t capacity = tg_size_add_sat(table_capacity(&d->columns.table, lines), rows * ATT_TEXT_SIZE);
 
-    d->lanes = tg_threads();
-    d->lane = tg_arena_take(arena, d->lanes, sizeof *d->lane);
-    for (size_t n = 0; n < d->lanes; n++) {
+    d->lane = tg_arena_take(arena, tg_threads(), sizeof *d->lane);
+    for (size_t n = 0; n < tg_threads(); n++) {
         char *text = tg_arena_take(arena, capacity, 1);
 
         if (d->lane)
@@ -186,20 +181,17 @@ static void place_lanes(tg_arena *arena, void *context)
     }
 }
 
-static tg_status print_all(struct dump *d, attn_input *in, tg_err *err)
+static tg_status print_all(struct dump *d, tg_err *err)
 {
     const tg_attn_visitor visitor = {.row = put_row, .turn = print_rows, .context = d, .att = d->att};
-    const size_t T = in->layers.T, keys = in->layers.filter.key == TG_ATTN_ALL ? T : 1;
     tg_arena arena;
     tg_status status;
 
-    if ((status = tg_arena_build(&arena, place_lanes, &(struct placement){d, T, keys}, err)))
+    if ((status = tg_arena_build(&arena, place_lanes, d, err)))
         return status;
-    status = tg_attn_layers_walk_parallel(&in->layers, &visitor, err);
-    for (size_t n = 0; n < d->lanes && !status; n++)
-        status = d->lane[n].status ? d->err->code : TG_OK;
+    status = tg_attn_layers_walk_parallel(d->layers, &visitor, err);
     tg_arena_free(&arena);
-    return status;
+    return status ? status : d->status;
 }
 
 static tg_status show(attn_input *in, const attn_options *o, tg_err *err)
@@ -207,6 +199,7 @@ static tg_status show(attn_input *in, const attn_options *o, tg_err *err)
     const columns_of of = input_columns(in, o);
     const bool text = of.format == TABLE_TEXT;
     struct dump d = {
+        .layers = &in->layers,
         .att = text && of.stage != TG_ATTN_SCORES && of.view.D <= ATT_WIDTH_MAX,
         .titles = text && !o->no_header,
         .first = o->filter.query == TG_ATTN_ALL ? 0 : o->filter.query,
@@ -218,19 +211,8 @@ static tg_status show(attn_input *in, const attn_options *o, tg_err *err)
     if (text && !o->no_header)
         print_header(in, o);
     else if (!o->no_header)
-        columns_print_titles(&d.columns);
-    return print_all(&d, in, err);
+        table_print_titles(&d.columns.table);
+    return print_all(&d, err);
 }
 
-static tg_status run(const attn_options *o, tg_err *err)
-{
-    return input_run(show, o, err);
-}
-
-/* ---- the job */
-
-static const char *const accepts[] = {"model",  "prompt", "example", "qkv",    "layer",     "head",
-                                      "query",  "key",    "heads",   "format", "no-header", "stage",
-                                      "layout", "mask",   "threads", NULL};
-
-const job rows_job = {.accepts = accepts, .run = run};
+const job rows_job = {.show = show};

@@ -1,6 +1,4 @@
 /* A line for each element of one stage: the number and its offset. */
-#include "cmd/tg-attn-dump/stage.h"
-
 #include <stdio.h>
 #include <unistd.h>
 
@@ -64,6 +62,7 @@ static tg_status check_finite(const value_run *run, const char *name, tg_err *er
 
 struct dump {
     tg_attn_stage stage;
+    tg_attn_layers *layers;
     columns columns;
     tg_stage_scratch scratch;
     char *text; /* of one row */
@@ -104,28 +103,23 @@ static tg_status print_layer(struct dump *d, const tg_attn_layer *layer, const t
     return TG_OK;
 }
 
-struct placement {
-    struct dump *d;
-    const tg_attn_layers *layers;
-};
-
 static void place_stage(tg_arena *arena, void *context)
 {
-    const struct placement *p = context;
-    const tg_qkv_view shape = tg_attn_layers_shape(p->layers);
-    struct dump *d = p->d;
+    struct dump *d = context;
+    const tg_qkv_view shape = tg_attn_layers_shape(d->layers);
 
     tg_stage_scratch_place(arena, &d->scratch, &shape);
-    d->text = tg_arena_take(arena, columns_capacity(&d->columns, tg_stage_width(&shape)), 1);
+    d->text = tg_arena_take(arena, table_capacity(&d->columns.table, tg_stage_width(&shape)), 1);
 }
 
-static tg_status print_layers(struct dump *d, tg_attn_layers *layers, tg_err *err)
+static tg_status print_layers(struct dump *d, tg_err *err)
 {
+    tg_attn_layers *layers = d->layers;
     tg_arena arena;
     tg_attn_layer layer;
     tg_status status;
 
-    if ((status = tg_arena_build(&arena, place_stage, &(struct placement){d, layers}, err)))
+    if ((status = tg_arena_build(&arena, place_stage, d, err)))
         return status;
     while (!status && !cli_stdout_failed() && tg_attn_layers_next(layers, &layer)) {
         tg_stage_fill(&d->scratch, d->stage, &layer, &layers->filter);
@@ -137,20 +131,9 @@ static tg_status print_layers(struct dump *d, tg_attn_layers *layers, tg_err *er
 
 /* ---- what can be shown */
 
-tg_status check_stage(const attn_input *in, const attn_options *o, tg_err *err)
-{
-    const tg_attn_stage stage = (tg_attn_stage)o->stage;
-
-    if (stage != TG_ATTN_EVERY && tg_attn_stage_of_model(stage) && !in->has_model)
-        return tg_fail(err, TG_EUSAGE,
-                       "stage %s needs a model: arrays have only q, k, v, scores, probs and att",
-                       tg_attn_stage_name(stage));
-    return TG_OK;
-}
-
 static int check(const attn_options *o)
 {
-    const tg_attn_stage stage = (tg_attn_stage)o->stage;
+    const tg_attn_stage stage = o->stage;
     const bool keys = stage == TG_ATTN_K || stage == TG_ATTN_V;
     const char *name = tg_attn_stage_name(stage);
 
@@ -166,11 +149,11 @@ static int check(const attn_options *o)
 static tg_status show(attn_input *in, const attn_options *o, tg_err *err)
 {
     const columns_of of = input_columns(in, o);
-    struct dump d = {.stage = of.stage};
+    struct dump d = {.stage = of.stage, .layers = &in->layers};
     tg_attn_shape shape;
     tg_status status;
 
-    if ((status = check_stage(in, o, err)))
+    if ((status = input_check_stage(in, o, err)))
         return status;
     tg_pipe_grow(STDOUT_FILENO);
     columns_set(&d.columns, &of);
@@ -181,19 +164,8 @@ static tg_status show(attn_input *in, const attn_options *o, tg_err *err)
         print_array(&shape, tg_attn_stage_name(of.stage));
     }
     if (!o->no_header)
-        columns_print_titles(&d.columns);
-    return print_layers(&d, &in->layers, err);
+        table_print_titles(&d.columns.table);
+    return print_layers(&d, err);
 }
 
-static tg_status run(const attn_options *o, tg_err *err)
-{
-    return input_run(show, o, err);
-}
-
-/* ---- the job */
-
-static const char *const accepts[] = {"model",  "prompt", "example", "qkv",    "layer",     "head",
-                                      "query",  "key",    "heads",   "format", "no-header", "stage",
-                                      "layout", "mask",   "threads", NULL};
-
-const job stage_job = {.accepts = accepts, .check = check, .run = run};
+const job stage_job = {.check = check, .show = show};

@@ -7,11 +7,14 @@
 #include "lib/base/size.h"
 #include "lib/heads/head_stats.h"
 
+/* What a line has, in this order. */
+enum { LAYER, HEAD, B, ENTROPY, DIST, DIAG, PREV, FIRST, INDUCT, I, J, PROB, TOKEN_I, TOKEN_J, ID_I, ID_J };
+#define COLUMNS (ID_J + 1)
+
 struct summary {
     const attn_input *input;
-    table_format format;
-    bool batch;    /* several sequences: show which */
-    int positions; /* columns of a position, in text */
+    table table;
+    char title[2][COLUMNS_TITLE_SIZE]; /* of the tokens */
     tg_head_stats *heads;
     double *row;
     tg_head_stats_scratch scratch;
@@ -27,57 +30,86 @@ static void place_summary(tg_arena *arena, void *context)
     tg_head_stats_place(arena, &s->scratch, n->T, n->D);
 }
 
-/* ---- as text */
+/* ---- lines */
 
-static void print_titles(const struct summary *s)
+#define BIT(column) (1u << (column))
+#define TOKENS (BIT(TOKEN_I) | BIT(TOKEN_J))
+
+/* In text the ids are parts of the tokens' labels. */
+static void set_table(struct summary *s, table_format format)
 {
-    char title[COLUMNS_LABEL_TITLE];
+    static const table_column of_heads[COLUMNS] = {
+        [LAYER] = {"layer", "layer", TABLE_SIZE, 7, 0, 0},
+        [HEAD] = {"head", "head", TABLE_SIZE, 4, 0, 0},
+        [B] = {"b", "b", TABLE_SIZE, 4, 0, 0},
+        [ENTROPY] = {"entropy", "entropy", TABLE_DOUBLE, 7, 0, 4},
+        [DIST] = {"distance", "dist", TABLE_DOUBLE, 6, 0, 2},
+        [DIAG] = {"diagonal", "diag", TABLE_DOUBLE, 5, 0, 3},
+        [PREV] = {"previous", "prev", TABLE_DOUBLE, 5, 0, 3},
+        [FIRST] = {"first", "first", TABLE_DOUBLE, 5, 0, 3},
+        [INDUCT] = {"induction", "induct", TABLE_DOUBLE, 6, 0, 3},
+        [I] = {"i", "i", TABLE_SIZE, 3, 0, 0},
+        [J] = {"j", "j", TABLE_SIZE, 3, 0, 0},
+        [PROB] = {"prob", "prob", TABLE_DOUBLE, 5, 0, 3},
+        [TOKEN_I] = {"token_i", NULL, TABLE_STRING, 0, 0, 0},
+        [TOKEN_J] = {"token_j", NULL, TABLE_STRING, 0, 0, 0},
+        [ID_I] = {"id_i", NULL, TABLE_SIZE, 0, 0, 0},
+        [ID_J] = {"id_j", NULL, TABLE_SIZE, 0, 0, 0},
+    };
+    const tg_attn_layers *n = &s->input->layers;
+    table *t = &s->table;
 
-    columns_label_title(title, &s->input->labels, true);
-    printf("# layer head%s entropy   dist  diag  prev first induct %*s %*s  prob%s\n",
-           s->batch ? "    b" : "", s->positions, "i", s->positions, "j", title);
+    *t = (table){.format = format, .n = COLUMNS};
+    memcpy(t->column, of_heads, sizeof of_heads);
+    if (format != TABLE_TEXT)
+        return;
+    t->column[I].width = t->column[J].width = tg_size_max(3, tg_decimal_digits(n->T - 1));
+    t->hidden = BIT(ID_I) | BIT(ID_J) | (n->B > 1 ? 0 : BIT(B));
+    if (s->input->labels.text)
+        columns_title_labels(&t->column[TOKEN_I], s->title, &s->input->labels, true);
+    else
+        t->hidden |= TOKENS;
 }
 
-static void print_numbers(const tg_head_stats *head)
+/* Print the columns of a head that are not hidden. */
+static void print_head(const struct summary *s, unsigned hidden, const tg_head_stats *head, size_t layer,
+                       size_t h, size_t b)
 {
+    const attn_input *in = s->input;
     const tg_head_means m = tg_head_stats_means(head);
+    const tg_head_pair *pair = &head->pair;
+    const bool text = s->table.format == TABLE_TEXT, tokens = pair->exists && in->labels.text;
+    const unsigned of_rows = head->rows > 0 ? CELL_VALUE : CELL_MISSING;
+    const unsigned of_pair = pair->exists ? CELL_VALUE : CELL_MISSING;
+    const unsigned id = tokens ? CELL_VALUE : CELL_MISSING, word = tokens ? CELL_WORD : CELL_MISSING;
+    const token_labels *labels = text ? &in->labels : &in->values;
+    char padded[COLUMNS_PADDED_SIZE];
+    const table_cell cells[COLUMNS] = {
+        [LAYER] = {.size = layer},
+        [HEAD] = {.size = h},
+        [B] = {.size = b},
+        [ENTROPY] = {.kind = of_rows, .real = m.entropy},
+        [DIST] = {.kind = of_rows, .real = m.distance},
+        [DIAG] = {.kind = of_rows, .real = m.diagonal},
+        [PREV] = {.kind = of_rows, .real = m.previous},
+        [FIRST] = {.kind = of_rows, .real = m.first},
+        [INDUCT] = {.kind = m.repeats ? CELL_VALUE : CELL_MISSING, .real = m.induction},
+        [I] = {.kind = of_pair, .size = pair->i},
+        [J] = {.kind = of_pair, .size = pair->j},
+        /* in TSV and JSON the digits that its row has */
+        [PROB] = {.kind = of_pair, .real = text ? pair->prob : (double)(float)pair->prob},
+        [TOKEN_I] = {.kind = word, .text = columns_pad_label(padded, labels, pair->i)},
+        [TOKEN_J] = {.kind = word, .text = label_of(labels, pair->j)},
+        [ID_I] = {.kind = id, .size = tokens ? (size_t)in->prompt.ids[pair->i] : 0},
+        [ID_J] = {.kind = id, .size = tokens ? (size_t)in->prompt.ids[pair->j] : 0},
+    };
+    table t = s->table;
 
-    if (head->rows > 0)
-        printf(" %7.4f %6.2f %5.3f %5.3f %5.3f", m.entropy, m.distance, m.diagonal, m.previous, m.first);
-    else
-        printf(" %7s %6s %5s %5s %5s", "-", "-", "-", "-", "-");
-    if (m.repeats)
-        printf(" %6.3f", m.induction);
-    else
-        printf(" %6s", "-");
+    t.hidden |= hidden | (text && !tokens ? TOKENS : 0);
+    table_print_line(&t, cells);
 }
 
-static void print_tokens(const token_labels *labels, size_t i, size_t j)
-{
-    const char *label_i = labels->text + i * labels->size, *label_j = labels->text + j * labels->size;
-
-    printf(" %s%*s%s", label_i, (int)columns_label_padding(labels, label_i), "", label_j);
-}
-
-static void print_pair(const struct summary *s, const tg_head_pair *pair)
-{
-    if (pair->exists)
-        printf(" %*zu %*zu %5.3f", s->positions, pair->i, s->positions, pair->j, pair->prob);
-    else
-        printf(" %*s %*s %5s", s->positions, "-", s->positions, "-", "-");
-    if (pair->exists && input_has_tokens(s->input))
-        print_tokens(&s->input->labels, pair->i, pair->j);
-}
-
-static void print_text(const struct summary *s, const tg_head_stats *head, size_t layer, size_t h, size_t b)
-{
-    printf("%7zu %4zu", layer, h);
-    if (s->batch)
-        printf(" %4zu", b);
-    print_numbers(head);
-    print_pair(s, &head->pair);
-    putchar('\n');
-}
+/* ---- the header of a text */
 
 /* For comparison: a head that attends equally to all keys. */
 static void print_uniform(const struct summary *s, const tg_attn_filter *filter)
@@ -85,131 +117,42 @@ static void print_uniform(const struct summary *s, const tg_attn_filter *filter)
     tg_head_stats uniform;
 
     tg_head_stats_uniform(&uniform, s->row, s->input->layers.T, s->input->layers.ids, filter);
-    printf("# uniform:  %s", s->batch ? "     " : "");
-    print_numbers(&uniform);
-    putchar('\n');
+    printf("# uniform:  %s", s->input->layers.B > 1 ? "     " : "");
+    print_head(s, ~(BIT(INDUCT + 1) - BIT(ENTROPY)), &uniform, 0, 0, 0);
 }
 
-static void print_explanation(const struct summary *s, const tg_attn_filter *filter)
+static void print_explanation(const struct summary *s)
 {
     printf("# %s\n", s->input->title);
     printf("# means over the queries i > 0 of p, the probabilities of a head:\n"
            "# entropy  -(sum of p ln p), nats    dist  sum of p (i - j), tokens\n"
            "# diag, prev, first  p at j = i, j = i - 1, j = 0\n");
-    if (input_has_tokens(s->input))
+    if (s->input->labels.text)
         printf("# induct   p at all j < i after a copy of token i; only of queries with such a j\n");
     printf("# i, j     the pair j < i whose p ln(p (i + 1)) is greatest, and its p\n");
-    print_titles(s);
-    print_uniform(s, filter);
-}
-
-/* ---- as TSV and JSON */
-
-static table columns_for(table_format format)
-{
-    return (table){
-        .format = format,
-        .n = 16,
-        .column = {{"layer", "", TABLE_SIZE, 0, 0},
-                   {"head", "", TABLE_SIZE, 0, 0},
-                   {"b", "", TABLE_SIZE, 0, 0},
-                   {"entropy", "", TABLE_DOUBLE, 0, 0},
-                   {"distance", "", TABLE_DOUBLE, 0, 0},
-                   {"diagonal", "", TABLE_DOUBLE, 0, 0},
-                   {"previous", "", TABLE_DOUBLE, 0, 0},
-                   {"first", "", TABLE_DOUBLE, 0, 0},
-                   {"induction", "", TABLE_DOUBLE, 0, 0},
-                   {"i", "", TABLE_SIZE, 0, 0},
-                   {"j", "", TABLE_SIZE, 0, 0},
-                   {"prob", "", TABLE_DOUBLE, 0, 0},
-                   {"token_i", "", TABLE_STRING, 0, 0},
-                   {"token_j", "", TABLE_STRING, 0, 0},
-                   {"id_i", "", TABLE_SIZE, 0, 0},
-                   {"id_j", "", TABLE_SIZE, 0, 0}},
-    };
-}
-
-static table_cell size_if(bool known, size_t value)
-{
-    return (table_cell){.kind = known ? CELL_VALUE : CELL_MISSING, .size = value};
-}
-
-static table_cell real_if(bool known, double value)
-{
-    return (table_cell){.kind = known ? CELL_VALUE : CELL_MISSING, .real = value};
-}
-
-/* A token's text, which `text` holds; missing if `known` is false or the input has no tokens. */
-static table_cell token_if(bool known, char text[TOKEN_TEXT_SIZE], const attn_input *in, size_t t)
-{
-    if (!known || !input_has_tokens(in))
-        return (table_cell){.kind = CELL_MISSING};
-    return (table_cell){.text = text, .n = input_token(text, in, t)};
-}
-
-static table_cell id_if(bool known, const attn_input *in, size_t t)
-{
-    known = known && input_has_tokens(in);
-    return size_if(known, known ? (size_t)in->prompt.ids[t] : 0);
-}
-
-static void print_record(const struct summary *s, const tg_head_stats *head, size_t layer, size_t h, size_t b)
-{
-    const table t = columns_for(s->format);
-    const tg_head_means m = tg_head_stats_means(head);
-    const tg_head_pair *pair = &head->pair;
-    const bool rows = head->rows > 0;
-    char token_i[TOKEN_TEXT_SIZE], token_j[TOKEN_TEXT_SIZE];
-    const table_cell cells[] = {
-        size_if(true, layer),
-        size_if(true, h),
-        size_if(true, b),
-        real_if(rows, m.entropy),
-        real_if(rows, m.distance),
-        real_if(rows, m.diagonal),
-        real_if(rows, m.previous),
-        real_if(rows, m.first),
-        real_if(m.repeats, m.induction),
-        size_if(pair->exists, pair->i),
-        size_if(pair->exists, pair->j),
-        real_if(pair->exists, (double)(float)pair->prob), /* the digits that its row has */
-        token_if(pair->exists, token_i, s->input, pair->i),
-        token_if(pair->exists, token_j, s->input, pair->j),
-        id_if(pair->exists, s->input, pair->i),
-        id_if(pair->exists, s->input, pair->j),
-    };
-
-    table_print_line(&t, cells);
 }
 
 /* ---- all heads */
 
 static void print_header(const struct summary *s, const tg_attn_filter *filter)
 {
-    const table t = columns_for(s->format);
+    const bool text = s->table.format == TABLE_TEXT;
 
-    if (s->format == TABLE_TEXT)
-        print_explanation(s, filter);
-    else
-        table_print_titles(&t);
+    if (text)
+        print_explanation(s);
+    table_print_titles(&s->table);
+    if (text)
+        print_uniform(s, filter);
 }
 
 static void print_layer(const struct summary *s, size_t layer, const tg_attn_filter *filter)
 {
     const tg_attn_layers *n = &s->input->layers;
 
-    for (size_t b = 0; b < n->B; b++) {
-        for (size_t h = 0; h < n->H; h++) {
-            const tg_head_stats *head = &s->heads[b * n->H + h];
-
-            if (!tg_attn_keeps(filter->head, h))
-                continue;
-            if (s->format == TABLE_TEXT)
-                print_text(s, head, layer, h, b);
-            else
-                print_record(s, head, layer, h, b);
-        }
-    }
+    for (size_t b = 0; b < n->B; b++)
+        for (size_t h = 0; h < n->H; h++)
+            if (tg_attn_keeps(filter->head, h))
+                print_head(s, 0, &s->heads[b * n->H + h], layer, h, b);
 }
 
 static tg_status print_layers(struct summary *s, tg_attn_layers *layers, tg_err *err)
@@ -231,27 +174,18 @@ static tg_status print_layers(struct summary *s, tg_attn_layers *layers, tg_err 
 
 static tg_status show(attn_input *in, const attn_options *o, tg_err *err)
 {
-    struct summary s = {
-        .input = in,
-        .format = (table_format)o->format,
-        .batch = in->layers.B > 1,
-        .positions = (int)tg_size_max(3, tg_decimal_digits(in->layers.T - 1)),
-    };
+    struct summary s = {.input = in};
     tg_arena arena;
     tg_status status;
 
     if ((status = tg_arena_build(&arena, place_summary, &s, err)))
         return status;
+    set_table(&s, o->format);
     if (!o->no_header)
         print_header(&s, &in->layers.filter);
     status = print_layers(&s, &in->layers, err);
     tg_arena_free(&arena);
     return status;
-}
-
-static tg_status run(const attn_options *o, tg_err *err)
-{
-    return input_run(show, o, err);
 }
 
 /* ---- the job */
@@ -261,13 +195,11 @@ static bool wanted;
 static const cli_option own[] = {
     CLI_FLAG_OPTION(0, "summary", &wanted, "print a line of statistics per head"),
 };
-static const char *const accepts[] = {"model", "prompt", "example", "qkv",       "layer",   "head",
-                                      "query", "heads",  "format",  "no-header", "threads", NULL};
 
 const job summary_job = {
     .options = own,
     .n_options = sizeof own / sizeof own[0],
     .about = "shows statistics per head, not numbers with offsets",
-    .accepts = accepts,
-    .run = run,
+    .accepts = "model|prompt|example|qkv|layer|head|query|heads|format|no-header|threads",
+    .show = show,
 };

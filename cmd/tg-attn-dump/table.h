@@ -11,52 +11,46 @@
 
 #include <stdbool.h>
 #include <stddef.h>
-#include <stdint.h>
-#include <string.h>
 
 #include "lib/base/decimal.h"
 
 typedef enum table_format { TABLE_TEXT, TABLE_TSV, TABLE_JSONL } table_format;
 #define TABLE_FORMATS "text|tsv|jsonl"
 
-#define TABLE_COLUMNS_MAX 16
+#define TABLE_COLUMNS_MAX 18
 
 typedef enum table_type {
     TABLE_SIZE,   /* a whole number */
     TABLE_FLOAT,  /* rounded to float32; nine digits, which restore every bit; in text, eight decimals */
-    TABLE_DOUBLE, /* finite; nine digits */
+    TABLE_DOUBLE, /* finite; nine digits; in text, the column's decimals */
     TABLE_FLAG,   /* 1 or 0; in JSON true or false */
     TABLE_STRING  /* printable (see cli_escape); quoted in JSON */
 } table_type;
 
 typedef struct table_column {
     const char *name;  /* in TSV and JSON */
-    const char *title; /* in text */
+    const char *title; /* in text; NULL: the one before it is the title of both */
     table_type type;
-    size_t width; /* in text: right-aligned to this many columns; otherwise 0 */
+    size_t width; /* in text: numbers are right-aligned to this many columns */
     size_t max;   /* of lines in memory: the bytes of the longest value */
+    int decimals; /* of a TABLE_DOUBLE in text */
 } table_column;
 
 typedef struct table {
     table_format format;
     size_t n;
+    unsigned hidden; /* the columns that are left out, as bits 1 << column; not the first */
     table_column column[TABLE_COLUMNS_MAX];
 } table;
 
-/* A value by its column's type: size for TABLE_SIZE and TABLE_FLAG, real, or text [n]. */
+/* A value by its column's type: size for TABLE_SIZE and TABLE_FLAG, real, or text. */
 typedef struct table_cell {
-    enum {
-        CELL_VALUE,
-        CELL_WORD,
-        CELL_MISSING
-    } kind; /* CELL_WORD: text [n], written as it is; CELL_MISSING: empty, in JSON null */
+    /* CELL_WORD: text, written as it is; CELL_MISSING: empty, in JSON null, in text "-" */
+    enum { CELL_VALUE, CELL_WORD, CELL_MISSING } kind;
     union {
         size_t size;
         double real;
-        struct {
-            const char *text;
-            size_t n;
-        };
+        const char *text;
     };
 } table_cell;
 
@@ -78,18 +72,10 @@ typedef struct table_text {
 #define TABLE_STEP 16
 #define TABLE_SLACK 64
 
-/* The bytes that `lines` lines need, if each has up to `more` bytes besides its columns and its
- * newline; SIZE_MAX if that overflows. */
-size_t table_capacity(const table *t, size_t lines, size_t more);
+/* The bytes that `lines` lines need, titles included; SIZE_MAX if that overflows. */
+size_t table_capacity(const table *t, size_t lines);
 
-static inline void table_put(table_text *to, const char *text, size_t n)
-{
-    memcpy(to->text + to->n, text, n);
-    to->n += n;
-}
-void table_put_word(table_text *to, const char *word);
-void table_put_spaces(table_text *to, size_t n);
-void table_put_titles(table_text *to, const table *t); /* without the newline; in JSON nothing */
+void table_put_titles(table_text *to, const table *t); /* JSON has none */
 
 /* A column whose value changes, and the constant text before it. */
 typedef struct table_piece {
@@ -107,12 +93,9 @@ typedef struct table_plan {
 } table_plan;
 
 /* Plan lines in which the columns in `varying`, a set of bits 1 << column, change; they must be
- * TABLE_SIZE or TABLE_FLOAT.  The other values come from `cells` now, and none of them may be a
- * TABLE_STRING.  `more`: the caller ends each line (table_put_end()). */
-void table_make_plan(table_plan *plan, const table *t, const table_cell *cells, unsigned varying, bool more);
-
-/* End a line: close its JSON object, and write the newline. */
-void table_put_end(table_text *to, table_format format);
+ * TABLE_SIZE or TABLE_FLOAT, or TABLE_STRING with cells of CELL_WORD.  The other values come from `cells`
+ * now, and none of them may be a TABLE_STRING. */
+void table_make_plan(table_plan *plan, const table *t, const table_cell *cells, unsigned varying);
 
 /* Write a line as planned.  Only the varying cells are read. */
 void table_put_line(table_text *to, const table_plan *plan, const table_cell *cells);

@@ -12,6 +12,10 @@ static struct {
     const char *element, *channel, *target; /* NULL: not given */
     size_t through, target_id;              /* or NOT_GIVEN */
     bool backward;
+    /* parsed by check() */
+    tg_attn_index at;
+    bool has_head;                  /* one of the indices is a head */
+    size_t channels[2], n_channels; /* of the weighted sum, and of the output */
 } given = {.through = NOT_GIVEN, .target_id = NOT_GIVEN};
 
 /* ---- parsing */
@@ -29,26 +33,25 @@ static size_t parse_numbers(size_t *out, size_t max, const char *text)
     return 0;
 }
 
-/* Parse the score's indices; set *has_head if one of them is a head. */
-static int parse_element(tg_attn_index *at, bool *has_head)
+static int parse_element(void)
 {
     size_t n[4];
     const size_t count = parse_numbers(n, 4, given.element);
 
-    *has_head = count == 4;
-    *at = *has_head ? (tg_attn_index){n[0], n[1], n[2], n[3]} : (tg_attn_index){n[0], 0, n[1], n[2]};
+    given.has_head = count == 4;
+    given.at = count == 4 ? (tg_attn_index){n[0], n[1], n[2], n[3]} : (tg_attn_index){n[0], 0, n[1], n[2]};
     return count >= 3 ? CLI_OK
                       : cli_usage("--trace must be B,H,I,J, or B,I,J with one head, got '%s'", given.element);
 }
 
-/* Parse the channels of the weighted sum and of the output, and set *n to their number. */
-static int parse_channels(size_t channel[2], size_t *n)
+static int parse_channels(void)
 {
-    channel[0] = 0;
-    *n = given.channel ? parse_numbers(channel, 2, given.channel) : 0;
-    if (given.channel && *n == 0)
+    if (!given.channel)
+        return CLI_OK;
+    given.n_channels = parse_numbers(given.channels, 2, given.channel);
+    if (given.n_channels == 0)
         return cli_usage("--channel must be D, or D,C, got '%s'", given.channel);
-    if (*n == 2 && given.through != THROUGH_OUT)
+    if (given.n_channels == 2 && given.through != THROUGH_OUT)
         return cli_usage("--channel %s: the second channel is that of the output, and needs --through out",
                          given.channel);
     return CLI_OK;
@@ -73,13 +76,10 @@ static int check_backward(bool has_model)
 static int check(const attn_options *o)
 {
     const bool has_model = o->example == NOT_GIVEN && !o->qkv;
-    tg_attn_index at;
-    size_t channel[2], n;
-    bool has_head;
 
     if (given.through == THROUGH_OUT && !has_model)
         return cli_usage("--through out needs a model: only a model has an output projection");
-    if (parse_element(&at, &has_head) || parse_channels(channel, &n))
+    if (parse_element() || parse_channels())
         return CLI_USAGE;
     return check_backward(has_model);
 }
@@ -113,51 +113,61 @@ static tg_status find_target(size_t *target, const tg_model *model, tg_err *err)
 static tg_status find_what(tg_derive_what *what, const attn_input *in, const attn_options *o, tg_err *err)
 {
     const tg_attn_layers *n = &in->layers;
-    size_t channel[2], channels;
-    bool has_head;
+    const size_t d = given.channels[0];
 
-    *what = (tg_derive_what){.layer = o->filter.layer == TG_ATTN_ALL ? 0 : o->filter.layer,
-                             .backward = given.backward};
-    (void)parse_element(&what->at, &has_head); /* check() has parsed it */
-    (void)parse_channels(channel, &channels);
-    if (!has_head && n->H > 1)
+    *what = (tg_derive_what){
+        .layer = o->filter.layer == TG_ATTN_ALL ? 0 : o->filter.layer,
+        .at = given.at,
+        .channel = d,
+        .out_channel = given.n_channels == 2 ? given.channels[1] : given.at.h * n->D + d,
+        .backward = given.backward,
+    };
+    if (!given.has_head && n->H > 1)
         return tg_fail(err, TG_EUSAGE,
                        "--trace %s must be B,H,I,J, four numbers, because there are %zu heads", given.element,
                        n->H);
-    what->channel = channel[0];
-    what->out_channel = channels == 2 ? channel[1] : what->at.h * n->D + channel[0];
     return given.backward && n->model ? find_target(&what->target, n->model, err) : TG_OK;
+}
+
+static trace_page page_of(const attn_input *in, const attn_options *o, const tg_derivation *d)
+{
+    const tg_attn_layers *n = &in->layers;
+    const tg_attn_index at = d->what.at;
+    const size_t column = at.h * n->D;
+
+    return (trace_page){.in = in,
+                        .d = d,
+                        .T = n->T,
+                        .C = n->C,
+                        .H = n->H,
+                        .D = n->D,
+                        .b = at.b,
+                        .h = at.h,
+                        .i = at.i,
+                        .j = at.j,
+                        .q = {"q", d->q_base, 1, d->t.q + at.i * n->C + column, 1},
+                        .k = {"k", d->k_base, 1, d->t.k + at.j * n->C + column, 1},
+                        .letter = n->H == 1 ? 'c' : 'd',
+                        .att = given.through != NOT_GIVEN,
+                        .out = given.through == THROUGH_OUT,
+                        .any_layer = o->filter.layer == TG_ATTN_ALL};
 }
 
 static tg_status show(attn_input *in, const attn_options *o, tg_err *err)
 {
-    const tg_attn_layers *n = &in->layers;
-    trace_page p = {.in = in,
-                    .T = n->T,
-                    .C = n->C,
-                    .H = n->H,
-                    .D = n->D,
-                    .letter = n->H == 1 ? 'c' : 'd',
-                    .att = given.through != NOT_GIVEN,
-                    .out = given.through == THROUGH_OUT,
-                    .any_layer = o->filter.layer == TG_ATTN_ALL};
+    trace_page p;
     tg_derivation d;
     tg_derive_what what;
     tg_status status;
 
     if ((status = find_what(&what, in, o, err)) || (status = tg_derive(&d, &in->layers, &what, err)))
         return status;
-    p.d = &d;
+    p = page_of(in, o, &d);
     trace_print_forward(&p);
     if (what.backward)
         trace_print_backward(&p);
     tg_derivation_free(&d);
     return TG_OK;
-}
-
-static tg_status run(const attn_options *o, tg_err *err)
-{
-    return input_run(show, o, err);
 }
 
 /* ---- the job */
@@ -174,13 +184,12 @@ static const cli_option own[] = {
                     "the token to predict next, whose loss --backward differentiates"),
     CLI_SIZE_OPTION(0, "target-id", &given.target_id, "ID", 0, INDEX_MAX, "the same, by its id"),
 };
-static const char *const accepts[] = {"model", "prompt", "example", "qkv", "layer", "heads", "threads", NULL};
 
 const job trace_job = {
     .options = own,
     .n_options = sizeof own / sizeof own[0],
     .about = "derives a single score",
-    .accepts = accepts,
+    .accepts = "model|prompt|example|qkv|layer|heads|threads",
     .check = check,
-    .run = run,
+    .show = show,
 };

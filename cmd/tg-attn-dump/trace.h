@@ -10,14 +10,24 @@
 #include "cmd/tg-attn-dump/input.h"
 #include "lib/attn/derivation.h"
 
+/* One factor of a sum of products: element m is value[m * stride], at offset + m * step of the array
+ * `name`. */
+typedef struct trace_factor {
+    const char *name;
+    size_t offset, step;
+    const double *value;
+    size_t stride;
+} trace_factor;
+
 typedef struct trace_page {
     const attn_input *in;
     const tg_derivation *d;
-    size_t T, C, H, D;
-    char letter;    /* of a channel: 'c' with one head, else 'd' */
-    bool att, out;  /* continue to the weighted sum; and to the output */
-    bool any_layer; /* the layer was not chosen with --layer */
-    size_t section; /* the number of the last section printed */
+    size_t T, C, H, D, b, h, i, j;
+    trace_factor q, k; /* of the score */
+    char letter;       /* of a channel: 'c' with one head, else 'd' */
+    bool att, out;     /* continue to the weighted sum; and to the output */
+    bool any_layer;    /* the layer was not chosen with --layer */
+    size_t section;    /* the number of the last section printed */
 } trace_page;
 
 /* A short text, returned by value so that it needs no buffer.  It is valid only within the expression
@@ -29,10 +39,11 @@ typedef struct trace_text {
 /* A number with eight decimals, or nine digits if it is huge, or an exponent if it is tiny. */
 trace_text trace_number(double x);
 
-/* "scores[0,1,2,1]"; with one head "scores[0,2,1]". */
-trace_text trace_square(const trace_page *p, const char *name, size_t i, size_t j);
-/* "att[0,2,1,0]"; with one head "att[0,2,0]". */
-trace_text trace_vector(const trace_page *p, const char *name, size_t t, size_t d);
+/* "[0,1,2,1]", the score's indices; with one head "[0,2,1]". */
+trace_text trace_indices(const trace_page *p);
+/* "scores[0,1,2,1] = scores.data[16]"; and likewise the channel that is traced of att. */
+trace_text trace_place(const trace_page *p, const char *name);
+trace_text trace_att_place(const trace_page *p);
 
 /* " \"T\"", the token's text, and its id unless that is the byte; empty without tokens. */
 trace_text trace_token(const trace_page *p, size_t t);
@@ -40,15 +51,6 @@ trace_text trace_token(const trace_page *p, size_t t);
 /* Print the heading of a section: its number and title and, on a separate line, where the code
  * computes it. */
 void trace_heading(trace_page *p, const char *title, const char *where);
-
-/* One factor of a sum of products: element m is value[m * stride], at offset + m * step of the array
- * `name`. */
-typedef struct trace_factor {
-    const char *name;
-    size_t offset, step;
-    const double *value;
-    size_t stride;
-} trace_factor;
 
 /* Print the sum over m < n of x * y as a table, a line per term.  Line `mark` is marked; n: none. */
 void trace_print_sum(char letter, size_t n, const trace_factor *x, const trace_factor *y, size_t mark);

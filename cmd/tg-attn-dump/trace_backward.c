@@ -23,17 +23,14 @@ static void print_loss_of_model(trace_page *p)
 
 static void print_loss_as_given(trace_page *p)
 {
-    const trace_text att = trace_vector(p, "att", p->d->what.at.i, p->d->what.channel);
-
     trace_heading(p, "the loss", "without a model, one channel of the weighted sum: --channel");
-    printf("loss = %s = att.data[%zu] = %s\n", att.s, p->d->q_base + p->d->what.channel,
-           trace_number(p->d->t.att[p->d->what.at.h * p->D + p->d->what.channel]).s);
+    printf("loss = %s = %s\n", trace_att_place(p).s,
+           trace_number(p->d->t.att[p->h * p->D + p->d->what.channel]).s);
 }
 
 static void print_datt(trace_page *p)
 {
-    const size_t i = p->d->what.at.i, C = p->C, row = (p->d->what.at.b * p->T + i) * C,
-                 m = p->d->what.at.h * p->D + p->d->what.channel;
+    const size_t C = p->C, row = (p->b * p->T + p->i) * C, m = p->h * p->D + p->d->what.channel;
 
     if (!p->d->layer.x) {
         trace_heading(p, "the gradient of the weighted sum", "the loss is one of its channels");
@@ -48,7 +45,7 @@ static void print_datt(trace_page *p)
            m, row, row + C - 1, m * C, m * C + C - 1);
     printf("datt.data[%zu] = %s%s\n", row + m, trace_number(p->d->datt[p->d->what.channel]).s,
            p->d->masked ? "" : "   (the whole head: see the next table)");
-    if (p->d->layer.number + 1 == p->in->layers.L && i + 1 < p->T)
+    if (p->d->layer.number + 1 == p->in->layers.L && p->i + 1 < p->T)
         printf("it is 0: in the last layer only the last query, %zu, reaches the loss\n", p->T - 1);
 }
 
@@ -56,9 +53,8 @@ static void print_datt(trace_page *p)
 
 static void print_dprobs(trace_page *p)
 {
-    const size_t i = p->d->what.at.i, j = p->d->what.at.j;
     const trace_factor datt = {"datt", p->d->q_base, 1, p->d->datt, 1};
-    const trace_factor v = {"v", p->d->k_base, 1, p->d->t.v + j * p->C + p->d->what.at.h * p->D, 1};
+    const trace_factor v = {"v", p->d->k_base, 1, p->d->t.v + p->j * p->C + p->h * p->D, 1};
 
     trace_heading(p, "the gradient of the probability",
                   "lib/nn/ref/attention_rows.c: attention_values_row_backward");
@@ -67,45 +63,39 @@ static void print_dprobs(trace_page *p)
     else
         printf("dprobs[b,h,i,j] = sum over d of datt[b,i,h,d] * v[b,j,h,d]\n");
     if (p->d->masked) {
-        printf("%s = dprobs.data[%zu] = 0: the loop over keys ends at j = i = %zu\n",
-               trace_square(p, "dprobs", i, j).s, p->d->offset, i);
+        printf("%s = 0: the loop over keys ends at j = i = %zu\n", trace_place(p, "dprobs").s, p->i);
         return;
     }
     trace_print_sum(p->letter, p->D, &datt, &v, p->D);
-    printf("%s = dprobs.data[%zu] = %s\n", trace_square(p, "dprobs", i, j).s, p->d->offset,
-           trace_number(p->d->t.dprobs[j]).s);
+    printf("%s = %s\n", trace_place(p, "dprobs").s, trace_number(p->d->t.dprobs[p->j]).s);
 }
 
 static void print_dscores(trace_page *p)
 {
     const tg_attn_trace *t = &p->d->t;
-    const size_t i = p->d->what.at.i, j = p->d->what.at.j, row = p->d->offset - j;
+    const size_t row = p->d->offset - p->j;
     const trace_factor probs = {"probs", row, 1, t->probs, 1}, dprobs = {"dprobs", row, 1, t->dprobs, 1};
 
     trace_heading(p, "the gradient of the score", "lib/nn/ref/softmax.c: softmax_row_backward");
     printf("dscores[j] = probs[j] * (dprobs[j] - sum over m <= i of probs[m] * dprobs[m])\n");
-    trace_print_sum('m', i + 1, &probs, &dprobs, j);
+    trace_print_sum('m', p->i + 1, &probs, &dprobs, p->j);
     printf("sum = %s\n", trace_number(t->mean).s);
     if (p->d->masked) {
-        printf("%s = dscores.data[%zu] = 0: the score is -1e9 whatever q and k are,\n"
-               "and its probability 0\n",
-               trace_square(p, "dscores", i, j).s, p->d->offset);
+        printf("%s = 0: the score is -1e9 whatever q and k are,\nand its probability 0\n",
+               trace_place(p, "dscores").s);
         return;
     }
-    printf("%s = dscores.data[%zu]\n    = %s * (%s - %s) = %s\n", trace_square(p, "dscores", i, j).s,
-           p->d->offset, trace_number(t->probs[j]).s, trace_number(t->dprobs[j]).s, trace_number(t->mean).s,
-           trace_number(t->dscores[j]).s);
+    printf("%s\n    = %s * (%s - %s) = %s\n", trace_place(p, "dscores").s, trace_number(t->probs[p->j]).s,
+           trace_number(t->dprobs[p->j]).s, trace_number(t->mean).s, trace_number(t->dscores[p->j]).s);
 }
 
 /* ---- the query and the key */
 
 static void print_adds(trace_page *p)
 {
-    const size_t h_d = p->d->what.at.h * p->D;
-    const trace_factor q = {"q", p->d->q_base, 1, p->d->t.q + p->d->what.at.i * p->C + h_d, 1};
-    const trace_factor k = {"k", p->d->k_base, 1, p->d->t.k + p->d->what.at.j * p->C + h_d, 1};
-    const trace_factor dq = {"dq", p->d->q_base, 1, p->d->t.dq, 1},
-                       dk = {"dk", p->d->k_base, 1, p->d->t.dk, 1};
+    const trace_factor dq = {"dq", p->d->q_base, 1, p->d->t.dq, 1};
+    const trace_factor dk = {"dk", p->d->k_base, 1, p->d->t.dk, 1};
+    const double dscore = p->d->t.dscores[p->j], root = sqrt((double)p->D);
     const char width = p->H == 1 ? 'C' : 'D';
 
     trace_heading(p, "what it adds to dq and dk",
@@ -116,11 +106,10 @@ static void print_adds(trace_page *p)
     }
     printf("dq[%c] += dscores[j] * k[%c] / sqrt(%c)   dk[%c] += dscores[j] * q[%c] / sqrt(%c)\n", p->letter,
            p->letter, width, p->letter, p->letter, width);
-    printf("dscores[j] / sqrt(%zu) = %s / %s = %s\n", p->D, trace_number(p->d->t.dscores[p->d->what.at.j]).s,
-           trace_number(sqrt((double)p->D)).s,
-           trace_number(p->d->t.dscores[p->d->what.at.j] / sqrt((double)p->D)).s);
-    trace_print_adds(p->letter, p->D, &k, &dq);
-    trace_print_adds(p->letter, p->D, &q, &dk);
+    printf("dscores[j] / sqrt(%zu) = %s / %s = %s\n", p->D, trace_number(dscore).s, trace_number(root).s,
+           trace_number(dscore / root).s);
+    trace_print_adds(p->letter, p->D, &p->k, &dq);
+    trace_print_adds(p->letter, p->D, &p->q, &dk);
     printf("dq.data[%zu..%zu] sums this over the keys j <= i,\ndk.data[%zu..%zu] over the queries i >= j\n",
            p->d->q_base, p->d->q_base + p->D - 1, p->d->k_base, p->d->k_base + p->D - 1);
 }

@@ -1,23 +1,26 @@
 /* The derivation of a score: equation, offsets, product terms, scale, mask and softmax; then the
  * weighted sum and the output. */
 #include <math.h>
+#include <string.h>
 
 #include "cmd/tg-attn-dump/places.h"
 #include "cmd/tg-attn-dump/trace.h"
+#include "lib/base/decimal.h"
+#include "lib/base/size.h"
 
 /* ---- the first lines */
 
 static void print_title(const trace_page *p)
 {
-    const attn_input *in = p->in;
-    const size_t L = in->layers.L, i = p->d->what.at.i, j = p->d->what.at.j;
+    const size_t L = p->in->layers.L;
 
-    input_print_title(in);
-    printf("# trace of %s", trace_square(p, "scores", i, j).s);
+    input_print_title(p->in);
+    printf("# trace of scores%s", trace_indices(p).s);
     if (L > 1)
         printf(", layer %zu of 0 to %zu%s", p->d->layer.number, L - 1,
                p->any_layer ? " (choose with --layer)" : "");
-    printf("\n# query i = %zu%s, key j = %zu%s\n", i, trace_token(p, i).s, j, trace_token(p, j).s);
+    printf("\n# query i = %zu%s, key j = %zu%s\n", p->i, trace_token(p, p->i).s, p->j,
+           trace_token(p, p->j).s);
 }
 
 /* ---- the score */
@@ -59,41 +62,36 @@ static void print_offsets(trace_page *p)
 /* In a model q, k and v are slices of qkv. */
 static void print_qkv(const trace_page *p)
 {
-    const size_t b = p->d->what.at.b, h = p->d->what.at.h, i = p->d->what.at.i, j = p->d->what.at.j, T = p->T,
-                 C = p->C, D = p->D;
-    const size_t q = (b * T + i) * 3 * C + h * D, k = (b * T + j) * 3 * C + C + h * D;
+    const size_t T = p->T, C = p->C, row = 3 * C, column = p->h * p->D;
+    const size_t q = (p->b * T + p->i) * row + column, k = (p->b * T + p->j) * row + C + column;
 
     if (!p->d->layer.qkv)
         return;
     printf("in qkv [B,T,3C] = [1,%zu,%zu], of which q, k and v are slices\n"
            "(lib/gpt/gpt2.c: forward):\n",
-           T, 3 * C);
+           T, row);
     printf("  q.data[%zu] is qkv.data[(b*T + i)*3C + h*D]\n"
            "    = qkv.data[(%zu*%zu + %zu)*%zu + %zu*%zu] = qkv.data[%zu]\n",
-           p->d->q_base, b, T, i, 3 * C, h, D, q);
+           p->d->q_base, p->b, T, p->i, row, p->h, p->D, q);
     printf("  k.data[%zu] is qkv.data[(b*T + j)*3C + C + h*D]\n"
            "    = qkv.data[(%zu*%zu + %zu)*%zu + %zu + %zu*%zu] = qkv.data[%zu]\n",
-           p->d->k_base, b, T, j, 3 * C, C, h, D, k);
+           p->d->k_base, p->b, T, p->j, row, C, p->h, p->D, k);
 }
 
 static void print_terms(trace_page *p)
 {
-    const size_t h_d = p->d->what.at.h * p->D;
-    const trace_factor q = {"q", p->d->q_base, 1, p->d->t.q + p->d->what.at.i * p->C + h_d, 1};
-    const trace_factor k = {"k", p->d->k_base, 1, p->d->t.k + p->d->what.at.j * p->C + h_d, 1};
-
     trace_heading(p, "the product terms", "lib/nn/ref/attention_rows.c: sum += q[d] * k[j * ldk + d]");
     if (p->d->masked) {
-        printf("none: the loop stops at j = i = %zu; key %zu is masked\n", p->d->what.at.i, p->d->what.at.j);
+        printf("none: the loop stops at j = i = %zu; key %zu is masked\n", p->i, p->j);
         return;
     }
-    trace_print_sum(p->letter, p->D, &q, &k, p->D);
+    trace_print_sum(p->letter, p->D, &p->q, &p->k, p->D);
     printf("sum = %s\n", trace_number(p->d->t.sum).s);
 }
 
 static void print_scale(trace_page *p)
 {
-    const double root = sqrt((double)p->D), score = p->d->t.scores[p->d->what.at.j];
+    const double root = sqrt((double)p->D), score = p->d->t.scores[p->j];
     const char width = p->H == 1 ? 'C' : 'D';
 
     trace_heading(p, "the scale", "lib/nn/ref/attention_rows.c: scores[j] = sum / sqrt((real)D)");
@@ -107,19 +105,16 @@ static void print_scale(trace_page *p)
 
 static void print_mask(trace_page *p)
 {
-    const size_t i = p->d->what.at.i, j = p->d->what.at.j;
-
     trace_heading(p, "the mask", "lib/nn/ref/attention_rows.c: scores[j] = (real)TG_MASKED");
-    printf("j > i is %zu > %zu: %s\n", j, i, p->d->masked ? "true" : "false");
+    printf("j > i is %zu > %zu: %s\n", p->j, p->i, p->d->masked ? "true" : "false");
     if (p->d->masked) {
-        printf("key %zu comes after query %zu, which must not see it: masked\n", j, i);
-        printf("%s = scores.data[%zu] = -1e9\n", trace_square(p, "scores", i, j).s, p->d->offset);
+        printf("key %zu comes after query %zu, which must not see it: masked\n", p->j, p->i);
+        printf("%s = -1e9\n", trace_place(p, "scores").s);
         printf("(unmasked it would be %s)\n", trace_number(p->d->t.sum / sqrt((double)p->D)).s);
         return;
     }
-    printf("key %zu does not come after query %zu, which may see it: not masked\n", j, i);
-    printf("%s = scores.data[%zu] = %s\n", trace_square(p, "scores", i, j).s, p->d->offset,
-           trace_number(p->d->t.scores[j]).s);
+    printf("key %zu does not come after query %zu, which may see it: not masked\n", p->j, p->i);
+    printf("%s = %s\n", trace_place(p, "scores").s, trace_number(p->d->t.scores[p->j]).s);
 }
 
 /* ---- the probability */
@@ -127,14 +122,12 @@ static void print_mask(trace_page *p)
 static void print_row(const trace_page *p)
 {
     const tg_attn_trace *t = &p->d->t;
-    const size_t i = p->d->what.at.i, row = p->d->offset - p->d->what.at.j;
-    char last[24];
-    int digits = snprintf(last, sizeof last, "%zu", row + i);
-    const int width = digits > 6 ? digits : 6;
+    const size_t i = p->i, row = p->d->offset - p->j;
+    const int width = (int)tg_size_max(tg_decimal_digits(row + i), strlen("offset"));
 
     printf("#    j  %*s  %12s  %12s  %12s\n", width, "offset", "score", "exp(s - max)", "prob");
     for (size_t j = 0; j <= i; j++)
-        printf("%c %4zu  %*zu  %12s  %12s  %12s%s\n", j == p->d->what.at.j ? '>' : ' ', j, width, row + j,
+        printf("%c %4zu  %*zu  %12s  %12s  %12s%s\n", j == p->j ? '>' : ' ', j, width, row + j,
                trace_number(t->scores[j]).s, trace_number(t->exps[j]).s, trace_number(t->probs[j]).s,
                trace_token(p, j).s);
     if (i + 1 == p->T)
@@ -146,52 +139,48 @@ static void print_row(const trace_page *p)
 static void print_softmax(trace_page *p)
 {
     const tg_attn_trace *t = &p->d->t;
-    const size_t i = p->d->what.at.i, j = p->d->what.at.j;
-
     trace_heading(p, "the softmax of its row", "lib/nn/ref/softmax.c: softmax_row");
     printf("probs[j] = exp(scores[j] - max) / (sum over m <= i of exp(scores[m] - max))\n");
-    printf("max = the greatest of scores.data[%zu..%zu] = %s\n", p->d->offset - j, p->d->offset - j + i,
-           trace_number(t->max).s);
+    printf("max = the greatest of scores.data[%zu..%zu] = %s\n", p->d->offset - p->j,
+           p->d->offset - p->j + p->i, trace_number(t->max).s);
     print_row(p);
     printf("sum of the exponentials = %s\n", trace_number(t->exp_sum).s);
     if (p->d->masked)
-        printf("%s = probs.data[%zu] = 0: the softmax is over the %zu key%s that\nquery %zu sees; even among "
-               "them exp(-1e9 - max) would be 0\n",
-               trace_square(p, "probs", i, j).s, p->d->offset, i + 1, cli_plural(i + 1), i);
+        printf("%s = 0: the softmax is over the %zu key%s that\nquery %zu sees; even among them "
+               "exp(-1e9 - max) would be 0\n",
+               trace_place(p, "probs").s, p->i + 1, cli_plural(p->i + 1), p->i);
     else
-        printf("%s = probs.data[%zu] = %s / %s = %s\n", trace_square(p, "probs", i, j).s, p->d->offset,
-               trace_number(t->exps[j]).s, trace_number(t->exp_sum).s, trace_number(t->probs[j]).s);
+        printf("%s = %s / %s = %s\n", trace_place(p, "probs").s, trace_number(t->exps[p->j]).s,
+               trace_number(t->exp_sum).s, trace_number(t->probs[p->j]).s);
 }
 
 /* ---- the weighted sum and the output */
 
 static void print_att(trace_page *p)
 {
-    const size_t i = p->d->what.at.i, base = p->d->q_base,
-                 column = p->d->what.at.h * p->D + p->d->what.channel;
-    const trace_factor probs = {"probs", p->d->offset - p->d->what.at.j, 1, p->d->t.probs, 1};
-    const trace_factor v = {"v", p->d->what.at.b * p->T * p->C + column, p->C, p->d->t.v + column, p->C};
+    const size_t c = p->d->what.channel, base = p->d->q_base, column = p->h * p->D + c;
+    const trace_factor probs = {"probs", p->d->offset - p->j, 1, p->d->t.probs, 1};
+    const trace_factor v = {"v", p->b * p->T * p->C + column, p->C, p->d->t.v + column, p->C};
 
     trace_heading(p, "the weighted sum", "lib/nn/ref/attention_rows.c: attention_values_row");
     if (p->H == 1)
         printf("att[b,i,c] = sum over j <= i of probs[b,i,j] * v[b,j,c]\n"
                "c = %zu, v offset = (b*T + j)*C + c, att offset = (b*T + i)*C + c = %zu\n",
-               p->d->what.channel, base + p->d->what.channel);
+               c, base + c);
     else
         printf("att[b,i,h,d] = sum over j <= i of probs[b,h,i,j] * v[b,j,h,d]\n"
                "d = %zu, v offset = ((b*T + j)*H + h)*D + d\n"
                "att offset = ((b*T + i)*H + h)*D + d = %zu\n",
-               p->d->what.channel, base + p->d->what.channel);
-    trace_print_sum('j', i + 1, &probs, &v, p->d->what.at.j);
+               c, base + c);
+    trace_print_sum('j', p->i + 1, &probs, &v, p->j);
     if (p->d->masked)
-        printf("key %zu is masked, and no term of it\n", p->d->what.at.j);
-    printf("%s = att.data[%zu] = %s\n", trace_vector(p, "att", i, p->d->what.channel).s,
-           base + p->d->what.channel, trace_number(p->d->t.att[column]).s);
+        printf("key %zu is masked, and no term of it\n", p->j);
+    printf("%s = %s\n", trace_att_place(p).s, trace_number(p->d->t.att[column]).s);
     if (p->D > ATT_WIDTH_MAX)
         return;
     printf("its head: att.data[%zu..%zu] =", base, base + p->D - 1);
     for (size_t d = 0; d < p->D; d++)
-        printf(" %s", trace_number(p->d->t.att[p->d->what.at.h * p->D + d]).s);
+        printf(" %s", trace_number(p->d->t.att[p->h * p->D + d]).s);
     putchar('\n');
 }
 
@@ -201,8 +190,7 @@ static void print_out(trace_page *p)
 {
     const tg_derivation *d = p->d;
     const tg_derived_output *o = &d->output;
-    const size_t b = d->what.at.b, h = d->what.at.h, i = d->what.at.i, c = d->what.out_channel, C = p->C;
-    const size_t row = (b * p->T + i) * C;
+    const size_t h = p->h, c = d->what.out_channel, C = p->C, row = (p->b * p->T + p->i) * C;
     const trace_factor att = {"att", row, 1, d->t.att, 1}, w = {"w", c, C, o->w, 1};
     int used;
 
@@ -217,7 +205,7 @@ static void print_out(trace_page *p)
            (h + 1) * p->D - 1, trace_number(o->of_head).s);
     if (d->layer.b_proj)
         printf("bias.data[%zu] = %s\n", c, trace_number((double)d->layer.b_proj[c]).s);
-    printf("out[%zu,%zu,%zu] = out.data[%zu] = %s\n", b, i, c, row + c, trace_number(o->out).s);
+    printf("out[%zu,%zu,%zu] = out.data[%zu] = %s\n", p->b, p->i, c, row + c, trace_number(o->out).s);
 }
 
 /* ---- all of it */

@@ -31,27 +31,30 @@ trace_text trace_number(double x)
     return text_of("%.8f", size == 0 ? 0.0 : x);
 }
 
-trace_text trace_square(const trace_page *p, const char *name, size_t i, size_t j)
+trace_text trace_indices(const trace_page *p)
 {
-    const tg_attn_index *at = &p->d->what.at;
-
-    return p->H == 1 ? text_of("%s[%zu,%zu,%zu]", name, at->b, i, j)
-                     : text_of("%s[%zu,%zu,%zu,%zu]", name, at->b, at->h, i, j);
+    return p->H == 1 ? text_of("[%zu,%zu,%zu]", p->b, p->i, p->j)
+                     : text_of("[%zu,%zu,%zu,%zu]", p->b, p->h, p->i, p->j);
 }
 
-trace_text trace_vector(const trace_page *p, const char *name, size_t t, size_t d)
+trace_text trace_place(const trace_page *p, const char *name)
 {
-    const tg_attn_index *at = &p->d->what.at;
+    return text_of("%s%s = %s.data[%zu]", name, trace_indices(p).s, name, p->d->offset);
+}
 
-    return p->H == 1 ? text_of("%s[%zu,%zu,%zu]", name, at->b, t, d)
-                     : text_of("%s[%zu,%zu,%zu,%zu]", name, at->b, t, at->h, d);
+trace_text trace_att_place(const trace_page *p)
+{
+    const size_t c = p->d->what.channel, at = p->d->q_base + c;
+
+    return p->H == 1 ? text_of("att[%zu,%zu,%zu] = att.data[%zu]", p->b, p->i, c, at)
+                     : text_of("att[%zu,%zu,%zu,%zu] = att.data[%zu]", p->b, p->i, p->h, c, at);
 }
 
 trace_text trace_token(const trace_page *p, size_t t)
 {
     const attn_input *in = p->in;
 
-    if (!input_has_tokens(in))
+    if (!in->labels.text)
         return (trace_text){""};
     if (in->labels.id_width == 0)
         return text_of(" %s", labels_quoted(&in->labels, t));

@@ -31,7 +31,7 @@ static ansi_layout choose_layout(const struct ansi *a, size_t T, size_t width)
     ansi_layout l = {.n = 1, .columns = 2};
 
     width = tg_size_max(width, 2);
-    if (a->term.color != VIEW_NEVER && a->term.utf8 && 2 * T > width)
+    if (a->color != VIEW_NEVER && a->utf8 && 2 * T > width)
         l = (ansi_layout){.n = tg_ceil_div(T, width), .columns = 1, .halves = true};
     else if (2 * T > width && T <= width)
         l.columns = 1; /* taller than wide, but shows every number */
@@ -42,21 +42,21 @@ static ansi_layout choose_layout(const struct ansi *a, size_t T, size_t width)
     return l;
 }
 
-/* The colour of a cell; VIEW_NONE if it is masked or below the map. */
+/* The colour of a cell; ANSI_NONE if it is masked or below the map. */
 static unsigned cell_color(const struct ansi *a, const tg_grid *g, size_t i, size_t j)
 {
     if (i >= g->side || !isfinite(g->cell[i * g->side + j]))
-        return VIEW_NONE;
+        return ANSI_NONE;
     return tg_colormap_step(tg_scale_place(&a->v->scale, (double)g->cell[i * g->side + j]));
 }
 
 static void put_halves(struct ansi *a, unsigned upper, unsigned lower)
 {
-    if (upper == VIEW_NONE) {
-        view_term_colors(&a->term, lower, VIEW_NONE);
-        ansi_repeat(a, lower == VIEW_NONE ? " " : "▄", 1);
+    if (upper == ANSI_NONE) {
+        ansi_colors(a, lower, ANSI_NONE);
+        ansi_repeat(a, lower == ANSI_NONE ? " " : "▄", 1);
     } else {
-        view_term_colors(&a->term, upper, lower);
+        ansi_colors(a, upper, lower);
         ansi_repeat(a, "▀", 1);
     }
 }
@@ -66,8 +66,8 @@ static void put_cell(struct ansi *a, const ansi_layout *l, const tg_grid *g, siz
     const float x = g->cell[i * g->side + j];
     char shade[2] = " ";
 
-    view_term_colors(&a->term, VIEW_NONE, cell_color(a, g, i, j));
-    if (a->term.color == VIEW_NEVER && isfinite(x))
+    ansi_colors(a, ANSI_NONE, cell_color(a, g, i, j));
+    if (a->color == VIEW_NEVER && isfinite(x))
         shade[0] = shade_at(tg_scale_place(&a->v->scale, (double)x));
     ansi_repeat(a, shade, l->columns);
 }
@@ -80,7 +80,7 @@ static void put_map_line(struct ansi *a, const ansi_layout *l, const tg_grid *g,
         else
             put_cell(a, l, g, line, j);
     }
-    view_term_colors(&a->term, VIEW_NONE, VIEW_NONE);
+    ansi_colors(a, ANSI_NONE, ANSI_NONE);
 }
 
 /* ---- words around the maps */
@@ -100,12 +100,12 @@ static void put_words(struct ansi *a, const char *format, ...)
         const size_t n = strcspn(word, " ");
 
         if (at > 0)
-            view_put(a->out, at + 1 + n > a->width ? "\n" : " ", 1);
+            tg_sink_put(a->out, at + 1 + n > a->width ? "\n" : " ", 1);
         at = at > 0 && at + 1 + n <= a->width ? at + 1 + n : n;
-        view_put(a->out, word, n);
+        tg_sink_put(a->out, word, n);
         word += n;
     }
-    view_put(a->out, "\n", 1);
+    tg_sink_put(a->out, "\n", 1);
 }
 
 static void put_bar(struct ansi *a, size_t n)
@@ -115,12 +115,12 @@ static void put_bar(struct ansi *a, size_t n)
     for (size_t c = 0; c < n; c++) {
         const double place = (double)c / (double)(n - 1);
 
-        view_term_colors(&a->term, VIEW_NONE, tg_colormap_step(place));
-        if (a->term.color == VIEW_NEVER)
+        ansi_colors(a, ANSI_NONE, tg_colormap_step(place));
+        if (a->color == VIEW_NEVER)
             shade[0] = shade_at(place);
-        view_put(a->out, shade, 1);
+        tg_sink_put(a->out, shade, 1);
     }
-    view_term_colors(&a->term, VIEW_NONE, VIEW_NONE);
+    ansi_colors(a, ANSI_NONE, ANSI_NONE);
 }
 
 static void put_scale(struct ansi *a)
@@ -132,17 +132,17 @@ static void put_scale(struct ansi *a)
 
     snprintf(low, sizeof low, "%.4g", tg_scale_number(s, 0));
     snprintf(high, sizeof high, "%.4g%s", tg_scale_number(s, 1), view_scale_cuts(a->v) ? " or more" : "");
-    view_print(a->out, "%s%c", view_quantity(a->v), a->width < 2 * SCALE_COLUMNS ? '\n' : ' ');
+    tg_sink_print(a->out, "%s%c", view_quantity(a->v), a->width < 2 * SCALE_COLUMNS ? '\n' : ' ');
     width = a->width - tg_size_min(a->width, strlen(low) + strlen(high) + 2);
-    if (a->term.color != VIEW_NEVER)
+    if (a->color != VIEW_NEVER)
         bar = tg_size_min(SCALE_COLUMNS, tg_size_max(width, bar));
     if (bar <= width) {
-        view_print(a->out, "%s ", low);
+        tg_sink_print(a->out, "%s ", low);
         put_bar(a, bar);
-        view_print(a->out, " %s\n", high);
+        tg_sink_print(a->out, " %s\n", high);
     } else {
         put_bar(a, bar);
-        view_print(a->out, "\n");
+        tg_sink_print(a->out, "\n");
         put_words(a, "%s to %s", low, high);
     }
     if (name)
@@ -170,14 +170,14 @@ static size_t table_column(const view *v)
 static void put_number(struct ansi *a, double x, size_t columns)
 {
     char text[64];
-    const unsigned color = isfinite(x) ? tg_colormap_step(tg_scale_place(&a->v->scale, x)) : VIEW_NONE;
+    const unsigned color = isfinite(x) ? tg_colormap_step(tg_scale_place(&a->v->scale, x)) : ANSI_NONE;
 
-    view_term_colors(&a->term, color == VIEW_NONE ? VIEW_NONE : view_term_ink(&a->term, color), color);
-    if (color == VIEW_NONE)
+    ansi_colors(a, color == ANSI_NONE ? ANSI_NONE : ansi_ink(a, color), color);
+    if (color == ANSI_NONE)
         snprintf(text, sizeof text, "%*s ", (int)columns - 1, "-");
     else
         snprintf(text, sizeof text, "%*.2f ", (int)columns - 1, x);
-    view_put(a->out, text, strlen(text));
+    tg_sink_put(a->out, text, strlen(text));
 }
 
 /* Print a label at the right end of a cell. */
@@ -187,32 +187,28 @@ static void put_title(struct ansi *a, const char *label, size_t cell)
 
     ansi_repeat(a, " ", cell - 1 - used);
     view_field(a->out, label, used, a->more);
-    view_put(a->out, " ", 1);
+    tg_sink_put(a->out, " ", 1);
 }
 
+/* The keys' positions, their tokens if there are any, and ids that these do not tell. */
 static void put_column_titles(struct ansi *a, size_t columns, size_t cell)
 {
-    const size_t T = a->v->dump->T;
+    static const char *const what[] = {"key", "", "id"};
+    const size_t lines = !a->v->label ? 1 : a->v->id_width == 0 ? 2 : 3;
     char buffer[ANSI_TOKEN];
 
-    view_field(a->out, "key", columns, a->more);
-    for (size_t t = 0; t < T; t++)
-        view_print(a->out, "%*zu ", (int)cell - 1, t);
-    view_term_line(&a->term);
-    if (!a->v->label)
-        return;
-    view_field(a->out, "", columns, a->more);
-    for (size_t t = 0; t < T; t++)
-        put_title(a, ansi_token(a, t, buffer), cell);
-    view_term_line(&a->term);
-    if (a->v->id_width == 0)
-        return;
-    view_field(a->out, "id", columns, a->more);
-    for (size_t t = 0; t < T; t++) {
-        snprintf(buffer, sizeof buffer, "%lld", (long long)a->v->dump->ids[t]);
-        put_title(a, buffer, cell);
+    for (size_t line = 0; line < lines; line++) {
+        view_field(a->out, what[line], columns, a->more);
+        for (size_t t = 0; t < a->v->dump->T; t++) {
+            if (line == 1)
+                (void)ansi_token(a, t, buffer);
+            else
+                snprintf(buffer, sizeof buffer, "%lld",
+                         line == 0 ? (long long)t : (long long)a->v->dump->ids[t]);
+            put_title(a, buffer, cell);
+        }
+        ansi_end_line(a);
     }
-    view_term_line(&a->term);
 }
 
 static void put_table(struct ansi *a, const tg_grid *g, const ansi_margin *m, const ansi_layout *l,
@@ -223,7 +219,7 @@ static void put_table(struct ansi *a, const tg_grid *g, const ansi_margin *m, co
         ansi_put_query(a, m, l, i);
         for (size_t j = 0; j < g->side; j++)
             put_number(a, (double)g->cell[i * g->side + j], cell);
-        view_term_line(&a->term);
+        ansi_end_line(a);
     }
 }
 
@@ -234,7 +230,7 @@ static void put_large(struct ansi *a, const ansi_layout *l, const tg_grid *g, an
     for (size_t line = 0; line < l->lines; line++) {
         ansi_put_query(a, &m, l, line * l->n * (l->halves ? 2 : 1));
         put_map_line(a, l, g, line);
-        view_term_line(&a->term);
+        ansi_end_line(a);
     }
 }
 
@@ -300,7 +296,7 @@ static void put_titles(struct ansi *a, const view_map *map, size_t n, size_t col
         if (m + 1 < n)
             ansi_repeat(a, " ", GAP);
     }
-    view_term_line(&a->term);
+    ansi_end_line(a);
 }
 
 static void put_maps(struct ansi *a, const ansi_layout *l, const view_map *map, size_t n, size_t columns)
@@ -312,9 +308,9 @@ static void put_maps(struct ansi *a, const ansi_layout *l, const view_map *map, 
             if (m + 1 < n)
                 ansi_repeat(a, " ", columns - l->side * l->columns + GAP);
         }
-        view_term_line(&a->term);
+        ansi_end_line(a);
     }
-    view_term_line(&a->term);
+    ansi_end_line(a);
 }
 
 static tg_status draw_sheet(struct ansi *a, tg_err *err)
@@ -340,13 +336,10 @@ static tg_status draw_sheet(struct ansi *a, tg_err *err)
     return TG_OK;
 }
 
-tg_status view_ansi(view *v, view_out *out, view_color color, size_t width, tg_err *err)
+tg_status view_ansi(view *v, tg_sink *out, view_color color, size_t width, tg_err *err)
 {
-    struct ansi a = {.v = v, .out = out};
+    struct ansi a;
 
-    view_term_begin(&a.term, out, color, width, v->show == TG_ATTN_SCORES);
-    a.width = a.term.width;
-    a.more = a.term.utf8 ? "…" : "~";
-    a.blank = a.term.utf8 ? "·" : "_";
+    ansi_begin(&a, v, out, color, width);
     return v->n == 1 ? draw_one(&a, err) : draw_sheet(&a, err);
 }

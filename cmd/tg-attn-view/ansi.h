@@ -1,19 +1,40 @@
 /*
- * ansi: what the parts of the view in a terminal share: how a map is laid out, and the tokens along its
- * sides (axes.c).
+ * ansi: what the parts of the view in a terminal share: the terminal (term.c), how a map is laid out, and the
+ * tokens along its sides (axes.c).
  */
 #ifndef TG_CMD_VIEW_ANSI_H
 #define TG_CMD_VIEW_ANSI_H
 
-#include "cmd/tg-attn-view/term.h"
+#include "cmd/tg-attn-view/view.h"
+
+/* A colour: a step of the map, or one of these. */
+#define ANSI_BLACK TG_COLORMAP_SIZE
+#define ANSI_WHITE (TG_COLORMAP_SIZE + 1)
+#define ANSI_NONE (TG_COLORMAP_SIZE + 2) /* the terminal's own */
 
 struct ansi {
     view *v;
-    view_out *out;
-    view_term term;
-    size_t width; /* the terminal's */
+    tg_sink *out;
+    view_color color; /* resolved: not VIEW_AUTO */
+    bool utf8;
+    size_t width;    /* the terminal's */
+    unsigned fg, bg; /* currently set */
+    tg_rgb rgb[ANSI_NONE];
+    unsigned char index[ANSI_NONE]; /* the same among 256 colours */
     const char *more, *blank;
 };
+
+/* Find out what the terminal can do; color, unless VIEW_AUTO, and width, unless 0, override that. */
+void ansi_begin(struct ansi *a, view *v, tg_sink *out, view_color color, size_t width);
+
+/* Set both colours.  Writes nothing for a colour that is already set, or if there are none. */
+void ansi_colors(struct ansi *a, unsigned fg, unsigned bg);
+
+/* Black or white, whichever is readable on this colour. */
+unsigned ansi_ink(const struct ansi *a, unsigned color);
+
+/* End a line, back in the terminal's own colours. */
+void ansi_end_line(struct ansi *a);
 
 void ansi_repeat(struct ansi *a, const char *text, size_t n);
 

@@ -16,7 +16,7 @@
 void ansi_repeat(struct ansi *a, const char *text, size_t n)
 {
     while (n-- > 0)
-        view_put(a->out, text, strlen(text));
+        tg_sink_put(a->out, text, strlen(text));
 }
 
 /* ---- tokens */
@@ -27,7 +27,7 @@ const char *ansi_token(const struct ansi *a, size_t t, char out[ANSI_TOKEN])
     const char *from = a->v->label[t];
     size_t used = 0;
 
-    if (!a->term.utf8) {
+    if (!a->utf8) {
         (void)tg_label_show_ascii(ascii, sizeof ascii, from, strlen(from));
         from = ascii;
     }
@@ -119,12 +119,12 @@ void ansi_put_query(struct ansi *a, const ansi_margin *m, const ansi_layout *l, 
     view_field(a->out, position, used, a->more);
     if (m->text > 0) {
         join_tokens(a, first, end, l->n > 1 ? "" : " ", text, sizeof text);
-        view_put(a->out, " ", 1);
+        tg_sink_put(a->out, " ", 1);
         view_field(a->out, text, m->text, a->more);
         used += 1 + m->text;
     }
     if (m->id > 0) {
-        view_print(a->out, " %*lld", (int)m->id, (long long)a->v->dump->ids[first]);
+        tg_sink_print(a->out, " %*lld", (int)m->id, (long long)a->v->dump->ids[first]);
         used += 1 + m->id;
     }
     ansi_repeat(a, " ", m->columns - used);
@@ -154,7 +154,7 @@ static void put_key_margin(struct ansi *a, const ansi_margin *m, bool first, boo
 
     view_field(a->out, first ? "key" : "", m->columns - id, a->more);
     if (id > 0)
-        view_print(a->out, "%*s ", (int)m->id, "id");
+        tg_sink_print(a->out, "%*s ", (int)m->id, "id");
 }
 
 /* Print the keys' tokens upright, one letter per line, ending just above the map. */
@@ -177,7 +177,7 @@ static void put_upright(struct ansi *a, const ansi_margin *m, size_t cell)
             else
                 put_letter(a, text, line - above, cell, line == lines - 1);
         }
-        view_term_line(&a->term);
+        ansi_end_line(a);
     }
 }
 
@@ -194,7 +194,7 @@ static void put_ticks(struct ansi *a, const ansi_margin *m, const ansi_layout *l
         snprintf(number, sizeof number, "%zu", j * l->n);
         view_field(a->out, strlen(number) <= width ? number : "", width, "");
     }
-    view_term_line(&a->term);
+    ansi_end_line(a);
 }
 
 /* Whether a token has several numbers in its label, as parts of characters have: nobody reads them

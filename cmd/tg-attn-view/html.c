@@ -1,9 +1,8 @@
 /* view: one page that holds q and k and computes the rest when it is shown. */
-#include <stdio.h>
+#include <assert.h>
 #include <string.h>
 
 #include "cmd/cli/cli.h"
-#include "cmd/tg-attn-view/page.h"
 #include "cmd/tg-attn-view/view.h"
 #include "formats/base64.h"
 #include "formats/json.h"
@@ -13,18 +12,18 @@
 
 /* ---- the security policy: only the page's own script and style run, and nothing is fetched */
 
-static void put_hash(view_out *out, const char *directive, const char *data, size_t n)
+static void put_hash(tg_sink *out, const char *directive, const char *data, size_t n)
 {
     unsigned char hash[TG_SHA256_SIZE];
     char text[TG_BASE64_SIZE(TG_SHA256_SIZE)];
 
     tg_sha256(hash, data, n);
-    view_print(out, "; %s 'sha256-%.*s'", directive, (int)tg_base64_encode(text, hash, sizeof hash), text);
+    tg_sink_print(out, "; %s 'sha256-%.*s'", directive, (int)tg_base64_encode(text, hash, sizeof hash), text);
 }
 
-static void put_policy(view_out *out)
+static void put_policy(tg_sink *out)
 {
-    view_print(out, "default-src 'none'; base-uri 'none'; form-action 'none'");
+    tg_sink_print(out, "default-src 'none'; base-uri 'none'; form-action 'none'");
     put_hash(out, "script-src", view_page_script, view_page_script_size);
     put_hash(out, "style-src", view_page_style, view_page_style_size);
 }
@@ -32,97 +31,91 @@ static void put_policy(view_out *out)
 /* ---- what the dump says, as JSON */
 
 /* Write a JSON string without "<", so that no text can end the HTML element that contains it. */
-static void put_string(view_out *out, const char *text)
+static void put_string(tg_sink *out, const char *text)
 {
-    view_put(out, "\"", 1);
+    tg_sink_put(out, "\"", 1);
     for (; *text != '\0'; text++) {
         char escaped[TG_JSON_ESCAPE_MAX + 1];
 
-        view_put(out, escaped, tg_json_escape(escaped, (unsigned char)*text, "\"\\<>&"));
+        tg_sink_put(out, escaped, tg_json_escape(escaped, (unsigned char)*text, "\"\\<>&"));
     }
-    view_put(out, "\"", 1);
+    tg_sink_put(out, "\"", 1);
 }
 
-static void put_name(view_out *out, const view *v)
-{
-    char shown[1024];
-
-    view_input(v, shown, sizeof shown);
-    view_print(out, "{\"name\": ");
-    put_string(out, shown);
-}
-
-/* What names the dump's input on a command line; not what cannot be typed there as it is shown. */
-static void put_source(view_out *out, const view *v)
+/* The file's name, and what names the dump's input on a command line; not what cannot be typed there as it is
+ * shown. */
+static void put_names(tg_sink *out, const view *v)
 {
     const char *source = v->dump->source;
     char shown[4 * TG_DUMP_SOURCE_SIZE];
 
+    view_input(v, shown, 1024);
+    tg_sink_puts(out, "{\"name\": ");
+    put_string(out, shown);
     cli_escape(shown, sizeof shown, (const unsigned char *)source, strlen(source));
-    view_print(out, ", \"source\": ");
+    tg_sink_puts(out, ", \"source\": ");
     put_string(out, strcmp(shown, source) == 0 ? source : "");
 }
 
-static void put_tokens(view_out *out, const view *v)
+static void put_tokens(tg_sink *out, const view *v)
 {
     const tg_dump *dump = v->dump;
 
-    view_print(out, ", \"tokens\": %s", v->label ? "[" : "null");
+    tg_sink_print(out, ", \"tokens\": %s", v->label ? "[" : "null");
     for (size_t t = 0; v->label && t < dump->T; t++) {
-        view_put(out, ", ", t > 0 ? 2 : 0);
+        tg_sink_put(out, ", ", t > 0 ? 2 : 0);
         put_string(out, v->label[t]);
     }
-    view_print(out, "%s, \"ids\": %s", v->label ? "]" : "", dump->ids ? "[" : "null");
+    tg_sink_print(out, "%s, \"ids\": %s", v->label ? "]" : "", dump->ids ? "[" : "null");
     for (size_t t = 0; dump->ids && t < dump->T; t++)
-        view_print(out, "%s%lld", t > 0 ? ", " : "", (long long)dump->ids[t]);
-    view_print(out, "%s", dump->ids ? "]" : "");
+        tg_sink_print(out, "%s%lld", t > 0 ? ", " : "", (long long)dump->ids[t]);
+    tg_sink_print(out, "%s", dump->ids ? "]" : "");
 }
 
-static void put_map(view_out *out, const char *name, tg_colormap which)
+static void put_map(tg_sink *out, const char *name, tg_colormap which)
 {
     tg_rgb map[TG_COLORMAP_SIZE];
 
     tg_colormap_fill(map, which);
-    view_print(out, "\"%s\": \"", name);
+    tg_sink_print(out, "\"%s\": \"", name);
     for (size_t n = 0; n < TG_COLORMAP_SIZE; n++)
-        view_print(out, "%02x%02x%02x", map[n].r, map[n].g, map[n].b);
-    view_print(out, "\"");
+        tg_sink_print(out, "%02x%02x%02x", map[n].r, map[n].g, map[n].b);
+    tg_sink_print(out, "\"");
 }
 
-static void put_colors(view_out *out)
+static void put_colors(tg_sink *out)
 {
     for (unsigned dark = 0; dark <= 1; dark++) {
-        view_print(out, ", \"%s\": {", dark ? "dark" : "light");
+        tg_sink_print(out, ", \"%s\": {", dark ? "dark" : "light");
         put_map(out, "probs", (tg_colormap){.dark = dark});
-        view_put(out, ", ", 2);
+        tg_sink_put(out, ", ", 2);
         put_map(out, "scores", (tg_colormap){.dark = dark, .diverges = true});
-        view_put(out, "}", 1);
+        tg_sink_put(out, "}", 1);
     }
 }
 
-static void put_facts(view_out *out, const view *v)
+static void put_facts(tg_sink *out, const view *v)
 {
     const tg_scale_kind scale = v->show == TG_ATTN_PROBS ? v->scale.kind : TG_SCALE_AUTO;
     const tg_dump *a = v->dump;
     char layout[TG_CHOICE_SIZE], mask[TG_CHOICE_SIZE], name[TG_CHOICE_SIZE];
 
-    view_print(out, "<script type=\"application/json\" id=\"dump\">");
-    put_name(out, v);
-    put_source(out, v);
-    view_print(out, ", \"layout\": \"%s\", \"mask\": \"%s\"",
-               tg_choice_name(layout, TG_ATTN_LAYOUTS, a->layout),
-               tg_choice_name(mask, TG_ATTN_MASKS, a->mask));
-    view_print(out, ", \"nLayer\": %zu, \"B\": %zu, \"b\": %zu, \"T\": %zu, \"H\": %zu, \"D\": %zu",
-               a->n_layer, a->B, v->b, a->T, a->H, a->D);
-    view_print(out, ", \"start\": {\"layer\": %zu, \"head\": %zu}", v->map->layer->number, v->map->head);
-    view_print(out, ", \"show\": \"%s\", \"scale\": \"%s\", \"layers\": [", tg_attn_stage_name(v->show),
-               tg_choice_name(name, TG_SCALE_KINDS, scale));
+    tg_sink_print(out, "<script type=\"application/json\" id=\"dump\">");
+    put_names(out, v);
+    tg_sink_print(out, ", \"layout\": \"%s\", \"mask\": \"%s\"",
+                  tg_choice_name(layout, TG_ATTN_LAYOUTS, a->layout),
+                  tg_choice_name(mask, TG_ATTN_MASKS, a->mask));
+    tg_sink_print(out, ", \"nLayer\": %zu, \"B\": %zu, \"b\": %zu, \"T\": %zu, \"H\": %zu, \"D\": %zu",
+                  a->n_layer, a->B, v->b, a->T, a->H, a->D);
+    tg_sink_print(out, ", \"start\": {\"layer\": %zu, \"head\": %zu}", v->map->layer->number, v->map->head);
+    tg_sink_print(out, ", \"show\": \"%s\", \"scale\": \"%s\", \"layers\": [", tg_attn_stage_name(v->show),
+                  tg_choice_name(name, TG_SCALE_KINDS, scale));
     for (size_t m = 0; m < v->n; m += view_same_layer(v, m))
-        view_print(out, "%s%zu", m > 0 ? ", " : "", v->map[m].layer->number);
-    view_put(out, "]", 1);
+        tg_sink_print(out, "%s%zu", m > 0 ? ", " : "", v->map[m].layer->number);
+    tg_sink_put(out, "]", 1);
     put_tokens(out, v);
     put_colors(out);
-    view_print(out, "}</script>\n");
+    tg_sink_print(out, "}</script>\n");
 }
 
 /* ---- q and k */
@@ -130,22 +123,22 @@ static void put_facts(view_out *out, const view *v)
 #define PIECE 12288 /* bytes: a multiple of 3, for base64, and of a float's size */
 
 /* Write sequence b of an array, which is contiguous in either layout. */
-static void put_array(view_out *out, const view *v, const tg_dump_layer *layer, tg_attn_stage stage)
+static void put_array(tg_sink *out, const view *v, const tg_dump_layer *layer, tg_attn_stage stage)
 {
     const tg_dump *a = v->dump;
-    const size_t size = a->T * a->C;
+    const size_t size = a->T * a->H * a->D;
     const unsigned char *data = (const unsigned char *)(layer->data[stage] + v->b * size);
     char text[TG_BASE64_SIZE(PIECE)];
 
-    view_print(out, "<script type=\"text/plain\" id=\"%s%zu\">", tg_attn_stage_name(stage), layer->number);
+    tg_sink_print(out, "<script type=\"text/plain\" id=\"%s%zu\">", tg_attn_stage_name(stage), layer->number);
     for (size_t at = 0, n; at < size * sizeof(float); at += n) {
         n = tg_size_min(PIECE, size * sizeof(float) - at);
-        view_put(out, text, tg_base64_encode(text, data + at, n));
+        tg_sink_put(out, text, tg_base64_encode(text, data + at, n));
     }
-    view_print(out, "</script>\n");
+    tg_sink_print(out, "</script>\n");
 }
 
-static void put_data(view_out *out, const view *v)
+static void put_data(tg_sink *out, const view *v)
 {
     put_facts(out, v);
     for (size_t m = 0; m < v->n; m += view_same_layer(v, m)) {
@@ -156,50 +149,27 @@ static void put_data(view_out *out, const view *v)
 
 /* ---- the page */
 
-static bool is_word(const char *at, size_t n, const char *word)
+/* Put the page from *at to a marker, and skip that. */
+static void put_until(tg_sink *out, const char **at, const char *marker)
 {
-    return n >= strlen(word) && memcmp(at, word, strlen(word)) == 0;
+    const char *found = strstr(*at, marker);
+
+    assert(found);
+    tg_sink_put(out, *at, (size_t)(found - *at));
+    *at = found + strlen(marker);
 }
 
-/* Write the replacement of the marker at `at` [n].  Returns the marker's length; 0: no marker. */
-static size_t put_part(view_out *out, const view *v, const char *at, size_t n)
+void view_html(const view *v, tg_sink *out)
 {
-    if (is_word(at, n, "@POLICY@")) {
-        put_policy(out);
-        return strlen("@POLICY@");
-    }
-    if (is_word(at, n, "@STYLE@")) {
-        view_put(out, view_page_style, view_page_style_size);
-        return strlen("@STYLE@");
-    }
-    if (is_word(at, n, "@SCRIPT@")) {
-        view_put(out, view_page_script, view_page_script_size);
-        return strlen("@SCRIPT@");
-    }
-    if (is_word(at, n, "@DATA@")) {
-        put_data(out, v);
-        return strlen("@DATA@");
-    }
-    return 0;
-}
+    const char *at = view_page_html;
 
-void view_html(const view *v, view_out *out)
-{
-    const char *at = view_page_html, *const end = at + view_page_html_size;
-
-    while (at < end) {
-        const char *marker = memchr(at, '@', (size_t)(end - at));
-        size_t length;
-
-        if (!marker)
-            marker = end;
-        view_put(out, at, (size_t)(marker - at));
-        at = marker;
-        if (at == end)
-            break;
-        length = put_part(out, v, at, (size_t)(end - at));
-        if (length == 0)
-            view_put(out, at, 1);
-        at += length > 0 ? length : 1;
-    }
+    put_until(out, &at, "@POLICY@");
+    put_policy(out);
+    put_until(out, &at, "@STYLE@");
+    tg_sink_put(out, view_page_style, view_page_style_size);
+    put_until(out, &at, "@DATA@");
+    put_data(out, v);
+    put_until(out, &at, "@SCRIPT@");
+    tg_sink_put(out, view_page_script, view_page_script_size);
+    tg_sink_puts(out, at);
 }

@@ -10,18 +10,18 @@
 
 #define SHOWN 1024 /* bytes of a token's text, of which a label has fewer */
 
-void view_field(view_out *out, const char *label, size_t columns, const char *more)
+void view_field(tg_sink *out, const char *label, size_t columns, const char *more)
 {
     const bool cut = tg_label_width(label) > columns;
     size_t used;
 
-    view_put(out, label, tg_label_fit(label, columns - (cut && columns > 0), &used));
+    tg_sink_put(out, label, tg_label_fit(label, columns - (cut && columns > 0), &used));
     if (cut && columns > 0) {
-        view_put(out, more, strlen(more));
+        tg_sink_put(out, more, strlen(more));
         used++;
     }
     for (; used < columns; used++)
-        view_put(out, " ", 1);
+        tg_sink_put(out, " ", 1);
 }
 
 /* tg-attn-dump has made the texts visible, but another program may not. */

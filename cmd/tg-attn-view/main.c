@@ -11,18 +11,28 @@
 #define WIDTH_MAX 10000
 
 enum show { SHOW_PROBS, SHOW_SCORES };
+enum format { ANSI, PNG, SVG, HTML, FORMATS, OTHER = FORMATS };
 
 struct options {
     const char *input, *output;
-    bool ansi, png, svg, html, scale_given, color_given;
+    bool wanted[FORMATS]; /* its option is given */
+    enum format format;
+    bool scale_given, color_given;
     size_t layer, head, batch, show, scale, color, width;
+    tg_attn_stage stage; /* what to show */
 };
 
 /* ---- the format: an option, or the ending of the output's name */
 
-enum format { ANSI, PNG, SVG, HTML, OTHER };
-
-static const char *const format_names[] = {"ansi", "png", "svg", "html"};
+static const struct {
+    const char *name;
+    cli_content content;
+} formats[FORMATS] = {
+    [ANSI] = {"ansi", CLI_OUT_TEXT},
+    [PNG] = {"png", CLI_OUT_PNG},
+    [SVG] = {"svg", CLI_OUT_SVG},
+    [HTML] = {"html", CLI_OUT_PAGE},
+};
 
 static const struct {
     const char *text;
@@ -43,35 +53,35 @@ static bool format_of(const char *ending, enum format *format)
     return false;
 }
 
-static enum format chosen(const struct options *o)
-{
-    return o->png ? PNG : o->svg ? SVG : o->html ? HTML : ANSI;
-}
-
 /* With an option, an ending may be unknown, but not another format's. */
 static int choose_format(struct options *o)
 {
-    const bool given = o->ansi || o->png || o->svg || o->html;
     const char *ending = o->output ? cli_ending(o->output) : NULL;
-    enum format format;
+    enum format format = ANSI;
+    const bool known = ending && format_of(ending, &format);
+    size_t given = 0;
 
-    if (!ending)
+    for (enum format f = ANSI; f < FORMATS; f++) {
+        if (o->wanted[f])
+            o->format = f;
+        given += o->wanted[f];
+    }
+    if (given > 1)
+        return cli_usage("--ansi, --png, --svg and --html cannot be combined");
+    if (!ending || (given > 0 && !known))
         return CLI_OK;
-    if (!format_of(ending, &format))
-        return given ? CLI_OK
-                     : cli_usage("%s: the ending .%s stands for no format: use .png, .svg, .html or .txt, or "
-                                 "choose with --png, --svg, --html or --ansi",
-                                 o->output, ending);
+    if (!known)
+        return cli_usage("%s: the ending .%s stands for no format: use .png, .svg, .html or .txt, or "
+                         "choose with --png, --svg, --html or --ansi",
+                         o->output, ending);
     if (format == OTHER)
         return cli_usage(
             "%s: there is no .%s: formats are PNG (.png), SVG (.svg), HTML (.html) and text (.txt)",
             o->output, ending);
-    if (given && format != chosen(o))
+    if (given > 0 && format != o->format)
         return cli_usage("%s: the ending .%s is not that of --%s", o->output, ending,
-                         format_names[chosen(o)]);
-    o->png = format == PNG;
-    o->svg = format == SVG;
-    o->html = format == HTML;
+                         formats[o->format].name);
+    o->format = format;
     return CLI_OK;
 }
 
@@ -80,10 +90,12 @@ static int choose_format(struct options *o)
 static int parse(int argc, char **argv, struct options *o)
 {
     cli_option options[] = {
-        CLI_FLAG_OPTION(0, "ansi", &o->ansi, "draw in the terminal, or as text (the default)"),
-        CLI_FLAG_OPTION(0, "png", &o->png, "make a PNG image: one head with its tokens, or a sheet of all"),
-        CLI_FLAG_OPTION(0, "svg", &o->svg, "make that image as SVG: sharp at any size, its labels are text"),
-        CLI_FLAG_OPTION(0, "html", &o->html, "make an HTML page that shows every number"),
+        CLI_FLAG_OPTION(0, "ansi", &o->wanted[ANSI], "draw in the terminal, or as text (the default)"),
+        CLI_FLAG_OPTION(0, "png", &o->wanted[PNG],
+                        "make a PNG image: one head with its tokens, or a sheet of all"),
+        CLI_FLAG_OPTION(0, "svg", &o->wanted[SVG],
+                        "make that image as SVG: sharp at any size, its labels are text"),
+        CLI_FLAG_OPTION(0, "html", &o->wanted[HTML], "make an HTML page that shows every number"),
         CLI_OUTPUT_OPTION('o', "output", &o->output, "FILE",
                           "write to FILE; its ending, .png, .svg, .html or .txt, chooses the format"),
         CLI_FORCE(0),
@@ -121,49 +133,39 @@ static int parse(int argc, char **argv, struct options *o)
         return CLI_USAGE;
     if (n > 1)
         return cli_usage("unexpected operand '%s': give only one dump", argv[2]);
-    if (o->ansi + o->png + o->svg + o->html > 1)
-        return cli_usage("--ansi, --png, --svg and --html cannot be combined");
     if (choose_format(o))
         return CLI_USAGE;
-    if (chosen(o) != ANSI && (o->color_given || o->width > 0))
+    if (o->format != ANSI && (o->color_given || o->width > 0))
         return cli_usage("--color and --width are for the terminal, and do not go with --%s",
-                         format_names[chosen(o)]);
+                         formats[o->format].name);
     if (o->scale_given && o->show == SHOW_SCORES && o->scale != TG_SCALE_LINEAR && o->scale != TG_SCALE_AUTO)
         return cli_usage("--scale is for probabilities: scores may be negative, and are always linear");
     if (n == 0 && !cli_stdin_has_data())
         return cli_usage("no dump: name a file, or give one on standard input");
     o->input = n == 1 ? argv[1] : "-";
+    o->stage = o->show == SHOW_PROBS ? TG_ATTN_PROBS : TG_ATTN_SCORES;
     return CLI_OK;
 }
 
 /* Draw to fd; set *bytes to the bytes written, except for a PNG image. */
 static tg_status draw(view *v, const struct options *o, int fd, unsigned long long *bytes, tg_err *err)
 {
-    static view_out out; /* large */
+    static tg_sink out; /* large */
     tg_status status = TG_OK;
 
-    if (o->png)
+    if (o->format == PNG)
         return view_png(v, fd, err);
-    out = (view_out){.sink = {.fd = fd}};
-    if (o->html)
+    out = (tg_sink){.fd = fd};
+    if (o->format == HTML)
         view_html(v, &out);
-    else if (o->svg)
+    else if (o->format == SVG)
         status = view_svg(v, &out, err);
     else
         status = view_ansi(v, &out, (view_color)o->color, o->width, err);
     if (!status)
-        status = tg_sink_flush(&out.sink, err);
-    *bytes = out.total;
+        status = tg_sink_flush(&out, err);
+    *bytes = (size_t)(out.done + out.n);
     return status;
-}
-
-static cli_content content_of(const struct options *o)
-{
-    if (o->png)
-        return CLI_OUT_PNG;
-    if (o->svg)
-        return CLI_OUT_SVG;
-    return o->html ? CLI_OUT_PAGE : CLI_OUT_TEXT;
 }
 
 /* Draw to the output.  A file is replaced only if everything succeeds. */
@@ -174,7 +176,7 @@ static tg_status draw_to_output(view *v, const struct options *o, tg_err *err)
     tg_status status;
 
     if ((status = cli_check_output_differs(o->output, o->input, err)) ||
-        (status = cli_output_begin(&output, o->output, content_of(o), err)))
+        (status = cli_output_begin(&output, o->output, formats[o->format].content, err)))
         return status;
     status = draw(v, o, output.fd, &bytes, err);
     if (status == TG_EIO)
@@ -183,7 +185,7 @@ static tg_status draw_to_output(view *v, const struct options *o, tg_err *err)
         status = cli_output_commit(&output, err);
     else
         cli_output_abort(&output);
-    if (!status && o->html)
+    if (!status && o->format == HTML)
         cli_note("page size: %s", cli_bytes(bytes));
     return status;
 }
@@ -192,11 +194,7 @@ static tg_dump_want wanted(const struct options *o)
 {
     const unsigned page = TG_DUMP_BIT(TG_ATTN_Q) | TG_DUMP_BIT(TG_ATTN_K);
 
-    return (tg_dump_want){
-        .layer = o->layer,
-        .stages =
-            o->html ? page : tg_dump_rows_stages(o->show == SHOW_PROBS ? TG_ATTN_PROBS : TG_ATTN_SCORES),
-    };
+    return (tg_dump_want){o->layer, o->format == HTML ? page : tg_dump_rows_stages(o->stage)};
 }
 
 static tg_status run(const struct options *o, tg_err *err)
@@ -204,8 +202,8 @@ static tg_status run(const struct options *o, tg_err *err)
     tg_dump dump = {0};
     view v = {.dump = &dump,
               .name = cli_input_name(o->input),
-              .show = o->show == SHOW_PROBS ? TG_ATTN_PROBS : TG_ATTN_SCORES,
-              .page = o->html,
+              .show = o->stage,
+              .page = o->format == HTML,
               .b = o->batch,
               .scale.kind = o->show == SHOW_PROBS ? (tg_scale_kind)o->scale : TG_SCALE_LINEAR};
     tg_status status;

@@ -65,6 +65,9 @@ static tg_status check_layers(const view *v, size_t layer, tg_err *err)
         return tg_fail(err, TG_EUSAGE, "layer %zu is not in the dump", layer);
     if (dump->n == 0)
         return tg_fail(err, TG_EDATA, "the dump has no layers");
+    if (v->page && dump->KV != dump->H)
+        return tg_fail(err, TG_EDATA, "a page needs keys of all %zu heads, the dump has those of %zu",
+                       dump->H, dump->KV);
     for (size_t l = 0; l < dump->n; l++) {
         if (!has_enough(v, &dump->layer[l], &needs))
             return tg_fail(err, TG_EDATA, "layer %zu lacks %s", dump->layer[l].number, needs);
@@ -99,9 +102,6 @@ void view_free(view *v)
         tg_grid_free(&v->map[m].grid);
     free(v->map);
     free(v->label);
-    v->map = NULL;
-    v->label = NULL;
-    v->n = 0;
 }
 
 /* ---- filling */

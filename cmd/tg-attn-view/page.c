@@ -1,5 +1,5 @@
 /* view: the page's files as data.  Paths are relative to the top of the tree, where make runs. */
-#include "cmd/tg-attn-view/page.h"
+#include "cmd/tg-attn-view/view.h"
 
 #if __SIZEOF_POINTER__ == 8
 #define SIZE_DIRECTIVE ".quad"
@@ -9,10 +9,11 @@
 
 #define FILE_IN(path) ".incbin \"cmd/tg-attn-view/page/" path "\"\n"
 
-/* Define `name`, the bytes of `files`, and name_size, their number. */
+/* Define `name`, the bytes of `files`, which a NUL follows, and name_size, their number. */
 #define EMBED(name, files)                                                                                   \
     __asm__(".section .rodata\n"                                                                             \
             ".globl " #name "\n.type " #name ", %object\n" #name ":\n" files ".L" #name "_end:\n"            \
+            ".byte 0\n"                                                                                      \
             ".size " #name ", .L" #name "_end - " #name "\n"                                                 \
             ".balign 8\n"                                                                                    \
             ".globl " #name "_size\n.type " #name "_size, %object\n" #name "_size:\n" SIZE_DIRECTIVE         \

@@ -1,41 +1,40 @@
 /* view: the sheet as a PNG image. */
-#include <string.h>
-
 #include "cmd/cli/cli.h"
 #include "cmd/tg-attn-view/sheet.h"
 #include "formats/png.h"
 
-static void fill(void *to, size_t x, size_t y, size_t width, size_t height, unsigned ink)
+static void fill(const view_sheet *s, size_t x, size_t y, size_t width, size_t height, unsigned ink)
 {
-    tg_raster_fill(to, x, y, width, height, ink);
+    tg_raster_fill(s->canvas, x, y, width, height, ink);
 }
 
-static void hatch(void *to, size_t x, size_t y, size_t width, size_t height)
+static void hatch(const view_sheet *s, size_t x, size_t y, size_t width, size_t height)
 {
-    tg_raster_hatch(to, x, y, width, height);
+    tg_raster_hatch(s->canvas, x, y, width, height);
 }
 
-static void put_text(void *to, size_t x, size_t y, size_t dot, tg_direction direction, unsigned ink,
-                     const char *text)
+static void put_text(const view_sheet *s, size_t x, size_t y, size_t dot, tg_direction direction,
+                     unsigned ink, const char *text)
 {
-    tg_raster_text(to, x, y, dot, direction, ink, text);
+    tg_raster_text(s->canvas, x, y, dot, direction, ink, text);
 }
 
 tg_status view_png(view *v, int fd, tg_err *err)
 {
     view_sheet sheet;
     tg_raster raster;
-    unsigned char bytes[TG_INK_END][3];
     tg_status status;
 
     if ((status = view_sheet_make(&sheet, v, true, err)) ||
         (status = tg_raster_make(&raster, sheet.l.width, sheet.l.height, err)))
         return status;
-    view_sheet_draw(&sheet, &(view_canvas){&raster, fill, hatch, put_text});
-    for (size_t n = 0; n < TG_INK_END; n++)
-        memcpy(bytes[n], (unsigned char[3]){sheet.palette[n].r, sheet.palette[n].g, sheet.palette[n].b}, 3);
-    status = tg_png_write(fd, raster.pixel, raster.width, raster.height, (const unsigned char(*)[3])bytes,
-                          TG_INK_END, err);
+    sheet.canvas = &raster;
+    sheet.fill = fill;
+    sheet.hatch = hatch;
+    sheet.text = put_text;
+    view_sheet_draw(&sheet);
+    status = tg_png_write(fd, raster.pixel, raster.width, raster.height,
+                          (const unsigned char(*)[3])sheet.palette, TG_INK_END, err);
     tg_raster_free(&raster);
     if (!status && view_sheet_lacks_letters(&sheet))
         cli_note("characters that the PNG's font lacks are shown as \\u....; .svg shows them");

@@ -155,24 +155,6 @@ static tg_status measure(layout *l, tg_err *err)
         cli_count(l->width), cli_count(l->height), cli_count(PIXELS_MAX));
 }
 
-/* ---- the canvas */
-
-static void fill(const view_sheet *s, size_t x, size_t y, size_t width, size_t height, unsigned ink)
-{
-    s->canvas->fill(s->canvas->to, x, y, width, height, ink);
-}
-
-static void hatch(const view_sheet *s, size_t x, size_t y, size_t width, size_t height)
-{
-    s->canvas->hatch(s->canvas->to, x, y, width, height);
-}
-
-static void put_text(const view_sheet *s, size_t x, size_t y, size_t dot, tg_direction direction,
-                     unsigned ink, const char *text)
-{
-    s->canvas->text(s->canvas->to, x, y, dot, direction, ink, text);
-}
-
 /* ---- one map */
 
 /* Draw a label that ends at the map, and the id at the other end of the margin; `at`: the middle of the
@@ -182,9 +164,9 @@ static void draw_query(const view_sheet *s, size_t x, size_t at, const char *lab
     const layout *l = &s->l;
     const size_t half = TG_FONT_HEIGHT * l->dot / 2, y = at - tg_size_min(half, at);
 
-    put_text(s, x + l->left - 4 * l->dot - text_width(l, tg_label_width(label)) + l->dot, y, l->dot, TG_RIGHT,
-             TG_INK_BLACK, label);
-    put_text(s, x, y, l->dot, TG_RIGHT, TG_INK_FAINT, id);
+    s->text(s, x + l->left - 4 * l->dot - text_width(l, tg_label_width(label)) + l->dot, y, l->dot, TG_RIGHT,
+            TG_INK_BLACK, label);
+    s->text(s, x, y, l->dot, TG_RIGHT, TG_INK_FAINT, id);
 }
 
 /* The same above the map, upwards; y: the map's top. */
@@ -193,9 +175,9 @@ static void draw_key(const view_sheet *s, size_t at, size_t y, const char *label
     const layout *l = &s->l;
     const size_t x = at - TG_FONT_HEIGHT * l->dot / 2, bottom = y - 4 * l->dot;
 
-    put_text(s, x, bottom, l->dot, TG_UP, TG_INK_BLACK, label);
-    put_text(s, x, bottom - (l->left - 4 * l->dot - l->ids) - l->dot * TG_FONT_STEP, l->dot, TG_UP,
-             TG_INK_FAINT, id);
+    s->text(s, x, bottom, l->dot, TG_UP, TG_INK_BLACK, label);
+    s->text(s, x, bottom - (l->left - 4 * l->dot - l->ids) - l->dot * TG_FONT_STEP, l->dot, TG_UP,
+            TG_INK_FAINT, id);
 }
 
 /* Say what the axes are, in the corner between them. */
@@ -204,9 +186,9 @@ static void draw_corner(const view_sheet *s, size_t x, size_t y)
     const layout *l = &s->l;
     const size_t bottom = y + l->top - line_height(l);
 
-    put_text(s, x, y + line_height(l), l->dot, TG_RIGHT, TG_INK_FAINT, "key");
-    put_text(s, x, bottom, l->dot, TG_RIGHT, TG_INK_FAINT, l->ids > 0 ? "id" : "");
-    put_text(s, x + l->ids, bottom, l->dot, TG_RIGHT, TG_INK_FAINT, "query");
+    s->text(s, x, y + line_height(l), l->dot, TG_RIGHT, TG_INK_FAINT, "key");
+    s->text(s, x, bottom, l->dot, TG_RIGHT, TG_INK_FAINT, l->ids > 0 ? "id" : "");
+    s->text(s, x + l->ids, bottom, l->dot, TG_RIGHT, TG_INK_FAINT, "query");
 }
 
 static void draw_axes(const view_sheet *s, size_t x, size_t y)
@@ -236,8 +218,8 @@ static void draw_value(const view_sheet *s, size_t x, size_t y, double number, u
 
     if (l->cell < VALUE_MIN || width > l->cell)
         return;
-    put_text(s, x + (l->cell - width + dot) / 2, y + (l->cell - (TG_FONT_HEIGHT - 1) * dot) / 2, dot,
-             TG_RIGHT, tg_rgb_luma(s->palette[step]) > 128 ? TG_INK_BLACK : TG_INK_WHITE, text);
+    s->text(s, x + (l->cell - width + dot) / 2, y + (l->cell - (TG_FONT_HEIGHT - 1) * dot) / 2, dot, TG_RIGHT,
+            tg_rgb_luma(s->palette[step]) > 128 ? TG_INK_BLACK : TG_INK_WHITE, text);
 }
 
 /* The colour of cell (i, j). */
@@ -256,7 +238,7 @@ static void draw_row(const view_sheet *s, const tg_grid *g, size_t i, size_t x, 
 
         for (end = first + 1; end <= i && step_of(s, g, i, end) == step;)
             end++;
-        fill(s, x + first * cell, y, (end - first) * cell, cell, step);
+        s->fill(s, x + first * cell, y, (end - first) * cell, cell, step);
         for (size_t j = first; j < end; j++)
             draw_value(s, x + j * cell, y, (double)g->cell[i * g->side + j], step);
     }
@@ -266,7 +248,7 @@ static void draw_cells(const view_sheet *s, const tg_grid *g, size_t x, size_t y
 {
     const size_t cell = s->l.cell;
 
-    hatch(s, x, y, g->side * cell, g->side * cell);
+    s->hatch(s, x, y, g->side * cell, g->side * cell);
     for (size_t i = 0; i < g->side; i++)
         draw_row(s, g, i, x, y + i * cell);
 }
@@ -276,7 +258,7 @@ static void draw_map(const view_sheet *s, const view_map *map, size_t x, size_t 
     char title[64];
 
     make_title(title, sizeof title, s, map);
-    put_text(s, x, y, s->l.dot, TG_RIGHT, TG_INK_BLACK, title);
+    s->text(s, x, y, s->l.dot, TG_RIGHT, TG_INK_BLACK, title);
     draw_axes(s, x, y);
     draw_cells(s, &map->grid, x + s->l.left, y + s->l.top);
 }
@@ -302,33 +284,32 @@ static void draw_scale(const view_sheet *s, size_t y)
     char text[128];
 
     for (size_t step = 0; step < SCALE_BAR; step++)
-        fill(s, x + step, y, 1, line, (unsigned)step);
+        s->fill(s, x + step, y, 1, line, (unsigned)step);
     for (size_t tick = 0; tick <= 2; tick++) {
         const size_t at = x + tick * (SCALE_BAR - 1) / 2;
         const int n = snprintf(text, sizeof text, "%.3g%s", tg_scale_number(&s->v->scale, (double)tick / 2),
                                tick == 2 && view_scale_cuts(s->v) ? "+" : "");
 
-        fill(s, at, y + line, 1, 3 * l->dot, TG_INK_BLACK);
-        put_text(s, at - text_width(l, (size_t)n) / 2, y + line + 4 * l->dot, l->dot, TG_RIGHT, TG_INK_BLACK,
-                 text);
+        s->fill(s, at, y + line, 1, 3 * l->dot, TG_INK_BLACK);
+        s->text(s, at - text_width(l, (size_t)n) / 2, y + line + 4 * l->dot, l->dot, TG_RIGHT, TG_INK_BLACK,
+                text);
     }
-    hatch(s, x + SCALE_BAR + text_width(l, 4), y, line * 2, line);
-    put_text(s, x + SCALE_BAR + text_width(l, 5) + line * 2, y + 2 * l->dot, l->dot, TG_RIGHT, TG_INK_BLACK,
-             "masked");
+    s->hatch(s, x + SCALE_BAR + text_width(l, 4), y, line * 2, line);
+    s->text(s, x + SCALE_BAR + text_width(l, 5) + line * 2, y + 2 * l->dot, l->dot, TG_RIGHT, TG_INK_BLACK,
+            "masked");
     snprintf(text, sizeof text, "%s%s%s; query down, key across", view_quantity(s->v),
              name ? ", colours by " : "", name ? name : "");
-    put_text(s, GAP, y + 2 * line + 6 * l->dot, l->dot, TG_RIGHT, TG_INK_FAINT, text);
+    s->text(s, GAP, y + 2 * line + 6 * l->dot, l->dot, TG_RIGHT, TG_INK_FAINT, text);
 }
 
-void view_sheet_draw(view_sheet *s, const view_canvas *canvas)
+void view_sheet_draw(const view_sheet *s)
 {
     const view *v = s->v;
     const layout *l = &s->l;
     const size_t first = 2 * GAP + line_height(l);
     size_t row = 0, heads;
 
-    s->canvas = canvas;
-    put_text(s, GAP, GAP, l->dot, TG_RIGHT, TG_INK_BLACK, s->name);
+    s->text(s, GAP, GAP, l->dot, TG_RIGHT, TG_INK_BLACK, s->name);
     for (size_t m = 0; m < v->n; m += heads, row += tg_ceil_div(heads, l->columns)) {
         heads = view_same_layer(v, m);
         for (size_t h = 0; h < heads; h++)

@@ -8,15 +8,6 @@
 #include "cmd/tg-attn-view/view.h"
 #include "lib/view/raster.h"
 
-/* What a sheet is drawn on; the arguments, and the inks, are those of lib/view/raster.h. */
-typedef struct view_canvas {
-    void *to;
-    void (*fill)(void *to, size_t x, size_t y, size_t width, size_t height, unsigned ink);
-    void (*hatch)(void *to, size_t x, size_t y, size_t width, size_t height);
-    void (*text)(void *to, size_t x, size_t y, size_t dot, tg_direction direction, unsigned ink,
-                 const char *text);
-} view_canvas;
-
 /* All in pixels, except where noted. */
 struct view_layout {
     bool ascii;             /* the letters are lib/view/font.h's; otherwise UTF-8 */
@@ -34,15 +25,21 @@ typedef struct view_sheet {
     struct view_layout l;
     tg_rgb palette[TG_INK_END];
     char name[1024]; /* "dump.npz: probabilities, 3 tokens" */
-    const view_canvas *canvas;
+    /* What it is drawn on; the arguments, and the inks, are those of lib/view/raster.h. */
+    void *canvas;
+    void (*fill)(const struct view_sheet *s, size_t x, size_t y, size_t width, size_t height, unsigned ink);
+    void (*hatch)(const struct view_sheet *s, size_t x, size_t y, size_t width, size_t height);
+    void (*text)(const struct view_sheet *s, size_t x, size_t y, size_t dot, tg_direction direction,
+                 unsigned ink, const char *text);
 } view_sheet;
 
-/* Lay out the sheet and fill the maps' grids.  TG_EUSAGE: it has too many pixels; TG_ENOMEM. */
+/* Lay out the sheet and fill the maps' grids; the caller sets the canvas.  TG_EUSAGE: it has too many pixels;
+ * TG_ENOMEM. */
 TG_MUST_CHECK tg_status view_sheet_make(view_sheet *sheet, view *v, bool ascii, tg_err *err);
 
 /* Whether labels or the name have characters that the sheet's letters lack. */
 bool view_sheet_lacks_letters(const view_sheet *sheet);
 
-void view_sheet_draw(view_sheet *sheet, const view_canvas *canvas);
+void view_sheet_draw(const view_sheet *sheet);
 
 #endif

@@ -1,6 +1,5 @@
 /* view: the sheet as an SVG image: rectangles and text, which stay sharp at any size. */
-#include <string.h>
-
+#include "cmd/cli/cli.h"
 #include "cmd/tg-attn-view/sheet.h"
 #include "lib/view/font.h"
 #include "lib/view/label.h"
@@ -10,131 +9,94 @@
 #define HATCH_STEP 6  /* pixels between the lines, as in lib/view/raster.c */
 #define HATCH_LINE .7 /* pixels: as wide as there, across a diagonal line */
 
-struct svg {
-    view_out *out;
-    const tg_rgb *palette;
-};
-
-/* What stands for the character at `text` in XML, and in *n its bytes; NULL: it stands for itself.  A label
- * has no control characters (lib/view/label.h); of all others XML lacks two, for which U+FFFD stands. */
-static const char *escape(const char *text, size_t *n)
-{
-    static const char *const escapes[][2] = {
-        {"<", "&lt;"},
-        {">", "&gt;"},
-        {"&", "&amp;"},
-        {"\"", "&quot;"},
-        {"\xEF\xBF\xBE", "\xEF\xBF\xBD"},
-        {"\xEF\xBF\xBF", "\xEF\xBF\xBD"},
-    };
-
-    for (size_t i = 0; i < sizeof escapes / sizeof escapes[0]; i++) {
-        *n = strlen(escapes[i][0]);
-        if (strncmp(text, escapes[i][0], *n) == 0)
-            return escapes[i][1];
-    }
-    *n = 1;
-    return NULL;
-}
-
-static void put_escaped(view_out *out, const char *text)
-{
-    for (size_t n; *text != '\0'; text += n) {
-        const char *escaped = escape(text, &n);
-
-        view_put(out, escaped ? escaped : text, escaped ? strlen(escaped) : 1);
-    }
-}
-
 /* The attribute for an ink. */
-static void put_ink(const struct svg *svg, const char *name, unsigned ink)
+static void put_ink(const view_sheet *s, const char *name, unsigned ink)
 {
-    const tg_rgb c = svg->palette[ink];
+    const tg_rgb c = s->palette[ink];
 
-    view_print(svg->out, " %s=\"#%02x%02x%02x\"", name, c.r, c.g, c.b);
+    tg_sink_print(s->canvas, " %s=\"#%02x%02x%02x\"", name, c.r, c.g, c.b);
 }
 
-static void put_rectangle(view_out *out, size_t x, size_t y, size_t width, size_t height)
+static void put_rectangle(const view_sheet *s, size_t x, size_t y, size_t width, size_t height)
 {
-    view_print(out, "<rect x=\"%zu\" y=\"%zu\" width=\"%zu\" height=\"%zu\"", x, y, width, height);
+    tg_sink_print(s->canvas, "<rect x=\"%zu\" y=\"%zu\" width=\"%zu\" height=\"%zu\"", x, y, width, height);
 }
 
-static void fill(void *to, size_t x, size_t y, size_t width, size_t height, unsigned ink)
+static void fill(const view_sheet *s, size_t x, size_t y, size_t width, size_t height, unsigned ink)
 {
-    const struct svg *svg = to;
-
-    put_rectangle(svg->out, x, y, width, height);
-    put_ink(svg, "fill", ink);
-    view_print(svg->out, "/>\n");
+    put_rectangle(s, x, y, width, height);
+    put_ink(s, "fill", ink);
+    tg_sink_print(s->canvas, "/>\n");
 }
 
-static void hatch(void *to, size_t x, size_t y, size_t width, size_t height)
+static void hatch(const view_sheet *s, size_t x, size_t y, size_t width, size_t height)
 {
-    const struct svg *svg = to;
-
-    put_rectangle(svg->out, x, y, width, height);
-    view_print(svg->out, " fill=\"url(#masked)\"/>\n");
+    put_rectangle(s, x, y, width, height);
+    tg_sink_print(s->canvas, " fill=\"url(#masked)\"/>\n");
 }
 
 /* The width is given, so that labels end where they should in any font. */
-static void put_text(void *to, size_t x, size_t y, size_t dot, tg_direction direction, unsigned ink,
-                     const char *text)
+static void put_text(const view_sheet *s, size_t x, size_t y, size_t dot, tg_direction direction,
+                     unsigned ink, const char *text)
 {
-    const struct svg *svg = to;
-
     if (*text == '\0')
         return;
     if (direction == TG_RIGHT)
-        view_print(svg->out, "<text x=\"%zu\" y=\"%zu\"", x, y + BASELINE * dot);
+        tg_sink_print(s->canvas, "<text x=\"%zu\" y=\"%zu\"", x, y + BASELINE * dot);
     else
-        view_print(svg->out, "<text transform=\"translate(%zu %zu) rotate(-90)\"", x + BASELINE * dot, y + 1);
-    view_print(svg->out, " font-size=\"%zu\" textLength=\"%zu\" lengthAdjust=\"spacingAndGlyphs\"",
-               FONT_SIZE * dot, tg_label_width(text) * TG_FONT_STEP * dot);
-    put_ink(svg, "fill", ink);
-    view_put(svg->out, ">", 1);
-    put_escaped(svg->out, text);
-    view_print(svg->out, "</text>\n");
+        tg_sink_print(s->canvas, "<text transform=\"translate(%zu %zu) rotate(-90)\"", x + BASELINE * dot,
+                      y + 1);
+    tg_sink_print(s->canvas, " font-size=\"%zu\" textLength=\"%zu\" lengthAdjust=\"spacingAndGlyphs\"",
+                  FONT_SIZE * dot, tg_label_width(text) * TG_FONT_STEP * dot);
+    put_ink(s, "fill", ink);
+    tg_sink_put(s->canvas, ">", 1);
+    cli_put_xml(s->canvas, text);
+    tg_sink_print(s->canvas, "</text>\n");
 }
 
 /* Define what masked cells are filled with: lines from the lower left to the upper right. */
-static void put_hatch(const struct svg *svg)
+static void put_hatch(const view_sheet *s)
 {
-    view_print(svg->out, "<pattern id=\"masked\" width=\"%d\" height=\"%d\" patternUnits=\"userSpaceOnUse\">",
-               HATCH_STEP, HATCH_STEP);
-    view_print(svg->out, "<path d=\"M0 0h%dv%dH0\"", HATCH_STEP, HATCH_STEP);
-    put_ink(svg, "fill", TG_INK_MASKED);
-    view_print(svg->out, "/><path d=\"M-1 2L2 -1M0 %dL%d 0\" stroke-width=\"%.1f\"", HATCH_STEP + 1,
-               HATCH_STEP + 1, HATCH_LINE);
-    view_print(svg->out, " shape-rendering=\"auto\"");
-    put_ink(svg, "stroke", TG_INK_HATCH);
-    view_print(svg->out, "/></pattern>\n");
+    tg_sink_print(s->canvas,
+                  "<pattern id=\"masked\" width=\"%d\" height=\"%d\" patternUnits=\"userSpaceOnUse\">",
+                  HATCH_STEP, HATCH_STEP);
+    tg_sink_print(s->canvas, "<path d=\"M0 0h%dv%dH0\"", HATCH_STEP, HATCH_STEP);
+    put_ink(s, "fill", TG_INK_MASKED);
+    tg_sink_print(s->canvas, "/><path d=\"M-1 2L2 -1M0 %dL%d 0\" stroke-width=\"%.1f\"", HATCH_STEP + 1,
+                  HATCH_STEP + 1, HATCH_LINE);
+    tg_sink_print(s->canvas, " shape-rendering=\"auto\"");
+    put_ink(s, "stroke", TG_INK_HATCH);
+    tg_sink_print(s->canvas, "/></pattern>\n");
 }
 
-static void put_head(const struct svg *svg, const view_sheet *sheet)
+static void put_head(const view_sheet *s)
 {
-    const size_t width = sheet->l.width, height = sheet->l.height;
+    const size_t width = s->l.width, height = s->l.height;
 
-    view_print(
-        svg->out,
+    tg_sink_print(
+        s->canvas,
         "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"%zu\" height=\"%zu\" viewBox=\"0 0 %zu %zu\" ",
         width, height, width, height);
-    view_print(svg->out, "font-family=\"monospace\" shape-rendering=\"crispEdges\">\n<title>");
-    put_escaped(svg->out, sheet->name);
-    view_print(svg->out, "</title>\n");
-    put_hatch(svg);
+    tg_sink_print(s->canvas, "font-family=\"monospace\" shape-rendering=\"crispEdges\">\n<title>");
+    cli_put_xml(s->canvas, s->name);
+    tg_sink_print(s->canvas, "</title>\n");
+    put_hatch(s);
 }
 
-tg_status view_svg(view *v, view_out *out, tg_err *err)
+tg_status view_svg(view *v, tg_sink *out, tg_err *err)
 {
-    view_sheet sheet;
-    struct svg svg = {out, sheet.palette};
-    tg_status status = view_sheet_make(&sheet, v, false, err);
+    view_sheet s;
+    tg_status status;
 
-    if (status)
+    if ((status = view_sheet_make(&s, v, false, err)))
         return status;
-    put_head(&svg, &sheet);
-    fill(&svg, 0, 0, sheet.l.width, sheet.l.height, TG_INK_PAPER);
-    view_sheet_draw(&sheet, &(view_canvas){&svg, fill, hatch, put_text});
-    view_print(out, "</svg>\n");
+    s.canvas = out;
+    s.fill = fill;
+    s.hatch = hatch;
+    s.text = put_text;
+    put_head(&s);
+    fill(&s, 0, 0, s.l.width, s.l.height, TG_INK_PAPER);
+    view_sheet_draw(&s);
+    tg_sink_print(out, "</svg>\n");
     return TG_OK;
 }

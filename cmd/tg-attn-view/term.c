@@ -1,5 +1,5 @@
 /* view: the abilities of a terminal, and its current colours. */
-#include "cmd/tg-attn-view/term.h"
+#include "cmd/tg-attn-view/ansi.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -55,53 +55,58 @@ static size_t find_width(int fd)
 
 /* ---- colours */
 
-static void set_color(view_term *t, bool back, unsigned color)
+static void set_color(struct ansi *a, bool back, unsigned color)
 {
-    unsigned *now = back ? &t->bg : &t->fg;
+    unsigned *now = back ? &a->bg : &a->fg;
 
-    if (*now == color || t->color == VIEW_NEVER)
+    if (*now == color || a->color == VIEW_NEVER)
         return;
     *now = color;
-    if (color == VIEW_NONE)
-        view_print(t->out, "\033[%um", back ? 49u : 39u);
-    else if (t->color == VIEW_TRUECOLOR)
-        view_print(t->out, "\033[%u;2;%u;%u;%um", back ? 48u : 38u, t->rgb[color].r, t->rgb[color].g,
-                   t->rgb[color].b);
+    if (color == ANSI_NONE)
+        tg_sink_print(a->out, "\033[%um", back ? 49u : 39u);
+    else if (a->color == VIEW_TRUECOLOR)
+        tg_sink_print(a->out, "\033[%u;2;%u;%u;%um", back ? 48u : 38u, a->rgb[color].r, a->rgb[color].g,
+                      a->rgb[color].b);
     else
-        view_print(t->out, "\033[%u;5;%um", back ? 48u : 38u, t->index[color]);
+        tg_sink_print(a->out, "\033[%u;5;%um", back ? 48u : 38u, a->index[color]);
 }
 
-void view_term_colors(view_term *t, unsigned fg, unsigned bg)
+void ansi_colors(struct ansi *a, unsigned fg, unsigned bg)
 {
-    set_color(t, false, fg);
-    set_color(t, true, bg);
+    set_color(a, false, fg);
+    set_color(a, true, bg);
 }
 
-unsigned view_term_ink(const view_term *t, unsigned color)
+unsigned ansi_ink(const struct ansi *a, unsigned color)
 {
-    return tg_rgb_luma(t->rgb[color]) > 128 ? VIEW_BLACK : VIEW_WHITE;
+    return tg_rgb_luma(a->rgb[color]) > 128 ? ANSI_BLACK : ANSI_WHITE;
 }
 
-void view_term_line(view_term *t)
+void ansi_end_line(struct ansi *a)
 {
-    view_term_colors(t, VIEW_NONE, VIEW_NONE);
-    view_put(t->out, "\n", 1);
+    ansi_colors(a, ANSI_NONE, ANSI_NONE);
+    tg_sink_put(a->out, "\n", 1);
 }
 
-void view_term_begin(view_term *t, view_out *out, view_color color, size_t width, bool diverges)
+void ansi_begin(struct ansi *a, view *v, tg_sink *out, view_color color, size_t width)
 {
-    *t = (view_term){
-        .out = out, .color = color, .utf8 = find_utf8(), .width = width, .fg = VIEW_NONE, .bg = VIEW_NONE};
-    if (color == VIEW_AUTO)
-        t->color = find_color(out->sink.fd);
-    if (width == 0)
-        t->width = find_width(out->sink.fd);
-    tg_colormap_fill(t->rgb, (tg_colormap){.dark = true, .diverges = diverges});
-    tg_colormap_fill_256(t->index, diverges);
-    for (size_t n = 0; t->color == VIEW_256 && n < TG_COLORMAP_SIZE; n++)
-        t->rgb[n] = tg_rgb_of_256(t->index[n]);
-    t->rgb[VIEW_BLACK] = (tg_rgb){0, 0, 0};
-    t->rgb[VIEW_WHITE] = (tg_rgb){255, 255, 255};
-    t->index[VIEW_BLACK] = 16;
-    t->index[VIEW_WHITE] = 231;
+    const bool diverges = v->show == TG_ATTN_SCORES, utf8 = find_utf8();
+
+    *a = (struct ansi){.v = v,
+                       .out = out,
+                       .color = color == VIEW_AUTO ? find_color(out->fd) : color,
+                       .utf8 = utf8,
+                       .width = width == 0 ? find_width(out->fd) : width,
+                       .fg = ANSI_NONE,
+                       .bg = ANSI_NONE,
+                       .more = utf8 ? "…" : "~",
+                       .blank = utf8 ? "·" : "_"};
+    tg_colormap_fill(a->rgb, (tg_colormap){.dark = true, .diverges = diverges});
+    tg_colormap_fill_256(a->index, diverges);
+    for (size_t n = 0; a->color == VIEW_256 && n < TG_COLORMAP_SIZE; n++)
+        a->rgb[n] = tg_rgb_of_256(a->index[n]);
+    a->rgb[ANSI_BLACK] = (tg_rgb){0, 0, 0};
+    a->rgb[ANSI_WHITE] = (tg_rgb){255, 255, 255};
+    a->index[ANSI_BLACK] = 16;
+    a->index[ANSI_WHITE] = 231;
 }

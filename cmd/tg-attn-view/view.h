@@ -1,5 +1,5 @@
 /*
- * view: what the parts of tg-attn-view share: the maps to draw, labels, and buffered output.
+ * view: what the parts of tg-attn-view share: the maps to draw, and labels.
  */
 #ifndef TG_CMD_VIEW_H
 #define TG_CMD_VIEW_H
@@ -14,23 +14,13 @@
 #include "lib/view/grid.h"
 #include "lib/view/scale.h"
 
-/* ---- output */
-
-typedef struct view_out {
-    tg_sink sink;
-    unsigned long long total; /* bytes put so far */
-} view_out;
-
-void view_put(view_out *out, const void *data, size_t n);
-void view_print(view_out *out, const char *format, ...) TG_PRINTF(2, 3);
-
 /* ---- labels */
 
 #define VIEW_LABEL 160 /* bytes of a token's text as shown, NUL included */
 
 /* Print a label (lib/view/label.h) in exactly `columns` columns; a longer one is cut and ends with
  * `more`. */
-void view_field(view_out *out, const char *label, size_t columns, const char *more);
+void view_field(tg_sink *out, const char *label, size_t columns, const char *more);
 
 /* ---- what is drawn */
 
@@ -86,15 +76,17 @@ typedef enum view_color { VIEW_AUTO, VIEW_NEVER, VIEW_256, VIEW_TRUECOLOR } view
 #define VIEW_COLORS "auto|never|256|truecolor" /* in that order */
 
 /* In a terminal, or as text; width 0: the terminal's.  Failures to write are kept in out. */
-TG_MUST_CHECK tg_status view_ansi(view *v, view_out *out, view_color color, size_t width, tg_err *err);
+TG_MUST_CHECK tg_status view_ansi(view *v, tg_sink *out, view_color color, size_t width, tg_err *err);
 
 /* As an image, written whole to fd. */
 TG_MUST_CHECK tg_status view_png(view *v, int fd, tg_err *err);
 
 /* As an image of rectangles and text.  Failures to write are kept in out. */
-TG_MUST_CHECK tg_status view_svg(view *v, view_out *out, tg_err *err);
+TG_MUST_CHECK tg_status view_svg(view *v, tg_sink *out, tg_err *err);
 
-/* As one page.  Failures to write are kept in out. */
-void view_html(const view *v, view_out *out);
+/* As one page, of page/'s files, which page.c embeds.  Failures to write are kept in out. */
+void view_html(const view *v, tg_sink *out);
+extern const char view_page_html[], view_page_style[], view_page_script[];
+extern const size_t view_page_style_size, view_page_script_size;
 
 #endif

@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "cmd/cli/cli.h"
-#include "cmd/cli/tokenizer.h"
+#include "cmd/cli/model.h"
 #include "cmd/tg-bpe/trace.h"
 #include "formats/source.h"
 #include "lib/base/size.h"
@@ -17,11 +17,12 @@
 #define END_OF_TEXT "<|endoftext|>"
 
 struct options {
-    size_t n, min_count, rows, threads;
+    tg_vocab_learner_settings settings; /* watch: --trace */
+    size_t rows, threads;
     tg_split split;
     tg_vocab_format to;
     cli_texts special;
-    bool trace, to_given, format_given, rows_given, no_header;
+    bool to_given, format_given, rows_given, no_header;
     trace_format format;
     const char *output; /* NULL: standard output */
     cli_files files;
@@ -34,6 +35,8 @@ static void complete_special(struct options *o)
         o->special = (cli_texts){{END_OF_TEXT}, 1};
     else if (o->special.n == 1 && *o->special.text[0] == '\0')
         o->special.n = 0;
+    o->settings.special = o->special.text;
+    o->settings.n_special = o->special.n;
 }
 
 /* A file's ending may choose the format. */
@@ -49,11 +52,11 @@ static void choose_format(struct options *o)
 
 static int check(const struct options *o)
 {
-    if ((o->format_given || o->rows_given || o->no_header) && !o->trace)
+    if ((o->format_given || o->rows_given || o->no_header) && !o->settings.watch)
         return cli_usage("--%s goes with --trace", o->format_given ? "format"
                                                    : o->rows_given ? "rows"
                                                                    : "no-header");
-    if (o->trace && o->output && cli_is_dash(o->output))
+    if (o->settings.watch && o->output && cli_is_dash(o->output))
         return cli_usage("--trace prints to standard output: give -o a FILE for the vocabulary");
     return CLI_OK;
 }
@@ -61,7 +64,7 @@ static int check(const struct options *o)
 static int parse(int argc, char **argv, struct options *o)
 {
     cli_option options[] = {
-        CLI_SIZE_OPTION('n', "vocab-size", &o->n, "N", 256, TG_BPE_TOKENS_MAX,
+        CLI_SIZE_OPTION('n', "vocab-size", &o->settings.n, "N", 256, TG_BPE_TOKENS_MAX,
                         "number of ids, bytes and special tokens included"),
         CLI_OUTPUT_OPTION('o', "output", &o->output, "FILE", "write to FILE instead of standard output"),
         CLI_FORCE(0),
@@ -72,9 +75,9 @@ static int parse(int argc, char **argv, struct options *o)
         CLI_TEXTS_OPTION(0, "special", &o->special, "TEXT",
                          "a special token, instead of " END_OF_TEXT
                          "; may be given several times; '' for none"),
-        CLI_SIZE_OPTION(0, "min-count", &o->min_count, "N", 1, 1e15,
+        CLI_SIZE_OPTION(0, "min-count", &o->settings.min_count, "N", 1, 1e15,
                         "merge no pair that occurs fewer than N times"),
-        CLI_FLAG_OPTION(0, "trace", &o->trace,
+        CLI_FLAG_OPTION(0, "trace", &o->settings.watch,
                         "print every step; the vocabulary is written only if -o names a FILE"),
         CLI_ENUM_OPTION(
             'f', "format", &o->format, TRACE_FORMATS,
@@ -110,7 +113,7 @@ static int parse(int argc, char **argv, struct options *o)
 
 struct job {
     const struct options *o;
-    tg_vocab_learner_settings settings;
+    const tg_vocab_learner_settings *settings; /* in o */
     cli_output out;
     tg_learn *learn;
     tg_vocab_learner *vocab;
@@ -193,14 +196,14 @@ static void show_merging(struct job *job, const tg_vocab_pair *best)
 
     if (!cli_progress_wanted(job->start, &job->shown))
         return;
-    snprintf(line, sizeof line, "%s of %s ids  pair %s times", cli_count(n), cli_count(job->settings.n),
+    snprintf(line, sizeof line, "%s of %s ids  pair %s times", cli_count(n), cli_count(job->settings->n),
              cli_count(best->count));
     cli_progress(line);
 }
 
 static tg_status merge(struct job *job, tg_err *err)
 {
-    const bool traced = job->o->trace;
+    const bool traced = job->settings->watch;
     tg_vocab_pair best;
     tg_status status = TG_OK;
 
@@ -224,24 +227,23 @@ static void note_memory(struct job *job)
     job->memory = tg_size_max(job->memory, job->totals.memory + tg_vocab_learner_memory(job->vocab));
 }
 
-/* Learn the merges, and make the tokenizer. */
 static tg_status learn(struct job *job, tg_err *err)
 {
-    const tg_vocab_learner_settings *s = &job->settings;
+    const tg_vocab_learner_settings *s = job->settings;
     tg_bpe_vocab vocab;
     tg_status status;
 
     if ((status = tg_vocab_learner_create(&job->vocab, job->learn, s, err)))
         return status;
     note_memory(job);
-    if (job->o->trace)
+    if (s->watch)
         trace_start(&job->trace, job->vocab, &job->totals);
     status = merge(job, err);
     note_memory(job);
     if (status)
         return status;
     tg_vocab_learner_vocab(job->vocab, &vocab);
-    if (job->o->trace)
+    if (s->watch)
         trace_end(&job->trace, job->vocab, vocab.n == s->n, s->min_count);
     return tg_bpe_create(&job->tok, &vocab, err);
 }
@@ -251,7 +253,7 @@ static tg_status learn(struct job *job, tg_err *err)
 /* Say why there are fewer ids than requested. */
 static void explain(const struct job *job, size_t n)
 {
-    const tg_vocab_learner_settings *s = &job->settings;
+    const tg_vocab_learner_settings *s = job->settings;
     const size_t passed_over = tg_vocab_learner_passed_over(job->vocab);
     char more[96] = "";
 
@@ -264,7 +266,7 @@ static void explain(const struct job *job, size_t n)
 
 static void conclude(const struct job *job)
 {
-    const tg_vocab_learner_settings *s = &job->settings;
+    const tg_vocab_learner_settings *s = job->settings;
     const tg_learn_totals *t = &job->totals;
     const size_t n = tg_tokenizer_vocab_size(job->tok), merges = n - s->n_special - 256;
 
@@ -281,7 +283,7 @@ static void conclude(const struct job *job)
 /* Whether to write a vocabulary: with --trace alone there is none to write. */
 static bool writes(const struct options *o)
 {
-    return !o->trace || o->output;
+    return !o->settings.watch || o->output;
 }
 
 static tg_status convert(struct job *job, tg_err *err)
@@ -299,35 +301,18 @@ static tg_status convert(struct job *job, tg_err *err)
     return cli_output_commit(&job->out, err);
 }
 
-/* Check that the output is no file that is read. */
-static tg_status check_output_differs(const struct options *o, tg_err *err)
+static tg_status run(const struct options *o, tg_err *err)
 {
+    const double now = cli_now();
+    struct job job = {.o = o, .settings = &o->settings, .start = now, .shown = now};
     tg_status status = TG_OK;
 
     for (size_t i = 0; !status && i < o->files.n; i++)
         status = cli_check_output_differs(o->output, o->files.path[i], err);
-    return status;
-}
-
-static tg_status run(const struct options *o, tg_err *err)
-{
-    const double now = cli_now();
-    struct job job = {
-        .o = o,
-        .settings = {.n = o->n,
-                     .min_count = o->min_count,
-                     .special = o->special.text,
-                     .n_special = o->special.n,
-                     .watch = o->trace},
-        .start = now,
-        .shown = now,
-    };
-    tg_status status;
-
-    if ((status = check_output_differs(o, err)) || (status = tg_vocab_learner_check(&job.settings, err)) ||
+    if (status || (status = tg_vocab_learner_check(&o->settings, err)) ||
         (status = cli_begin_text(o->threads, err)) ||
         (writes(o) && (status = cli_output_begin(&job.out, o->output, cli_vocab_content(o->to), err))) ||
-        (o->trace && (status = trace_begin(&job.trace, o->format, !o->no_header, o->rows, err))))
+        (o->settings.watch && (status = trace_begin(&job.trace, o->format, !o->no_header, o->rows, err))))
         goto done;
     status = convert(&job, err);
 
@@ -343,8 +328,10 @@ done:
 
 int main(int argc, char **argv)
 {
-    struct options o = {
-        .n = 4096, .min_count = TG_VOCAB_MIN_COUNT, .rows = 20, .split = TG_SPLIT_GPT2, .to = TG_VOCAB_NPZ};
+    struct options o = {.settings = {.n = 4096, .min_count = TG_VOCAB_MIN_COUNT},
+                        .rows = 20,
+                        .split = TG_SPLIT_GPT2,
+                        .to = TG_VOCAB_NPZ};
     tg_err err = {0};
 
     cli_init("tg-bpe");

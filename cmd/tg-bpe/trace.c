@@ -136,17 +136,6 @@ static void put_text(const trace *t, const char *name, const tg_vocab_learner *v
         cli_put_field(text.s);
 }
 
-static void put_pair(const trace *t, const tg_vocab_learner *v, const tg_vocab_pair *best)
-{
-    put_count(t, "step", t->step);
-    put_count(t, "left", best->left);
-    put_count(t, "right", best->right);
-    put_count(t, "count", best->count);
-    put_count(t, "id", tg_vocab_learner_size(v));
-    put_text(t, "left_text", v, best->left);
-    put_text(t, "right_text", v, best->right);
-}
-
 /* ---- the trace */
 
 void trace_start(const trace *t, const tg_vocab_learner *v, const tg_learn_totals *totals)
@@ -164,7 +153,13 @@ void trace_before(trace *t, tg_vocab_learner *v, const tg_vocab_pair *best)
 {
     t->step++;
     if (t->format != TRACE_TEXT) {
-        put_pair(t, v, best);
+        put_count(t, "step", t->step);
+        put_count(t, "left", best->left);
+        put_count(t, "right", best->right);
+        put_count(t, "count", best->count);
+        put_count(t, "id", tg_vocab_learner_size(v));
+        put_text(t, "left_text", v, best->left);
+        put_text(t, "right_text", v, best->right);
         return;
     }
     printf("\n# step %zu\n", t->step);

@@ -35,11 +35,6 @@ TG_MUST_CHECK tg_status convert_model(const convert_options *o, tg_source *input
 TG_MUST_CHECK tg_status convert_tokens(const convert_options *o, tg_source *input, const tg_tokenizer *tok,
                                        tg_err *err);
 
-/* ---- target.c */
-
-/* What a model is in the target. */
-cli_content convert_content(const convert_options *o);
-
 /* Check that writing to a path leaves the source, its tokenizer and the map of names as they are. */
 TG_MUST_CHECK tg_status convert_check_output(const convert_options *o, const char *path, tg_err *err);
 

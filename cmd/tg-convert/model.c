@@ -13,6 +13,23 @@
 #include "formats/path.h"
 #include "lib/models/model_format.h"
 
+/* ---- what must not be replaced */
+
+tg_status convert_check_output(const convert_options *o, const char *path, tg_err *err)
+{
+    /* Float32 holds what the model has in memory, so a directory may be converted onto itself. */
+    const bool onto_itself =
+        o->format && o->format->part[0].name && o->write.type == TG_WRITE_F32 && !o->write.lossy;
+    tg_status status =
+        (onto_itself ? cli_check_output_differs : cli_check_output_differs_model)(path, o->source, err);
+
+    if (!status && o->tokenizer)
+        status = cli_check_output_differs_model(path, o->tokenizer, err);
+    if (!status && o->ask.map)
+        status = cli_check_output_differs(path, o->ask.map, err);
+    return status;
+}
+
 /* ---- progress */
 
 typedef struct convert_progress {
@@ -32,13 +49,18 @@ static void show(void *context, uint64_t done, uint64_t total)
 
 /* ---- writing */
 
+static cli_content content_of(const convert_options *o)
+{
+    return strcmp(o->format->name, "npz") == 0 ? CLI_OUT_MODEL : CLI_OUT_WEIGHTS;
+}
+
 static tg_status write_part(const convert_options *o, const tg_model_file *f, const tg_model_part *part,
                             const char *path, tg_err *err)
 {
     convert_progress progress = {cli_now(), -1};
     tg_write_options how = o->write;
     cli_output out;
-    tg_status status = cli_output_begin(&out, path, convert_content(o), err);
+    tg_status status = cli_output_begin(&out, path, content_of(o), err);
 
     if (status)
         return status;
@@ -92,7 +114,7 @@ static tg_status check_target(const convert_options *o, const char *path, tg_err
 {
     const tg_status status = convert_check_output(o, path, err);
 
-    return status ? status : cli_output_may_replace(path, convert_content(o), err);
+    return status ? status : cli_output_may_replace(path, content_of(o), err);
 }
 
 #define PARTS_MAX 8

@@ -1,5 +1,4 @@
 /* Tokens, between this project's archives, llm.c's files and bare numbers. */
-#include <inttypes.h>
 #include <string.h>
 
 #include "cmd/cli/cli.h"
@@ -7,16 +6,12 @@
 #include "formats/source.h"
 #include "lib/models/model_format.h"
 
-static const char *target_name(const convert_options *o)
-{
-    return o->target && !cli_is_dash(o->target) ? o->target : "standard output";
-}
-
 /* Takes over the source. */
 static tg_status convert(const convert_options *o, tg_source *source, const tg_tokenizer *tok, tg_err *err)
 {
     static const cli_content contents[TG_TOKEN_FORMATS] = {CLI_OUT_TOKENS, CLI_OUT_LLMC_TOKENS, CLI_OUT_IDS};
     const tg_token_ask ask = {tok, o->vocab_size};
+    const char *target;
     cli_output out;
     tg_token_copy copied;
     tg_status status;
@@ -26,10 +21,11 @@ static tg_status convert(const convert_options *o, tg_source *source, const tg_t
         tg_source_close(source);
         return status;
     }
+    target = out.name;
     if (tg_token_file_convert(out.fd, o->tokens, source, o->from == 0, &ask, &copied, err))
-        status = tg_err_in(err, copied.source_failed ? cli_input_name(o->source) : target_name(o));
+        status = tg_err_in(err, copied.source_failed ? cli_input_name(o->source) : target);
     else if (!(status = cli_output_commit(&out, err)))
-        cli_note("%s: %s token%s%s", target_name(o), cli_count(copied.count), cli_plural(copied.count),
+        cli_note("%s: %s token%s%s", target, cli_count(copied.count), cli_plural(copied.count),
                  o->tokens == TG_TOKENS_NPZ ? "" : "; this format does not name the tokenizer");
     cli_output_abort(&out);
     return status;

@@ -47,11 +47,9 @@ typedef struct eval_job {
     size_t shown_size;
 } eval_job;
 
-/* What takes the rows (lib/eval/eval.h); the context is the job. */
-tg_eval_take eval_take_nothing, eval_take_tokens, eval_take_logits;
-
-/* Print the titles of --per-token, unless that is JSON. */
+/* --per-token: print the titles, unless that is JSON; the tokens of n >= 1 rows of a text. */
 void eval_print_titles(const eval_job *job);
+TG_MUST_CHECK tg_status eval_print_tokens(eval_job *job, const tg_eval_row *rows, size_t n, tg_err *err);
 
 /* Show the progress of a long run, if it is time. */
 void eval_show_progress(eval_job *job);

@@ -4,40 +4,28 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-#include "lib/base/size.h"
+/* ---- texts */
 
-/* ---- what takes the rows, besides --per-token (tokens.c) */
-
-tg_status eval_take_nothing(void *context, const tg_eval_row *rows, size_t n, tg_err *err)
-{
-    (void)rows;
-    (void)err;
-    if (n == 0)
-        eval_show_progress(context);
-    return TG_OK;
-}
-
-tg_status eval_take_logits(void *context, const tg_eval_row *rows, size_t n, tg_err *err)
+/* What takes the rows (lib/eval/eval.h); the context is the job. */
+static tg_status take(void *context, const tg_eval_row *rows, size_t n, tg_err *err)
 {
     eval_job *job = context;
     tg_status status = TG_OK;
 
-    for (size_t i = 0; !status && i < n; i++)
-        status = tg_logits_write(job->logits, rows[i].input, rows[i].logits, err);
-    job->output_failed = status != TG_OK;
     if (n == 0)
         eval_show_progress(job);
+    else if (job->o->per_token)
+        return eval_print_tokens(job, rows, n, err);
+    for (size_t i = 0; !status && i < n && job->logits; i++)
+        status = tg_logits_write(job->logits, rows[i].input, rows[i].logits, err);
+    job->output_failed = status != TG_OK;
     return status;
 }
 
-/* ---- texts */
-
 static tg_status eval_stream(eval_job *job, tg_tokens_stream *stream, tg_err *err)
 {
-    tg_eval_take *take = job->o->per_token ? eval_take_tokens : eval_take_nothing;
-
     job->first = true;
-    return tg_eval_run(&job->eval, stream, job->o->logits ? eval_take_logits : take, job, err);
+    return tg_eval_run(&job->eval, stream, take, job, err);
 }
 
 static tg_status eval_file(eval_job *job, const char *path, tg_err *err)

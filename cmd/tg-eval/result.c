@@ -42,43 +42,35 @@ static void print_lines(const eval_job *job)
     printf("entropy     %.6f nats, the mean of the predictions\n", per_token(s, s->entropy));
 }
 
-static void print_tsv(const eval_job *job)
+/* Tab-separated values with a line of titles, or a JSON object. */
+static void print_columns(const eval_job *job)
 {
+    static const char *const titles[] = {"tokens",        "scored", "bytes",  "windows",
+                                         "context",       "stride", "loss",   "perplexity",
+                                         "bits_per_byte", "rank_1", "entropy"};
     const tg_eval_sums *s = &job->eval.sums;
-    const tg_eval_plan *plan = &job->eval.plan;
+    const uint64_t counts[] = {
+        s->tokens, s->scored, s->bytes, s->windows, job->eval.plan.context, job->eval.plan.stride};
+    const double reals[] = {tg_eval_loss(s), tg_eval_perplexity(s), tg_eval_bits_per_byte(s),
+                            per_token(s, (double)s->right), per_token(s, s->entropy)};
+    enum { COUNTS = sizeof counts / sizeof *counts, COLUMNS = sizeof titles / sizeof *titles };
+    const bool json = job->o->format == EVAL_JSONL;
 
-    if (!job->o->no_header)
-        printf("tokens\tscored\tbytes\twindows\tcontext\tstride\tloss\tperplexity\tbits_per_byte\trank_"
-               "1\tentropy\n");
-    printf("%" PRIu64 "\t%" PRIu64 "\t%" PRIu64 "\t%" PRIu64 "\t%zu\t%zu\t", s->tokens, s->scored, s->bytes,
-           s->windows, plan->context, plan->stride);
-    printf("%.9g\t%.9g\t", tg_eval_loss(s), tg_eval_perplexity(s));
-    if (s->bytes > 0)
-        printf("%.9g", tg_eval_bits_per_byte(s));
-    printf("\t%.9g\t%.9g\n", per_token(s, (double)s->right), per_token(s, s->entropy));
-}
-
-static void print_real(const char *name, double x)
-{
-    printf(",\"%s\":", name);
-    cli_put_json_number(x);
-}
-
-/* The columns of the values, as members. */
-static void print_json(const eval_job *job)
-{
-    const tg_eval_sums *s = &job->eval.sums;
-    const tg_eval_plan *plan = &job->eval.plan;
-
-    printf("{\"tokens\":%" PRIu64 ",\"scored\":%" PRIu64 ",\"bytes\":%" PRIu64 ",\"windows\":%" PRIu64,
-           s->tokens, s->scored, s->bytes, s->windows);
-    printf(",\"context\":%zu,\"stride\":%zu", plan->context, plan->stride);
-    print_real("loss", tg_eval_loss(s));
-    print_real("perplexity", tg_eval_perplexity(s));
-    print_real("bits_per_byte", s->bytes > 0 ? tg_eval_bits_per_byte(s) : nan(""));
-    print_real("rank_1", per_token(s, (double)s->right));
-    print_real("entropy", per_token(s, s->entropy));
-    puts("}");
+    for (size_t i = 0; i < COLUMNS && !json && !job->o->no_header; i++)
+        printf("%s%c", titles[i], i + 1 < COLUMNS ? '\t' : '\n');
+    for (size_t i = 0; i < COLUMNS; i++) {
+        if (json)
+            printf("%c\"%s\":", i > 0 ? ',' : '{', titles[i]);
+        else if (i > 0)
+            putchar('\t');
+        if (i < COUNTS)
+            printf("%" PRIu64, counts[i]);
+        else if (json)
+            cli_put_json_number(reals[i - COUNTS]);
+        else if (!isnan(reals[i - COUNTS])) /* there are no bytes */
+            printf("%.9g", reals[i - COUNTS]);
+    }
+    puts(json ? "}" : "");
 }
 
 static void say_result(const eval_job *job)
@@ -100,12 +92,10 @@ void eval_print_result(const eval_job *job)
     if (job->o->per_token || job->o->logits) {
         if (job->eval.sums.scored > 0)
             say_result(job);
-    } else if (job->o->format == EVAL_TSV) {
-        print_tsv(job);
-    } else if (job->o->format == EVAL_JSONL) {
-        print_json(job);
-    } else {
+    } else if (job->o->format == EVAL_TEXT) {
         print_lines(job);
+    } else {
+        print_columns(job);
     }
     (void)cli_stdout_failed(); /* keeps why: an MPI library may take stdout's buffer away */
 }

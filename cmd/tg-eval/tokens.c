@@ -1,9 +1,8 @@
 /* --per-token: a line of tab-separated values, or a JSON object, per token. */
 #include <inttypes.h>
-#include <stdlib.h>
 
 #include "cmd/tg-eval/job.h"
-#include "lib/base/size.h"
+#include "lib/base/grow.h"
 #include "lib/view/label.h"
 
 #define SHOWN_PER_BYTE 4 /* "\x00" */
@@ -75,16 +74,11 @@ static tg_status print_text(eval_job *job, size_t c, size_t k, int32_t id, tg_er
 {
     size_t n;
     const unsigned char *text = tg_tokenizer_token(job->m.model.tokenizer, id, &n);
-    const size_t size = SHOWN_PER_BYTE * n + 1;
+    const tg_status status =
+        tg_grow(&job->shown_token, &job->shown_size, SHOWN_PER_BYTE * n + 1, 1, "a token's text", err);
 
-    if (size > job->shown_size) {
-        char *more = realloc(job->shown_token, size);
-
-        if (!more)
-            return tg_fail_memory(err, size, "a token's text");
-        job->shown_token = more;
-        job->shown_size = size;
-    }
+    if (status)
+        return status;
     (void)tg_label_show_token(job->shown_token, job->shown_size, text, n);
     begin_column(job, c, k);
     if (is_json(job))
@@ -144,15 +138,10 @@ static tg_status print_row(eval_job *job, const tg_eval_row *row, tg_err *err)
     return status;
 }
 
-tg_status eval_take_tokens(void *context, const tg_eval_row *rows, size_t n, tg_err *err)
+tg_status eval_print_tokens(eval_job *job, const tg_eval_row *rows, size_t n, tg_err *err)
 {
-    eval_job *job = context;
     tg_status status = TG_OK;
 
-    if (n == 0) {
-        eval_show_progress(job);
-        return TG_OK;
-    }
     if (job->first && !job->o->eot)
         status = print_first(job, rows[0].input, err);
     job->first = false;

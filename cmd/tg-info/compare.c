@@ -1,39 +1,9 @@
 /* Several runs, side by side. */
-#include "cmd/tg-info/compare.h"
-
-#include <string.h>
+#include "cmd/tg-info/show.h"
 
 #include "cmd/cli/cli.h"
 
 #define PLOT_ROWS 12
-
-bool info_may_compare(const info_options *o, size_t files)
-{
-    return files > 1 && files <= INFO_RUNS_MAX && !o->stats && !o->check && !o->all && !o->json && !o->tsv;
-}
-
-bool info_is_run(const tg_info *info)
-{
-    return strcmp(info->kind, "log") == 0 || strcmp(info->kind, "model") == 0;
-}
-
-bool info_are_runs(const info_held *held)
-{
-    size_t runs = 0;
-
-    for (size_t i = 0; i < held->n; i++)
-        runs += held->info[i].history.n > 0;
-    return runs > 1;
-}
-
-tg_status info_check_run(const tg_info *info, tg_err *err)
-{
-    if (info->history.n > 0)
-        return TG_OK;
-    return tg_fail(err, TG_EDATA,
-                   "%s: this %s has no losses, expected a log of tg-train or a model that it trained",
-                   cli_input_name(info->path), info->kind);
-}
 
 /* ---- what numbers mean */
 
@@ -78,7 +48,7 @@ static tg_status show_text(const info_runs *runs, const info_held *held, tg_err 
     info_show_ends(runs);
     print_unit(held);
     print_again(runs);
-    if (!info_runs_any(runs))
+    if (!runs->any)
         return TG_OK;
     if ((status = info_show_losses(runs, err)))
         return status;
@@ -106,16 +76,16 @@ static tg_status write_svg(const info_runs *runs, const info_held *held, const c
     return status;
 }
 
-tg_status info_compare(info_held *held, const info_how *how, tg_err *err)
+tg_status info_compare(info_held *held, const info_options *o, tg_err *err)
 {
     info_runs runs = {0};
     tg_status status = TG_OK;
 
     for (size_t i = 0; !status && i < held->n; i++)
         status = info_runs_add(&runs, &held->info[i], err);
-    if (!status && how->svg)
-        status = write_svg(&runs, held, how->output, err);
-    else if (!status && how->tsv)
+    if (!status && o->svg)
+        status = write_svg(&runs, held, o->output, err);
+    else if (!status && o->tsv)
         info_show_losses_tsv(&runs);
     else if (!status)
         status = show_text(&runs, held, err);

@@ -3,15 +3,12 @@
 #include <strings.h>
 
 #include "cmd/cli/cli.h"
-#include "cmd/tg-info/compare.h"
 #include "cmd/tg-info/show.h"
 
 enum format { TEXT, TSV, JSONL };
 
 struct options {
     info_options show;
-    bool losses, svg;
-    const char *output;
     size_t format;
     bool format_given;
     char **file; /* [files] operands */
@@ -22,7 +19,7 @@ struct options {
 static int combine(struct options *o)
 {
     info_options *show = &o->show;
-    const char *ending = o->output ? cli_ending(o->output) : NULL;
+    const char *ending = show->output ? cli_ending(show->output) : NULL;
 
     if (show->json && show->tsv)
         return cli_usage("--json and --tsv cannot be combined");
@@ -30,21 +27,21 @@ static int combine(struct options *o)
         return cli_usage("--format and --%s cannot be combined", show->json ? "json" : "tsv");
     show->json = show->json || o->format == JSONL;
     show->tsv = show->tsv || o->format == TSV;
-    if (o->output && !cli_is_dash(o->output) && (!ending || strcasecmp(ending, "svg") != 0))
+    if (show->output && !cli_is_dash(show->output) && (!ending || strcasecmp(ending, "svg") != 0))
         return cli_usage("%s: -o writes losses as an SVG image, expected a name that ends in .svg",
-                         o->output);
-    o->svg = o->svg || o->output;
-    if (o->svg && (show->json || show->tsv))
+                         show->output);
+    show->svg = show->svg || show->output;
+    if (show->svg && (show->json || show->tsv))
         return cli_usage("an SVG image has no other format: leave out --%s", show->json ? "json" : "tsv");
-    o->losses = o->losses || o->svg;
-    if (o->losses && (show->stats || show->check || show->all))
+    show->losses = show->losses || show->svg;
+    if (show->losses && (show->stats || show->check || show->all))
         return cli_usage("--losses shows no arrays: it cannot be combined with --%s", show->stats   ? "stats"
                                                                                       : show->check ? "check"
                                                                                                     : "all");
-    if (o->losses && show->no_header)
+    if (show->losses && show->no_header)
         return cli_usage(
             "--losses has a column for each file, and needs their titles: leave out --no-header");
-    if (o->losses && show->json)
+    if (show->losses && show->json)
         return cli_usage(
             "--losses is a table, as text or TSV; without it, --json prints the losses of each file");
     return CLI_OK;
@@ -62,10 +59,10 @@ static int parse(int argc, char **argv, struct options *o)
             'a', "all", &show->all,
             "list all arrays, also a model's, single numbers, the optimizer's and the tokenizer's"),
         CLI_FLAG_OPTION(
-            'l', "losses", &o->losses,
+            'l', "losses", &show->losses,
             "print only the losses of runs: a table and a plot, also of one; with -f tsv, all of them"),
-        CLI_FLAG_OPTION(0, "svg", &o->svg, "draw the losses of all files as an SVG image"),
-        CLI_OUTPUT_OPTION('o', "output", &o->output, "FILE",
+        CLI_FLAG_OPTION(0, "svg", &show->svg, "draw the losses of all files as an SVG image"),
+        CLI_OUTPUT_OPTION('o', "output", &show->output, "FILE",
                           "write that image to FILE, whose name ends in .svg"),
         CLI_FORCE(0),
         CLI_CHOICE_OPTION(
@@ -82,11 +79,9 @@ static int parse(int argc, char **argv, struct options *o)
         .usage = "[OPTION]... [FILE]...",
         .summary =
             "Print the contents of a file: its kind, the model's shape, the tokenizer, how training went, "
-            "and "
-            "each "
-            "array with its type, shape and offset.  It may be a file of this project, a log of tg-train, or "
-            "another project's model; '-' is standard input.  Several trained models or logs are compared: "
-            "their losses, in one table and one plot.",
+            "and each array with its type, shape and offset.  It may be a file of this project, a log of "
+            "tg-train, or another project's model; '-' is standard input.  Several trained models or logs "
+            "are compared: their losses, in one table and one plot.",
         .examples = "  $ tg-info model.npz\n"
                     "  $ tg-info --all model.npz\n"
                     "  $ tg-info --stats model.npz | sort -gk8\n"
@@ -133,15 +128,43 @@ static tg_status show_each(info_held *held, const info_options *o, bool *any, tg
     return status;
 }
 
-/* Show all files.  Trained models and logs are kept as long as there is nothing else, and compared at the
- * end;
- * --losses insists on it. */
-static tg_status show_files(const struct options *o, char *const *path, size_t n, info_held *held,
-                            tg_err *err)
+/* Whether files are compared if all are runs: as text, without a question about their arrays. */
+static bool may_compare(const info_options *o, size_t files)
 {
-    const info_options *s = &o->show;
-    const tg_info_want want = {.stats = s->stats, .check = s->check};
-    bool compares = o->losses || info_may_compare(s, n), any = false;
+    return files > 1 && files <= INFO_RUNS_MAX && !o->stats && !o->check && !o->all && !o->json && !o->tsv;
+}
+
+/* Whether a file is a log or a model, which may be without losses. */
+static bool is_run(const tg_info *info)
+{
+    return strcmp(info->kind, "log") == 0 || strcmp(info->kind, "model") == 0;
+}
+
+/* Whether at least two have losses. */
+static bool are_runs(const info_held *held)
+{
+    size_t runs = 0;
+
+    for (size_t i = 0; i < held->n; i++)
+        runs += held->info[i].history.n > 0;
+    return runs > 1;
+}
+
+static tg_status check_run(const tg_info *info, tg_err *err)
+{
+    if (info->history.n > 0)
+        return TG_OK;
+    return tg_fail(err, TG_EDATA,
+                   "%s: this %s has no losses, expected a log of tg-train or a model that it trained",
+                   cli_input_name(info->path), info->kind);
+}
+
+/* Show all files.  Trained models and logs are kept as long as there is nothing else, and compared at the
+ * end; --losses insists on it. */
+static tg_status show_files(const info_options *o, char *const *path, size_t n, info_held *held, tg_err *err)
+{
+    const tg_info_want want = {.stats = o->stats, .check = o->check};
+    bool compares = o->losses || may_compare(o, n), any = false;
     tg_status status = TG_OK;
 
     for (size_t i = 0; !status && i < n && !cli_stdout_failed(); i++) {
@@ -151,36 +174,31 @@ static tg_status show_files(const struct options *o, char *const *path, size_t n
             break;
         held->n++;
         if (o->losses)
-            status = info_check_run(info, err);
-        else if (!compares || !(compares = info_is_run(info)))
-            status = show_each(held, s, &any, err);
+            status = check_run(info, err);
+        else if (!compares || !(compares = is_run(info)))
+            status = show_each(held, o, &any, err);
     }
     if (status) /* of a comparison, nothing is shown then */
         return status;
-    if (compares && (o->losses || info_are_runs(held)))
-        return info_compare(held, &(info_how){.svg = o->svg, .output = o->output, .tsv = s->tsv}, err);
-    return show_each(held, s, &any, err);
-}
-
-/* Without operands: standard input, or the model that other tools would take. */
-static const char *default_path(void)
-{
-    return cli_stdin_has_data() ? "-" : cli_model_path(NULL);
+    if (compares && (o->losses || are_runs(held)))
+        return info_compare(held, o, err);
+    return show_each(held, o, &any, err);
 }
 
 static tg_status run(const struct options *o, tg_err *err)
 {
     static info_held held;
-    char *path = o->files == 0 ? (char *)default_path() : NULL;
-    char **files = path ? &path : o->file;
-    const size_t n = path ? 1 : o->files;
+    /* without operands: standard input, or the model that other tools would take */
+    char *path = cli_stdin_has_data() ? "-" : (char *)cli_model_path(NULL);
+    char **files = o->files == 0 ? &path : o->file;
+    const size_t n = o->files == 0 ? 1 : o->files;
     tg_status status;
 
-    if (o->losses && n > INFO_RUNS_MAX)
+    if (o->show.losses && n > INFO_RUNS_MAX)
         return tg_fail(err, TG_EUSAGE, "%zu files, --losses compares at most %d", n, INFO_RUNS_MAX);
-    if (o->show.tsv && !o->losses && !o->show.no_header)
+    if (o->show.tsv && !o->show.losses && !o->show.no_header)
         info_print_titles(&o->show);
-    status = show_files(o, files, n, &held, err);
+    status = show_files(&o->show, files, n, &held, err);
     for (size_t i = 0; i < held.n; i++)
         tg_info_close(&held.info[i]);
     return status;

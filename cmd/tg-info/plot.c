@@ -11,8 +11,9 @@
 #include <unistd.h>
 
 #include "cmd/cli/cli.h"
-#include "cmd/tg-info/runs.h"
+#include "cmd/tg-info/show.h"
 #include "lib/base/size.h"
+#include "lib/base/utf8.h"
 
 #define COLUMNS_MAX 120
 #define ROWS_MAX 40
@@ -116,11 +117,9 @@ static void draw_points(struct plot *p, const info_curve *curve, size_t run)
 
 static void print_dots(unsigned char dots)
 {
-    const unsigned code = 0x2800u + dots;
+    char braille[TG_UTF8_MAX];
 
-    putchar((int)(0xE0 | code >> 12));
-    putchar((int)(0x80 | (code >> 6 & 0x3F)));
-    putchar((int)(0x80 | (code & 0x3F)));
+    fwrite(braille, 1, tg_utf8_encode(braille, 0x2800u + dots), stdout);
 }
 
 /* The colour of a cell's letter; 0: the terminal's own. */
@@ -222,7 +221,7 @@ static void print_bottom(const struct plot *p)
 
 static void print_legend(const struct plot *p, const info_runs *runs)
 {
-    const bool val = info_runs_any_val(runs);
+    const bool val = runs->any_val;
 
     if (p->alone && !val && !p->y.log)
         return;

@@ -1,5 +1,5 @@
 /* The losses of runs, ready to be drawn. */
-#include "cmd/tg-info/runs.h"
+#include "cmd/tg-info/show.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -22,14 +22,16 @@ static tg_status make_curve(info_curve *curve, const double *step, const double 
     const size_t bytes = tg_size_mul_sat(2 * sizeof *loss, n);
     double *block = malloc(tg_size_max(bytes, 1));
 
-    *curve = (info_curve){block, block ? block + n : NULL, 0};
+    *curve = (info_curve){.step = block, .loss = block ? block + n : NULL};
     if (!block)
         return tg_fail_memory(err, bytes, "the losses of a run");
     for (size_t i = 0; i < n; i++) {
         if (!isfinite(loss[i]))
             continue;
         curve->step[curve->n] = step[i];
-        curve->loss[curve->n++] = loss[i];
+        curve->loss[curve->n] = loss[i];
+        curve->least = loss[i] < curve->loss[curve->least] ? curve->n : curve->least;
+        curve->n++;
     }
     return TG_OK;
 }
@@ -37,14 +39,25 @@ static tg_status make_curve(info_curve *curve, const double *step, const double 
 tg_status info_runs_add(info_runs *runs, tg_info *info, tg_err *err)
 {
     tg_info_history *h = &info->history;
-    info_run *run = &runs->run[runs->n++];
+    info_run *run = &runs->run[runs->n];
+    const info_curve *c = &run->loss;
     tg_status status;
 
+    if (runs->n == 0) /* no steps yet */
+        *runs = (info_runs){.first = HUGE_VAL, .shortest = HUGE_VAL, .last = -HUGE_VAL};
+    runs->n++;
     *run = (info_run){.info = info, .repeated = tg_info_history_latest(h)};
-    status = make_curve(&run->loss, h->step, h->loss, h->n, err);
-    if (status)
+    if ((status = make_curve(&run->loss, h->step, h->loss, h->n, err)) ||
+        (status = make_curve(&run->val_loss, h->step, h->val_loss, h->val_loss ? h->n : 0, err)))
         return status;
-    return make_curve(&run->val_loss, h->step, h->val_loss, h->val_loss ? h->n : 0, err);
+    runs->any_val = runs->any_val || run->val_loss.n > 0;
+    if (c->n == 0)
+        return TG_OK;
+    runs->first = fmin(runs->first, c->step[0]);
+    runs->shortest = fmin(runs->shortest, c->step[c->n - 1]);
+    runs->last = fmax(runs->last, c->step[c->n - 1]);
+    runs->any = true;
+    return TG_OK;
 }
 
 void info_runs_free(info_runs *runs)
@@ -56,22 +69,6 @@ void info_runs_free(info_runs *runs)
     *runs = (info_runs){0};
 }
 
-bool info_runs_any(const info_runs *runs)
-{
-    for (size_t i = 0; i < runs->n; i++)
-        if (runs->run[i].loss.n > 0)
-            return true;
-    return false;
-}
-
-bool info_runs_any_val(const info_runs *runs)
-{
-    for (size_t i = 0; i < runs->n; i++)
-        if (runs->run[i].val_loss.n > 0)
-            return true;
-    return false;
-}
-
 /* ---- axes */
 
 size_t info_curve_thin(double *x, double *y, size_t parts, const tg_axis *axis, const info_curve *curve)
@@ -79,57 +76,33 @@ size_t info_curve_thin(double *x, double *y, size_t parts, const tg_axis *axis, 
     return tg_axis_means(x, y, parts, axis, curve->step, curve->loss, curve->n);
 }
 
-struct range {
-    double low, high;
-};
-
-static void widen(struct range *r, double x)
-{
-    r->low = x < r->low ? x : r->low;
-    r->high = x > r->high ? x : r->high;
-}
-
 /* Of the means that a plot shows, so that a single step does not decide. */
-static void widen_by(struct range *r, const tg_axis *x, const info_curve *curve)
+static void widen(double *low, double *high, const tg_axis *x, const info_curve *curve)
 {
     enum { PARTS = 128 };
     double steps[PARTS], losses[PARTS];
     const size_t n = info_curve_thin(steps, losses, PARTS, x, curve);
 
-    for (size_t i = 0; i < n; i++)
-        widen(r, losses[i]);
-}
-
-/* The steps that a plot shows. */
-static struct range steps_shown(const info_runs *runs)
-{
-    struct range steps = {HUGE_VAL, -HUGE_VAL}, ends = steps;
-
-    for (size_t i = 0; i < runs->n; i++) {
-        const info_curve *c = &runs->run[i].loss;
-
-        if (c->n == 0)
-            continue;
-        widen(&steps, c->step[0]);
-        widen(&ends, c->step[c->n - 1]);
+    for (size_t i = 0; i < n; i++) {
+        *low = fmin(*low, losses[i]);
+        *high = fmax(*high, losses[i]);
     }
-    return (struct range){fmax(steps.low, ends.low / STEPS_SHARE), ends.high};
 }
 
 void info_runs_axes(const info_runs *runs, tg_axis *x, tg_axis *y, size_t x_ticks, size_t y_ticks)
 {
-    const struct range steps = steps_shown(runs);
-    struct range losses = {HUGE_VAL, -HUGE_VAL};
+    const double first = fmax(runs->first, runs->shortest / STEPS_SHARE);
+    double low = HUGE_VAL, high = -HUGE_VAL;
 
     /* a tick is a step, not a part of one */
-    if (steps.high - steps.low < (double)x_ticks)
-        x_ticks = tg_size_max(2, (size_t)(steps.high - steps.low) + 1);
-    tg_axis_make(x, steps.low, steps.high, STEPS_FACTOR, x_ticks);
+    if (runs->any && runs->last - first < (double)x_ticks)
+        x_ticks = tg_size_max(2, (size_t)(runs->last - first) + 1);
+    tg_axis_make(x, first, runs->last, STEPS_FACTOR, x_ticks);
     for (size_t i = 0; i < runs->n; i++) {
-        widen_by(&losses, x, &runs->run[i].loss);
-        widen_by(&losses, x, &runs->run[i].val_loss);
+        widen(&low, &high, x, &runs->run[i].loss);
+        widen(&low, &high, x, &runs->run[i].val_loss);
     }
-    tg_axis_make(y, losses.low, losses.high, LOSS_FACTOR, y_ticks);
+    tg_axis_make(y, low, high, LOSS_FACTOR, y_ticks);
 }
 
 const char *info_scales(const tg_axis *x, const tg_axis *y)

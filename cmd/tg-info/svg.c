@@ -4,8 +4,7 @@
 #include <string.h>
 
 #include "cmd/cli/cli.h"
-#include "cmd/tg-info/runs.h"
-#include "lib/base/size.h"
+#include "cmd/tg-info/show.h"
 #include "lib/view/label.h"
 
 /* pixels */
@@ -40,29 +39,6 @@ static void TG_PRINTF(2, 3) put(const struct svg *svg, const char *format, ...)
     tg_sink_puts(svg->sink, text);
 }
 
-/* A label has no control characters; XML lacks two others, for which U+FFFD stands. */
-static void put_escaped(const struct svg *svg, const char *label)
-{
-    static const char *const escapes[][2] = {
-        {"<", "&lt;"},    {">", "&gt;"},        {"&", "&amp;"},
-        {"\"", "&quot;"}, {"\uFFFE", "\uFFFD"}, {"\uFFFF", "\uFFFD"},
-    };
-
-    while (*label != '\0') {
-        const char *as = NULL;
-        size_t n = 1;
-
-        for (size_t i = 0; i < sizeof escapes / sizeof escapes[0] && !as; i++) {
-            if (strncmp(label, escapes[i][0], strlen(escapes[i][0])) != 0)
-                continue;
-            as = escapes[i][1];
-            n = strlen(escapes[i][0]);
-        }
-        tg_sink_put(svg->sink, as ? as : label, as ? strlen(as) : 1);
-        label += n;
-    }
-}
-
 /* ---- parts */
 
 static double x_of(const struct svg *svg, double step)
@@ -95,14 +71,9 @@ static void put_style(const struct svg *svg)
     put(svg, "}\n</style>\n");
 }
 
-static size_t image_height(const info_runs *runs)
-{
-    return BOTTOM + 56 + LINE * runs->n;
-}
-
 static void put_head(const struct svg *svg, const info_runs *runs)
 {
-    const size_t height = image_height(runs);
+    const size_t height = BOTTOM + 56 + LINE * runs->n;
 
     put(svg, "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"%d\" height=\"%zu\" viewBox=\"0 0 %d %zu\" ",
         WIDTH, height, WIDTH, height);
@@ -179,7 +150,7 @@ static void put_legend(const struct svg *svg, const info_runs *runs)
             dashes(i), LEFT, y);
         put(svg, "<text x=\"%d\" y=\"%zu\">%c  ", LEFT + 50, y + 4, 'A' + (int)i);
         tg_label_show(shown, sizeof shown, path, strlen(path));
-        put_escaped(svg, shown);
+        cli_put_xml(svg->sink, shown);
         if (run->loss.n > 0)
             put(svg, ": %s", info_loss(run->loss.loss[run->loss.n - 1]));
         if (run->val_loss.n > 0)

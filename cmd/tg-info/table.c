@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "cmd/cli/cli.h"
-#include "cmd/tg-info/runs.h"
+#include "cmd/tg-info/show.h"
 #include "lib/base/decimal.h"
 #include "lib/base/size.h"
 #include "lib/view/label.h"
@@ -89,7 +89,7 @@ struct ends {
 
 static struct ends measure(const info_runs *runs)
 {
-    struct ends e = {.val = info_runs_any_val(runs)};
+    struct ends e = {.val = runs->any_val};
     size_t used = 3 + NUMBER * (e.val ? 5 : 3);
     char shown[SHOWN_SIZE];
 
@@ -105,19 +105,10 @@ static struct ends measure(const info_runs *runs)
     return e;
 }
 
-static double least(const info_curve *c)
-{
-    double x = last(c);
-
-    for (size_t i = 0; i < c->n; i++)
-        x = c->loss[i] < x ? c->loss[i] : x;
-    return x;
-}
-
 static void print_end(const info_runs *runs, size_t i, const struct ends *e)
 {
     const info_run *run = &runs->run[i], *first = &runs->run[0];
-    const double end = last(&run->loss), val = last(&run->val_loss), low = least(&run->loss);
+    const double end = last(&run->loss), val = last(&run->val_loss);
     struct line l = {0};
     char steps[32] = "";
 
@@ -129,7 +120,7 @@ static void print_end(const info_runs *runs, size_t i, const struct ends *e)
     put_loss(&l, end);
     put_difference(&l, i > 0 ? end - last(&first->loss) : nan(""));
     if (e->least)
-        put_loss(&l, low);
+        put_loss(&l, run->loss.n > 0 ? run->loss.loss[run->loss.least] : nan(""));
     if (e->val) {
         put_loss(&l, val);
         put_difference(&l, i > 0 ? val - last(&first->val_loss) : nan(""));
@@ -163,27 +154,11 @@ struct table {
     double begin, steps; /* row r has the steps in (begin + r * steps, begin + (r + 1) * steps] */
 };
 
-/* The range of all steps.  Some run has losses. */
-static void find_steps(const info_runs *runs, double *first, double *last_one)
-{
-    *first = HUGE_VAL;
-    *last_one = -HUGE_VAL;
-    for (size_t i = 0; i < runs->n; i++) {
-        const info_curve *c = &runs->run[i].loss;
-
-        if (c->n == 0)
-            continue;
-        *first = fmin(*first, c->step[0]);
-        *last_one = fmax(*last_one, c->step[c->n - 1]);
-    }
-}
-
 /* At most ROWS rows of 1, 2, 5, 10, 20, ... steps each. */
 static void choose_rows(struct table *t, const info_runs *runs)
 {
-    double first, end;
+    const double first = runs->first, end = runs->last;
 
-    find_steps(runs, &first, &end);
     t->steps = 1;
     for (int i = 0; ceil(end / t->steps) - floor((first - 1) / t->steps) > ROWS; i++)
         t->steps *= i % 3 == 1 ? 2.5 : 2;

@@ -3,7 +3,6 @@
 #include <string.h>
 
 #include "cmd/cli/cli.h"
-#include "cmd/tg-info/runs.h"
 #include "cmd/tg-info/show.h"
 #include "formats/path.h"
 #include "lib/base/decimal.h"
@@ -103,8 +102,7 @@ static bool is_hidden(const tg_info_tensor *t)
            strcmp(t->name, "kind") == 0 || strcmp(t->name, "version") == 0;
 }
 
-/* The arrays of a model are many, and its shape tells their names: they are listed when they are asked for.
- */
+/* The arrays of a model are many, and its shape tells their names: they are listed when asked for. */
 static bool lists_arrays(const tg_info *info, const info_options *o)
 {
     return o->all || o->stats || info->parameters == 0 || strcmp(info->kind, "model") != 0;
@@ -180,10 +178,8 @@ static void print_tokenizer(const tg_info *info)
     put_item(&w, tg_tokenizer_kind_name(tok));
     snprintf(item, sizeof item, "%s ids", cli_count(tg_tokenizer_vocab_size(tok)));
     put_item(&w, item);
-    if (bpe) {
-        snprintf(item, sizeof item, "split %s", tg_split_name(bpe->split));
-        put_item(&w, item);
-    }
+    if (bpe)
+        put_value(&w, "split", tg_split_name(bpe->split));
     if ((specials = tg_tokenizer_specials(tok, &ids)) > 0) {
         snprintf(item, sizeof item, "%zu special", specials);
         put_item(&w, item);
@@ -225,6 +221,39 @@ static void print_training(const tg_info *info, bool all)
             put_value(&w, name, info->value[i].text);
     }
     putchar('\n');
+}
+
+static void print_losses(const char *label, const info_curve *c)
+{
+    if (c->n > 0)
+        printf("%-12s%s to %s, least %s at step %.0f\n", label, info_loss(c->loss[0]),
+               info_loss(c->loss[c->n - 1]), info_loss(c->loss[c->least]), c->step[c->least]);
+}
+
+/* A log has many lines; a model keeps one step in a power of two. */
+static void print_steps(const tg_info_history *h, size_t repeated)
+{
+    const double every = h->n > 1 ? h->step[1] - h->step[0] : 1;
+
+    printf("%-12s%.0f to %.0f", "steps", h->step[0], h->step[h->n - 1]);
+    if (h->val_loss)
+        printf(", in %s line%s", cli_count(h->n), cli_plural(h->n));
+    else if (every > 1)
+        printf(", one in %.0f", every);
+    if (repeated > 0)
+        printf(", and %s that later ones replace", cli_count(repeated));
+    putchar('\n');
+}
+
+static void print_history(const info_run *run)
+{
+    const tg_info_history *h = &run->info->history;
+
+    if (h->n == 0)
+        return;
+    print_steps(h, run->repeated);
+    print_losses("loss", &run->loss);
+    print_losses("validation", &run->val_loss);
 }
 
 /* Values that no row above has shown. */
@@ -354,7 +383,7 @@ tg_status info_show_text(tg_info *info, const info_options *o, tg_err *err)
         print_tokenizer(info);
         print_tokens(info);
         print_training(info, o->all);
-        info_show_history(&runs.run[0]);
+        print_history(&runs.run[0]);
         print_values(info);
         print_notes(info, o);
         if (lists_arrays(info, o))

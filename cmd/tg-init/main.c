@@ -3,7 +3,6 @@
 
 #include "cmd/cli/cli.h"
 #include "cmd/cli/model.h"
-#include "cmd/cli/tokenizer.h"
 #include "lib/gpt/config.h"
 #include "lib/gpt/model.h"
 #include "lib/gpt/params.h"
@@ -24,12 +23,11 @@ struct options {
 /* Make the option for a member of the config.  The preset decides its default, so --help shows none. */
 static cli_option member(struct options *o, tg_config_id id, const char *metavar, const char *help)
 {
-    cli_option option = cli_field_option(&tg_config_fields.row[id], &o->asked, metavar, o->name[id]);
+    cli_option option =
+        cli_field_option(&tg_config_fields.row[id], &o->asked, o->name[id], &o->given[id], metavar, help);
 
     if (id == TG_CONFIG_LAYER_NORM_EPSILON)
         option.min = 1e-12;
-    option.help = help;
-    option.given = &o->given[id];
     return option;
 }
 

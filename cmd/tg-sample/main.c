@@ -69,21 +69,14 @@ static int parse(int argc, char **argv, struct options *o)
 
 /* ---- generating */
 
-/* A token's text, with a space after it if it is only the id's number. */
-struct piece {
-    const unsigned char *text;
-    size_t n;
-    size_t n_space; /* bytes of `space` */
-};
-static const unsigned char space[] = " ";
-
-static struct piece piece_of(const tg_tokenizer *tok, int32_t id)
+/* Add a token's text, with a space after it if it is only the id's number. */
+static tg_status add_token(sample_output *out, size_t i, const tg_tokenizer *tok, int32_t id, tg_err *err)
 {
-    struct piece p;
+    size_t n;
+    const unsigned char *text = tg_tokenizer_token(tok, id, &n);
+    const tg_status status = sample_output_add(out, i, text, n, err);
 
-    p.text = tg_tokenizer_token(tok, id, &p.n);
-    p.n_space = tg_tokenizer_has_text(tok) ? 0 : 1;
-    return p;
+    return status || tg_tokenizer_has_text(tok) ? status : sample_output_add(out, i, " ", 1, err);
 }
 
 /* Put the prompt at the beginning of every text. */
@@ -92,12 +85,8 @@ static tg_status add_prompt(sample_output *out, const tg_model *model, const tg_
 {
     tg_status status = TG_OK;
 
-    for (size_t t = 0; !status && t < prompt->n; t++) {
-        const struct piece p = piece_of(model->tokenizer, prompt->ids[t]);
-
-        if (!(status = sample_output_prompt(out, p.text, p.n, err)))
-            status = sample_output_prompt(out, space, p.n_space, err);
-    }
+    for (size_t t = 0; !status && t < prompt->n; t++)
+        status = add_token(out, SAMPLE_PROMPT, model->tokenizer, prompt->ids[t], err);
     return status ? status : sample_output_flush(out, err);
 }
 
@@ -106,12 +95,8 @@ static tg_status add_tokens(sample_output *out, const tg_generator *g, tg_err *e
 {
     tg_status status = TG_OK;
 
-    for (size_t s = 0; !status && s < g->S; s++) {
-        const struct piece p = piece_of(g->infer.model->tokenizer, g->ids[s]);
-
-        if (!(status = sample_output_add(out, s, p.text, p.n, err)))
-            status = sample_output_add(out, s, space, p.n_space, err);
-    }
+    for (size_t s = 0; !status && s < g->S; s++)
+        status = add_token(out, s, g->infer.model->tokenizer, g->ids[s], err);
     return status ? status : sample_output_flush(out, err);
 }
 

@@ -6,7 +6,7 @@
 #include <unistd.h>
 
 #include "cmd/cli/cli.h"
-#include "lib/base/size.h"
+#include "lib/base/grow.h"
 #include "lib/base/utf8.h"
 
 /* ---- bytes to standard output */
@@ -76,19 +76,12 @@ static void end_text(sample_output *out)
 
 /* ---- texts */
 
-static tg_status append(sample_text *t, const unsigned char *bytes, size_t n, tg_err *err)
+static tg_status append(sample_text *t, const void *bytes, size_t n, tg_err *err)
 {
-    size_t capacity = tg_size_max(t->capacity, 256);
-    unsigned char *more;
+    const tg_status status = tg_grow(&t->bytes, &t->capacity, t->n + n, 1, "the texts in memory", err);
 
-    while (capacity - t->n < n)
-        capacity *= 2;
-    if (capacity > t->capacity) {
-        if (!(more = realloc(t->bytes, capacity)))
-            return tg_fail_memory(err, capacity, "the texts in memory");
-        t->bytes = more;
-        t->capacity = capacity;
-    }
+    if (status)
+        return status;
     if (n > 0)
         memcpy(t->bytes + t->n, bytes, n);
     t->n += n;
@@ -141,18 +134,13 @@ tg_status sample_output_begin(sample_output *out, size_t count, const char *stop
     return TG_OK;
 }
 
-tg_status sample_output_prompt(sample_output *out, const unsigned char *text, size_t n, tg_err *err)
+tg_status sample_output_add(sample_output *out, size_t i, const void *text, size_t n, tg_err *err)
 {
-    return append(&out->prompt, text, n, err);
-}
-
-tg_status sample_output_add(sample_output *out, size_t i, const unsigned char *text, size_t n, tg_err *err)
-{
-    sample_text *t = &out->text[i];
+    sample_text *t = i == SAMPLE_PROMPT ? &out->prompt : &out->text[i];
 
     if (t->done)
         return TG_OK;
-    return out->stop ? add_until_stop(out, t, text, n, err) : append(t, text, n, err);
+    return out->stop && t != &out->prompt ? add_until_stop(out, t, text, n, err) : append(t, text, n, err);
 }
 
 /* Write the waiting bytes of the current text. */

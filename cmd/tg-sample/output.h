@@ -13,6 +13,7 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
 #include "cmd/cli/cli.h"
 #include "lib/base/status.h"
@@ -47,14 +48,13 @@ typedef struct sample_output {
 TG_MUST_CHECK tg_status sample_output_begin(sample_output *out, size_t count, const char *stop,
                                             sample_ending ending, tg_err *err);
 
-/* Append to the prompt, which begins every text; `stop` has no effect in it.  Call this before anything
- * is written.  TG_ENOMEM. */
-TG_MUST_CHECK tg_status sample_output_prompt(sample_output *out, const unsigned char *text, size_t n,
-                                             tg_err *err);
-
-/* Append n bytes to text number i < count.  The text is done when `stop` has been generated; later
- * bytes are ignored.  TG_ENOMEM. */
-TG_MUST_CHECK tg_status sample_output_add(sample_output *out, size_t i, const unsigned char *text, size_t n,
+/*
+ * Append n bytes to text number i < count, or to the prompt, which begins every text.  The text is done when
+ * `stop` has been generated; later bytes are ignored.  `stop` has no effect in the prompt, which comes before
+ * anything is written.  TG_ENOMEM.
+ */
+#define SAMPLE_PROMPT SIZE_MAX
+TG_MUST_CHECK tg_status sample_output_add(sample_output *out, size_t i, const void *text, size_t n,
                                           tg_err *err);
 
 /* Write the bytes that are ready: the current text's and, once it is done, the next one's.  TG_EIO: the

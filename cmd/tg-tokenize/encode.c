@@ -1,9 +1,11 @@
 /* Text to ids: as one text, or by documents. */
-#include "cmd/tg-tokenize/documents.h"
+#include <string.h>
+
 #include "cmd/tg-tokenize/job.h"
 #include "formats/archive.h"
 #include "formats/crc.h"
 #include "formats/format.h"
+#include "lib/text/encoder.h"
 
 /* ---- one text */
 
@@ -40,7 +42,92 @@ static tg_status end_text(tokenize_job *job, const char *name, tg_err *err)
     return job->encoder ? named(job, tg_parallel_finish(job->encoder, err), name, err) : TG_OK;
 }
 
-/* ---- documents */
+/* ---- documents of a file, which arrives in parts, cut anywhere */
+
+struct documents {
+    const char *separator; /* a line that ends a document; NULL: none */
+    bool null;             /* a NUL byte does */
+    size_t length;         /* of the separator */
+    size_t matched;        /* bytes of it that begin the current line; they are held back */
+    bool in_line;          /* the line is not the separator */
+    bool has_text;         /* the current document */
+};
+
+/* The bytes before the NUL that ends the document, which is taken too, or all. */
+static bool next_byte(tg_text *text, size_t *n)
+{
+    const unsigned char *end = memchr(text->next, '\0', text->n);
+
+    *n = end ? (size_t)(end - text->next) : text->n;
+    tg_text_take(text, *n + (end != NULL));
+    return end != NULL;
+}
+
+/* Match the beginning of a line.  Returns whether the line is the separator; otherwise it is not, or
+ * the text has ended. */
+static bool match(struct documents *d, tg_text *text)
+{
+    while (text->n > 0 && d->matched < d->length && *text->next == (unsigned char)d->separator[d->matched]) {
+        d->matched++;
+        tg_text_take(text, 1);
+    }
+    if (text->n == 0)
+        return false;
+    d->in_line = d->matched < d->length || *text->next != '\n';
+    if (d->in_line)
+        return false;
+    tg_text_take(text, 1);
+    d->matched = 0;
+    return true;
+}
+
+/* Take the text up to the next line that may be the separator; returns its bytes. */
+static size_t take_lines(struct documents *d, tg_text *text)
+{
+    const unsigned char first = (unsigned char)(d->length > 0 ? d->separator[0] : '\n');
+    const unsigned char *begin = text->next, *at = begin, *const end = begin + text->n;
+
+    while (d->in_line && at < end && (at = memchr(at, '\n', (size_t)(end - at)))) {
+        at++;
+        if (at == end || *at == first)
+            d->in_line = false;
+    }
+    if (!at)
+        at = end;
+    tg_text_take(text, (size_t)(at - begin));
+    return (size_t)(at - begin);
+}
+
+static bool next_line(struct documents *d, tg_text *text, const unsigned char **part, size_t *n)
+{
+    *n = 0;
+    if (!d->in_line && match(d, text))
+        return true;
+    if (!d->in_line)
+        return false;
+    if (d->matched > 0) { /* what was held back is text */
+        *part = (const unsigned char *)d->separator;
+        *n = d->matched;
+        d->matched = 0;
+        return false;
+    }
+    *n = take_lines(d, text);
+    return false;
+}
+
+/* The next part of the document: *n bytes, which may be 0; `text` is advanced past what was consumed.
+ * Returns whether the document ends after this part.  Call it until text->n is 0. */
+static bool next_part(struct documents *d, tg_text *text, const unsigned char **part, size_t *n)
+{
+    *part = text->next;
+    if (d->separator)
+        return next_line(d, text, part, n);
+    if (d->null)
+        return next_byte(text, n);
+    *n = text->n;
+    tg_text_take(text, *n);
+    return false;
+}
 
 /* A document that has text ends with the token. */
 static tg_status end_document(tokenize_job *job, bool has_text, const char *name, tg_err *err)
@@ -55,13 +142,7 @@ static tg_status end_document(tokenize_job *job, bool has_text, const char *name
     return status;
 }
 
-/* Encode a file's documents. */
-struct reading {
-    documents documents;
-    bool has_text; /* the current document */
-};
-
-static tg_status put_documents(tokenize_job *job, struct reading *r, tg_text text, const char *name,
+static tg_status put_documents(tokenize_job *job, struct documents *d, tg_text text, const char *name,
                                tg_err *err)
 {
     const uint64_t end = job->read;
@@ -70,42 +151,33 @@ static tg_status put_documents(tokenize_job *job, struct reading *r, tg_text tex
     while (!status && text.n > 0) {
         const unsigned char *part;
         size_t n;
-        const bool ends = documents_next(&r->documents, &text, &part, &n);
+        const bool ends = next_part(d, &text, &part, &n);
 
-        r->has_text = r->has_text || n > 0;
+        d->has_text = d->has_text || n > 0;
         status = put_text(job, part, n, name, err);
         if (status || !ends)
             continue;
-        status = end_document(job, r->has_text, name, err);
-        r->has_text = false;
+        status = end_document(job, d->has_text, name, err);
+        d->has_text = false;
         job->at = end - text.n;
     }
     return status;
 }
 
-static tg_status end_documents(tokenize_job *job, struct reading *r, const char *name, tg_err *err)
+/* At the end of the file, what was held back is text unless it is the separator. */
+static tg_status end_documents(tokenize_job *job, struct documents *d, const char *name, tg_err *err)
 {
-    const unsigned char *part;
-    size_t n;
+    const size_t n = d->matched < d->length ? d->matched : 0;
     tg_status status;
 
-    documents_end(&r->documents, &part, &n);
-    if ((status = put_text(job, part, n, name, err)) ||
-        (status = end_document(job, r->has_text || n > 0, name, err)))
+    if ((status = put_text(job, (const unsigned char *)d->separator, n, name, err)) ||
+        (status = end_document(job, d->has_text || n > 0, name, err)))
         return status;
     job->at = job->read;
     return TG_OK;
 }
 
 /* ---- files */
-
-static tg_status put_part(tokenize_job *job, struct reading *r, const unsigned char *text, size_t n,
-                          const char *name, tg_err *err)
-{
-    job->read += n;
-    return job->o->eot ? put_documents(job, r, (tg_text){text, n}, name, err)
-                       : put_text(job, text, n, name, err);
-}
 
 /* A file of another kind than text is more likely a mistake than a text; it is encoded all the same. */
 static tg_status warn_if_no_text(tg_source *source, const char *name, tg_err *err)
@@ -124,21 +196,25 @@ static tg_status warn_if_no_text(tg_source *source, const char *name, tg_err *er
 
 static tg_status encode_file(tokenize_job *job, tg_source *source, const char *name, tg_err *err)
 {
-    struct reading r = {.has_text = false};
+    const char *separator = job->o->separator;
+    struct documents d = {
+        .separator = separator, .null = job->o->null, .length = separator ? strlen(separator) : 0};
     tg_status status = warn_if_no_text(source, name, err);
     size_t n = 1;
 
-    documents_begin(&r.documents, job->o->separator, job->o->null);
     while (!status && n > 0) {
         const unsigned char *text;
 
         if (read_part(job, source, &text, &n, err))
             return tg_err_in(err, name);
-        if (n > 0 && !(status = put_part(job, &r, text, n, name, err)))
+        job->read += n;
+        status = job->o->eot ? put_documents(job, &d, (tg_text){text, n}, name, err)
+                             : put_text(job, text, n, name, err);
+        if (n > 0 && !status)
             status = flush_output(job, err);
         read_part_end(job, source, n);
     }
-    return !status && job->o->eot ? end_documents(job, &r, name, err) : status;
+    return !status && job->o->eot ? end_documents(job, &d, name, err) : status;
 }
 
 /* Text whose bytes are its ids: without an encoder. */
@@ -188,13 +264,6 @@ static tg_status count_bytes(tokenize_job *job, tg_source *source, tg_err *err)
     return status;
 }
 
-static tg_status list_text(tokenize_job *job, tg_source *source, const char *name, tg_err *err)
-{
-    if (job->o->work == WORK_COUNT && tg_tokenizer_ids_are_bytes(job->tok))
-        return count_bytes(job, source, err) ? tg_err_in(err, name) : TG_OK;
-    return encode_file(job, source, name, err);
-}
-
 /* With -t char, every FILE has been read as text. */
 static tg_status list_file(tokenize_job *job, tg_source *source, const char *name, tg_err *err)
 {
@@ -203,8 +272,10 @@ static tg_status list_file(tokenize_job *job, tg_source *source, const char *nam
 
     if (!job->o->characters && tg_archive_sniff(source, &archive, err))
         return tg_err_in(err, name);
+    if (!archive && job->o->work == WORK_COUNT && tg_tokenizer_ids_are_bytes(job->tok))
+        return count_bytes(job, source, err) ? tg_err_in(err, name) : TG_OK;
     if (!archive)
-        return list_text(job, source, name, err);
+        return encode_file(job, source, name, err);
     if ((status = end_text(job, name, err)))
         return status;
     return read_archive(job, source, name, err);

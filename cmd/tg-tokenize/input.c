@@ -13,7 +13,6 @@
 #include "formats/sink.h"
 #include "lib/base/size.h"
 #include "lib/base/threads.h"
-#include "lib/text/chars.h"
 
 /* ---- one after another */
 
@@ -41,14 +40,14 @@ static tg_status visit_descriptor(tokenize_job *job, int fd, const char *name, v
     return status;
 }
 
-static tg_status visit_file(tokenize_job *job, size_t i, visitor *visit, tg_err *err)
+static tg_status visit_file(tokenize_job *job, visitor *visit, tg_err *err)
 {
-    const char *path = job->o->files.path[i];
+    const char *path = job->o->files.path[job->file];
     tg_status status;
     int fd;
 
-    if (job->spool && job->spool[i] >= 0)
-        return visit_descriptor(job, job->spool[i], cli_input_name(path), visit, err);
+    if (job->spool && job->spool[job->file] >= 0 && !job->chars)
+        return visit_descriptor(job, job->spool[job->file], cli_input_name(path), visit, err);
     if ((status = cli_open_input(&fd, path, err)))
         return status;
     status = visit_descriptor(job, fd, cli_input_name(path), visit, err);
@@ -61,8 +60,8 @@ tg_status visit_files(tokenize_job *job, visitor *visit, tg_err *err)
     tg_status status = TG_OK;
 
     job->progress.bytes = 0;
-    for (size_t i = 0; !status && i < job->o->files.n; i++)
-        status = visit_file(job, i, visit, err);
+    for (job->file = 0; !status && job->file < job->o->files.n; job->file++)
+        status = visit_file(job, visit, err);
     return status;
 }
 
@@ -205,76 +204,45 @@ tg_status open_spools(tokenize_job *job, tg_err *err)
     return status;
 }
 
-/* Take the text's characters; copy it to spool unless that is -1. */
-static tg_status collect_text(tokenize_job *job, tg_chars *chars, tg_source *source, int spool, tg_err *err)
+/* Take the text's characters.  It is read again: from its copy, or from where it begins if it has none. */
+static tg_status collect_text(tokenize_job *job, tg_source *source, tg_err *err)
 {
+    const int spool = job->spool[job->file], again = spool >= 0 ? spool : source->fd;
+    const off_t begin = spool >= 0 ? 0 : lseek(source->fd, 0, SEEK_CUR);
     tg_status status;
 
+    if (begin < 0)
+        return tg_fail_sys(err, "cannot be read twice");
     while (!(status = tg_source_peek(source, 1, err)) && source->ready > 0) {
         const size_t n = tg_size_min(source->ready, TG_SOURCE_PEEK);
 
-        tg_chars_add(chars, source->next, n);
+        tg_chars_add(job->chars, source->next, n);
         if (spool >= 0 && tg_write_all(spool, source->next, n, err))
             return tg_err_in(err, "temporary copy");
         tg_source_skip(source, n);
         show_progress(job, n);
     }
+    if (!status && lseek(again, begin, SEEK_SET) != begin)
+        status = tg_fail_sys(err, "cannot reread");
     return status;
 }
 
-/* Return to the beginning of what has been read. */
-static tg_status rewind_to(int fd, off_t begin, tg_err *err)
+static tg_status collect_file(tokenize_job *job, tg_source *source, const char *name, tg_err *err)
 {
-    return lseek(fd, begin, SEEK_SET) == begin ? TG_OK : tg_fail_sys(err, "cannot reread");
-}
-
-/* Without a spool (-1), fd is read again. */
-static tg_status collect_descriptor(tokenize_job *job, tg_chars *chars, int fd, int spool, tg_err *err)
-{
-    const off_t begin = lseek(fd, 0, SEEK_CUR);
-    tg_source source;
-    tg_status status;
-
-    if (spool < 0 && begin < 0)
-        return tg_fail_sys(err, "cannot be read twice");
-    if ((status = tg_source_open_unmapped(&source, fd, err)))
-        return status;
-    status = collect_text(job, chars, &source, spool, err);
-    tg_source_close(&source);
-    if (status)
-        return status;
-    return spool >= 0 ? rewind_to(spool, 0, err) : rewind_to(fd, begin, err);
-}
-
-static tg_status collect_file(tokenize_job *job, tg_chars *chars, size_t i, tg_err *err)
-{
-    const char *path = job->o->files.path[i];
-    tg_status status;
-    int fd;
-
-    if ((status = cli_open_input(&fd, path, err)))
-        return status;
-    if ((status = collect_descriptor(job, chars, fd, job->spool[i], err)))
-        (void)tg_err_in(err, cli_input_name(path));
-    cli_close_input(fd);
-    return status;
+    return collect_text(job, source, err) ? tg_err_in(err, name) : TG_OK;
 }
 
 tg_status collect_characters(tokenize_job *job, tg_err *err)
 {
-    const size_t n = job->o->files.n;
-    tg_chars *chars;
     tg_status status;
 
-    if ((status = tg_chars_create(&chars, err)))
+    if ((status = tg_chars_create(&job->chars, err)))
         return status;
-    job->progress.collecting = true;
-    for (size_t i = 0; !status && i < n; i++)
-        status = collect_file(job, chars, i, err);
-    job->progress.collecting = false;
-    if (!status && (status = tg_chars_finish(chars, &job->tok, err)))
+    if (!(status = visit_files(job, collect_file, err)) &&
+        (status = tg_chars_finish(job->chars, &job->tok, err)))
         (void)tg_err_in(err, cli_files_name(&job->o->files));
-    tg_chars_free(chars);
+    tg_chars_free(job->chars);
+    job->chars = NULL;
     return status;
 }
 
@@ -299,9 +267,9 @@ void show_progress(tokenize_job *job, size_t read)
     if (!cli_progress_wanted(p->begun, &p->shown))
         return;
     seconds = p->shown - p->begun;
-    if (p->of > 0)
+    if (p->of > 0 && !job->chars)
         snprintf(of, sizeof of, " of %s", cli_bytes(p->of));
-    snprintf(line, sizeof line, "%s%s%s, %s", p->collecting ? "characters: " : "", cli_bytes(p->bytes), of,
+    snprintf(line, sizeof line, "%s%s%s, %s", job->chars ? "characters: " : "", cli_bytes(p->bytes), of,
              cli_duration(seconds));
     cli_progress(line);
 }

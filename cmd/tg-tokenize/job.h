@@ -7,13 +7,59 @@
 #ifndef TG_CMD_TOKENIZE_JOB_H
 #define TG_CMD_TOKENIZE_JOB_H
 
+#include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
-#include "cmd/tg-tokenize/options.h"
+#include "cmd/cli/cli.h"
 #include "formats/source.h"
+#include "lib/split/split.h"
+#include "lib/text/chars.h"
 #include "lib/text/parallel.h"
 #include "lib/text/tokenizer.h"
 #include "lib/tokens/tokens_write.h"
+#include "lib/vocab/vocab_file.h"
+
+/* ---- options.c: the command line, in a form easy to use */
+
+/* What the tool does with its input. */
+typedef enum tokenize_work {
+    WORK_ARCHIVE, /* text to a token archive */
+    WORK_IDS,     /* text or archives to decimal ids, */
+    WORK_PIECES,  /* to the tokens' texts, */
+    WORK_OFFSETS, /* or to both with offsets */
+    WORK_COUNT,   /* text or archives to a number */
+    WORK_DECODE,  /* archives to text */
+    WORK_UNLIST,  /* decimal ids to text */
+    WORK_CONVERT  /* the tokenizer to a file */
+} tokenize_work;
+
+/* The lines of --offsets. */
+typedef enum tokenize_lines { LINES_TSV, LINES_JSONL } tokenize_lines;
+#define TOKENIZE_LINES "tsv|jsonl"
+
+typedef struct tokenize_options {
+    tokenize_work work;
+    tokenize_lines lines;          /* WORK_OFFSETS */
+    bool no_header;                /* likewise: no line of titles */
+    const char *tokenizer, *model; /* of -t and -m; NULL: not given */
+    bool characters;               /* -t char */
+    const tg_split *split;         /* &pattern, if that is given, or NULL */
+    tg_split pattern;              /* of --pattern */
+    tg_vocab_format format;        /* WORK_CONVERT */
+    bool special;                  /* look for special tokens in the text */
+    bool eot;                      /* end each document with the end-of-text token */
+    bool null;                     /* documents end with a NUL byte, or */
+    const char *separator;         /* with this line; NULL: with their file */
+    size_t threads;
+    const char *output; /* NULL: standard output */
+    cli_files files;
+} tokenize_options;
+
+/* Parse the command line.  CLI_USAGE after a message. */
+TG_MUST_CHECK int parse_options(int argc, char **argv, tokenize_options *o);
+
+/* ---- the job */
 
 /* Text not yet written. */
 typedef struct text_out {
@@ -23,9 +69,8 @@ typedef struct text_out {
 
 typedef struct tokenize_progress {
     double begun, shown;
-    uint64_t bytes;  /* of input read so far */
-    uint64_t of;     /* size of the input; 0: unknown */
-    bool collecting; /* characters, before text is encoded */
+    uint64_t bytes; /* of input read so far */
+    uint64_t of;    /* size of the input; 0: unknown */
 } tokenize_progress;
 
 typedef struct tokenize_job tokenize_job;
@@ -38,9 +83,11 @@ struct tokenize_job {
     const tokenize_options *o;
     const tg_tokenizer *tok; /* for text; archives must have it too, if the user chose it */
     int32_t eot;             /* ends each document; -1: none is added */
+    size_t file;             /* the FILE that is being read */
     unsigned char *gathered; /* [GATHERED] text; NULL: not needed yet; owned */
     int *spool;              /* [files.n] descriptor of a copy, if a FILE can be read only once, or -1;
                               * NULL: none */
+    tg_chars *chars;         /* while they are collected, before text is encoded; otherwise NULL */
     tokenize_progress progress;
 
     /* text to ids */

@@ -2,7 +2,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "cmd/cli/tokenizer.h"
+#include "cmd/cli/model.h"
 #include "cmd/tg-tokenize/job.h"
 
 /* ---- the tokenizer */

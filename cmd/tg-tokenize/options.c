@@ -1,5 +1,5 @@
 /* The options of tg-tokenize, and which of them may be combined. */
-#include "cmd/tg-tokenize/options.h"
+#include "cmd/tg-tokenize/job.h"
 
 #include <string.h>
 

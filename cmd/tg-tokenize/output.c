@@ -7,6 +7,7 @@
 #include "formats/json.h"
 #include "formats/sink.h"
 #include "lib/base/decimal.h"
+#include "lib/base/grow.h"
 #include "lib/base/size.h"
 #include "lib/view/label.h"
 
@@ -60,19 +61,12 @@ tg_status flush_output(tokenize_job *job, tg_err *err)
 static tg_status reserve(tokenize_job *job, size_t n, tg_err *err)
 {
     text_out *t = &job->text;
-    const size_t size = tg_size_max(n, WAITING);
     tg_status status;
 
     if (n <= t->capacity - t->n)
         return TG_OK;
-    if ((status = flush_output(job, err)) || n <= t->capacity)
-        return status;
-    free(t->bytes);
-    t->capacity = 0;
-    if (!(t->bytes = malloc(size)))
-        return tg_fail_memory(err, size, "text");
-    t->capacity = size;
-    return TG_OK;
+    status = flush_output(job, err);
+    return status ? status : tg_grow(&t->bytes, &t->capacity, tg_size_max(n, WAITING), 1, "text", err);
 }
 
 static void put(text_out *t, const void *text, size_t n)
@@ -133,11 +127,11 @@ static tg_status begin_archive(tokenize_job *job, const tg_tokenizer *tok, tg_er
 static tg_status take_archive(tokenize_job *job, const tg_tokenizer *tok, const int32_t *ids, size_t n,
                               tg_err *err)
 {
-    const tg_status status = n > 0 ? begin_archive(job, tok, err) : TG_OK;
+    const tg_status status = begin_archive(job, tok, err);
 
     if (status)
         return status;
-    return n > 0 && tg_tokens_write(job->w, ids, n, err) ? tg_err_in(err, job->out.name) : TG_OK;
+    return tg_tokens_write(job->w, ids, n, err) ? tg_err_in(err, job->out.name) : TG_OK;
 }
 
 tg_status write_bytes(tokenize_job *job, const void *text, size_t n, tg_err *err)
@@ -284,11 +278,6 @@ static void print_count(const tokenize_job *job)
 
 /* ---- the end */
 
-static tg_status finish_archive(tokenize_job *job, tg_err *err)
-{
-    return tg_tokens_finish(job->w, err) ? tg_err_in(err, job->out.name) : TG_OK;
-}
-
 static tg_status finish_offsets(tokenize_job *job, tg_err *err)
 {
     const tg_status status = put_titles(job, err);
@@ -303,7 +292,7 @@ tg_status finish_output(tokenize_job *job, tg_err *err)
 {
     switch (job->o->work) {
     case WORK_ARCHIVE:
-        return finish_archive(job, err);
+        return tg_tokens_finish(job->w, err) ? tg_err_in(err, job->out.name) : TG_OK;
     case WORK_OFFSETS:
         return finish_offsets(job, err);
     case WORK_COUNT:

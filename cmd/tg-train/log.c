@@ -1,9 +1,8 @@
-#include "cmd/tg-train/log.h"
+#include "cmd/tg-train/report.h"
 
 #include <assert.h>
 #include <errno.h>
 #include <fcntl.h>
-#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -158,7 +157,7 @@ static int open_file(const char *path, bool append_only)
 tg_status train_log_open(train_log *log, const char *path, size_t step, tg_err *err)
 {
     struct stat st;
-    size_t last;
+    size_t last = 0;
     bool exists;
     tg_status status = tg_path_examine(path, &st, &exists, err);
     const bool append_only = exists && !S_ISREG(st.st_mode);
@@ -175,8 +174,7 @@ tg_status train_log_open(train_log *log, const char *path, size_t step, tg_err *
         log->fd = -1;
         return status;
     }
-    if (!append_only)
-        say_other_step(path, last, step);
+    say_other_step(path, last, step);
     log->path = path;
     log->begins = is_empty(log->fd);
     return TG_OK;

@@ -1,15 +1,54 @@
 /* tg-train: train a model on token archives. */
 #include <math.h>
-#include <stdint.h>
 #include <string.h>
-#include <unistd.h>
 
-#include "cmd/cli/cli.h"
-#include "cmd/tg-train/command.h"
-#include "cmd/tg-train/log.h"
 #include "cmd/tg-train/report.h"
 #include "cmd/tg-train/saving.h"
-#include "cmd/tg-train/setup.h"
+
+/* ---- commands that a message suggests */
+
+static void add_word(char command[TRAIN_COMMAND_SIZE], const char *word)
+{
+    cli_command_add(command, TRAIN_COMMAND_SIZE, word);
+}
+
+/* Add an option, unless its value is NULL. */
+static void add_option(char command[TRAIN_COMMAND_SIZE], const char *option, const char *value)
+{
+    if (!value)
+        return;
+    add_word(command, option);
+    add_word(command, value);
+}
+
+/* The command as it was given, for a run that was stopped. */
+static void command_again(char command[TRAIN_COMMAND_SIZE], int argc, char **argv)
+{
+    *command = '\0';
+    add_word(command, "tg-train");
+    for (int i = 1; i < argc; i++)
+        add_word(command, argv[i]);
+}
+
+/* One with another number of steps, for a complete run, which keeps its other settings. */
+static void command_of_steps(char command[TRAIN_COMMAND_SIZE], const train_options *o, size_t steps)
+{
+    char number[24];
+    bool dashed = false; /* a file looks like an option */
+
+    *command = '\0';
+    snprintf(number, sizeof number, "%zu", steps);
+    add_word(command, "tg-train");
+    add_option(command, "-m", o->model);
+    add_option(command, "-o", o->output);
+    add_option(command, "--steps", number);
+    for (size_t i = 0; i < o->n_files; i++)
+        dashed |= o->files[i][0] == '-' && !cli_is_dash(o->files[i]);
+    if (dashed)
+        add_word(command, "--");
+    for (size_t i = 0; i < o->n_files; i++)
+        add_word(command, o->files[i]);
+}
 
 /* ---- options */
 
@@ -17,11 +56,10 @@
 static cli_option setting(train_options *o, char letter, tg_setting_id id, const char *metavar,
                           const char *help)
 {
-    cli_option option = cli_field_option(&tg_settings_fields.row[id], &o->asked, metavar, o->name[id]);
+    cli_option option =
+        cli_field_option(&tg_settings_fields.row[id], &o->asked, o->name[id], &o->given[id], metavar, help);
 
     option.letter = letter;
-    option.help = help;
-    option.given = &o->given[id];
     return option;
 }
 
@@ -105,7 +143,7 @@ static int parse(int argc, char **argv, train_options *o)
     cli_tool tool = about;
     int n;
 
-    train_command_again(o->again, argc, argv); /* before the arguments are rearranged */
+    command_again(o->again, argc, argv); /* before the arguments are rearranged */
     tool.options = options;
     n = cli_parse(argc, argv, &tool);
     if (n < 0)
@@ -193,8 +231,7 @@ static bool is_save_due(const struct job *job)
 {
     const tg_run *run = &job->setup.run;
 
-    return !job->setup.stream && job->o->save_every > 0 && run->step % job->o->save_every == 0 &&
-           run->step != run->settings.steps;
+    return !job->setup.stream && run->step != run->settings.steps && due(job, job->o->save_every);
 }
 
 /* *best: the loss is less than all before. */
@@ -318,7 +355,7 @@ static tg_status train(struct job *job, tg_err *err)
     int agreed;
 
     job->trainer.watch = &job->watch;
-    train_report_begin(&job->report);
+    job->report.start = cli_now();
     while ((agreed = agree(job, status)) == GO_ON && run->step < run->settings.steps) {
         status = one_step(job, err);
         if (cli_status_asked())
@@ -344,7 +381,7 @@ static tg_status already_complete(struct job *job, tg_err *err)
     char command[TRAIN_COMMAND_SIZE];
     tg_status status;
 
-    train_command_steps(command, job->o, 2 * step);
+    command_of_steps(command, job->o, 2 * step);
     if (s->steps < step)
         cli_note("%s is complete: %s steps are done, --steps asks for %s; to continue: %s",
                  cli_input_name(s->source), cli_count(step), cli_count(s->steps), command);
@@ -405,9 +442,7 @@ static tg_status prepare(struct job *job, tg_err *err)
             job->team->size, passes, passes == 1 ? "" : "es", job->team->size);
     if ((log && (status = check_log(job, log, err))) ||
         (status = train_report_open(&job->report, &s->run.settings, s->run.step, log, err)) ||
-        (status = train_setup_announce(s, err)))
-        return status;
-    if ((status = open_trainer(job, err)))
+        (status = train_setup_announce(s, err)) || (status = open_trainer(job, err)))
         return status;
     return train_saving_begin(&job->saving, s, &job->trainer, err);
 }
@@ -427,7 +462,7 @@ static tg_status work(struct job *job, tg_err *err)
                        "abandoning this step, then saving those before it; again to end without saving");
         status = train(job, err);
     }
-    if (train_report_close(&job->report, status ? NULL : err) && !status)
+    if (train_log_close(&job->report.log, status ? NULL : err) && !status)
         status = TG_EIO;
     return status;
 }

@@ -15,20 +15,15 @@ tg_status train_report_open(train_report *r, const tg_settings *settings, size_t
         .settings = settings,
         .first = first,
         .step = first,
+        .shown = -1,
         .val_loss = nan(""),
     };
-    r->shown = -1;
     return log_path ? train_log_open(&r->log, log_path, first, err) : TG_OK;
-}
-
-void train_report_begin(train_report *r)
-{
-    r->start = cli_now();
 }
 
 static double seconds(const train_report *r)
 {
-    return (r->pausing ? r->pause_began : cli_now()) - r->start - r->paused;
+    return (r->pausing ? r->pause_began : cli_now()) - r->start;
 }
 
 /* Steps done by this process, with the part of the current one. */
@@ -142,15 +137,13 @@ tg_status train_report_step(train_report *r, tg_err *err)
 void train_report_conclude(const train_report *r)
 {
     char validation[80] = "";
-    size_t used;
 
     if (r->step == r->first)
         return;
-    if (!isnan(r->val_loss)) {
-        used = (size_t)snprintf(validation, sizeof validation, ", validation loss %.4f", r->val_loss);
-        if (r->val_step != r->step)
-            snprintf(validation + used, sizeof validation - used, " (at step %s)", cli_count(r->val_step));
-    }
+    if (!isnan(r->val_loss))
+        add(validation, sizeof validation, ", validation loss %.4f", r->val_loss);
+    if (!isnan(r->val_loss) && r->val_step != r->step)
+        add(validation, sizeof validation, " (at step %s)", cli_count(r->val_step));
     cli_note("step %s: loss %.4f%s", cli_count(r->step), r->last.loss, validation);
 }
 
@@ -162,12 +155,7 @@ void train_report_pause(train_report *r)
 
 void train_report_resume(train_report *r)
 {
-    r->paused += cli_now() - r->pause_began;
+    r->start += cli_now() - r->pause_began;
     r->pausing = false;
     r->part = 0;
-}
-
-tg_status train_report_close(train_report *r, tg_err *err)
-{
-    return train_log_close(&r->log, err);
 }

@@ -1,10 +1,6 @@
 #include "cmd/tg-train/saving.h"
 
-#include <stdint.h>
-#include <stdio.h>
 #include <unistd.h>
-
-#include "cmd/cli/cli.h"
 
 /* ---- a file */
 
@@ -26,14 +22,14 @@ static tg_status save_elsewhere(train_saving *s, cli_output *out, const char *su
 
 /* Whether the target is neither the file that this run found or saved last, nor the one of a save that failed
  * when it was in its place. */
-static bool is_replaced(const train_saving *s, const tg_stamp *now)
+static bool is_replaced(const train_saving *s, const struct stat *now)
 {
-    return tg_stamp_replaced(&s->setup->stamp, now) && tg_stamp_replaced(&s->written, now);
+    return tg_path_is_replaced(&s->setup->stamp, now) && tg_path_is_replaced(&s->written, now);
 }
 
-static bool is_written(const train_saving *s, const tg_stamp *now)
+static bool is_written(const train_saving *s, const struct stat *now)
 {
-    return now->exists && now->device == s->written.device && now->inode == s->written.inode;
+    return now->st_mode != 0 && tg_path_same_file(now, &s->written);
 }
 
 /* Replace the target with what has been written.  last: if that is impossible, keep it under another name. */
@@ -41,23 +37,24 @@ static tg_status commit(train_saving *s, cli_output *out, bool last, tg_err *err
 {
     train_setup *setup = s->setup;
     char suffix[40];
-    tg_stamp now;
+    struct stat now;
+    bool exists;
     tg_err ignored;
     tg_status status;
 
     if (setup->stream)
         return cli_output_commit(out, err);
-    if ((status = tg_stamp_take(&now, setup->target, err)))
+    if ((status = tg_path_examine(setup->target, &now, &exists, err)))
         return status;
     snprintf(suffix, sizeof suffix, ".step-%zu", setup->run.step);
     if (is_replaced(s, &now))
         return save_elsewhere(s, out, suffix, err);
-    if ((status = tg_stamp_take(&s->written, out->save.temp, err)))
+    if ((status = tg_path_examine(out->save.temp, &s->written, &exists, err)))
         return status;
     out->save.fallback = last ? suffix : NULL;
     out->save.fallback_used = &s->elsewhere;
     status = cli_output_commit(out, err);
-    if (tg_stamp_take(&now, setup->target, &ignored)) /* it cannot be examined now */
+    if (tg_path_examine(setup->target, &now, &exists, &ignored)) /* it cannot be examined now */
         now = status ? setup->stamp : s->written;
     s->in_place = status && is_written(s, &now);
     if (!status || s->in_place) {
@@ -67,18 +64,18 @@ static tg_status commit(train_saving *s, cli_output *out, bool last, tg_err *err
     return status;
 }
 
-static tg_status write_model(train_saving *s, bool last, tg_err *err)
+/* Write the run to the target, or to the best model's file. */
+static tg_status write_run(train_saving *s, const char *path, bool last, tg_err *err)
 {
     cli_output out;
-    tg_status status;
+    tg_status status = cli_output_begin(&out, path, CLI_OUT_RUN, err);
 
-    s->in_place = false;
-    if ((status = cli_output_begin(&out, s->setup->target, CLI_OUT_RUN, err)))
+    if (status)
         return status;
     if (tg_run_write(&s->setup->run, out.fd, err))
         status = tg_err_in(err, out.name);
     else
-        status = commit(s, &out, last, err);
+        status = path == s->setup->target ? commit(s, &out, last, err) : cli_output_commit(&out, err);
     cli_output_abort(&out);
     return status;
 }
@@ -93,8 +90,9 @@ static tg_status save(train_saving *s, bool last, tg_err *err)
         return TG_OK;
     if (s->trainer)
         tg_trainer_collect(s->trainer);
+    s->in_place = false;
     if (team->rank == 0)
-        status = write_model(s, last, err);
+        status = write_run(s, s->setup->target, last, err);
     if ((s->trainer ? tg_team_agree(team, (int)status) : (int)status) == TG_OK)
         s->step = s->setup->run.step;
     return status;
@@ -144,22 +142,6 @@ tg_status train_save_meanwhile(train_saving *s, tg_err *err)
 
 /* ---- the best model */
 
-static tg_status write_best(train_saving *s, tg_err *err)
-{
-    const char *const path = s->setup->options->best;
-    cli_output out;
-    tg_status status = cli_output_begin(&out, path, CLI_OUT_RUN, err);
-
-    if (status)
-        return status;
-    if (tg_run_write(&s->setup->run, out.fd, err))
-        status = tg_err_in(err, out.name);
-    else
-        status = cli_output_commit(&out, err);
-    cli_output_abort(&out);
-    return status;
-}
-
 /* The file has the best model that the run knows of. */
 static void note_best(train_saving *s)
 {
@@ -192,7 +174,7 @@ tg_status train_save_best(train_saving *s, tg_err *err)
         return status;
     }
     if (team->rank == 0)
-        status = write_best(s, err);
+        status = write_run(s, s->setup->options->best, false, err);
     if (tg_team_agree(team, (int)status) == TG_OK) {
         note_best(s);
         say_best(s);
@@ -214,7 +196,7 @@ tg_status train_saving_begin(train_saving *s, train_setup *setup, tg_trainer *tr
     note_best(s);
     if (!setup->best_is_lost)
         return TG_OK;
-    if (setup->team->rank == 0 && !(status = write_best(s, err)))
+    if (setup->team->rank == 0 && !(status = write_run(s, setup->options->best, false, err)))
         say_best(s);
     return status;
 }

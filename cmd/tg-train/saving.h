@@ -6,12 +6,7 @@
 #ifndef TG_CMD_TRAIN_SAVING_H
 #define TG_CMD_TRAIN_SAVING_H
 
-#include <stdbool.h>
-#include <stddef.h>
-
 #include "cmd/tg-train/setup.h"
-#include "lib/base/status.h"
-#include "lib/train/trainer.h"
 
 typedef struct train_saving {
     train_setup *setup;
@@ -20,7 +15,7 @@ typedef struct train_saving {
     size_t kept;         /* the step in the target; SIZE_MAX: it is as it was found */
     size_t best_step;    /* of the model in the best one's file; 0: none ... */
     double best_loss;    /* ... and its validation loss */
-    tg_stamp written;    /* the file of the last save, also of one that failed */
+    struct stat written; /* the file of the last save, also of one that failed */
     bool elsewhere; /* another program has the target's place, or it cannot be replaced: the model is saved
                        under another name */
     bool in_place;  /* the last save failed when its file was already in its place */

@@ -1,12 +1,10 @@
 #include "cmd/tg-train/setup.h"
 
 #include <errno.h>
-#include <stdint.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "cmd/cli/cli.h"
 #include "cmd/cli/model.h"
 #include "formats/format.h"
 #include "formats/path.h"
@@ -199,13 +197,6 @@ static void say_changes(const tg_settings *old, const tg_settings *new, const tr
     }
 }
 
-/* Whether two runs hold out the same part of a text. */
-static bool same_split(const tg_settings *a, const tg_settings *b)
-{
-    return tg_field_equal(&tg_settings_fields.row[TG_SET_VAL_FRACTION], a, b) &&
-           a->val_blocks == b->val_blocks;
-}
-
 static tg_status choose_settings(train_setup *s, tg_err *err)
 {
     const tg_settings saved = s->run.settings;
@@ -224,7 +215,9 @@ static tg_status choose_settings(train_setup *s, tg_err *err)
     if (tg_run_resume(&s->run, s->tokens.count, &o->asked, o->given, &s->steps, err))
         return err->code = TG_EUSAGE; /* the file was checked on reading, so the options are at fault */
     s->complete = s->run.step >= s->steps;
-    s->other_split = !same_split(&saved, &s->run.settings);
+    s->other_split =
+        !tg_field_equal(&tg_settings_fields.row[TG_SET_VAL_FRACTION], &saved, &s->run.settings) ||
+        saved.val_blocks != s->run.settings.val_blocks;
     if (!s->complete && s->run.step > 0)
         say_changes(&saved, &s->run.settings, o);
     return TG_OK;
@@ -314,7 +307,7 @@ static tg_status find_best(train_setup *s, tg_err *err)
     if (s->stream)
         return tg_fail(err, TG_EUSAGE, "--keep-best goes with a model that is saved to a file: give -o FILE");
     if ((status = cli_output_may_replace(path, CLI_OUT_RUN, err)) ||
-        (status = cli_model_step(path, &step, err)) || (status = cli_output_check(path, err)))
+        (status = cli_model_step(path, &step, err)) || (status = cli_output_check(path, 0, err)))
         return status;
     s->best_is_lost = run->best_step > 0 && run->best_step == run->step && step != run->step &&
                       (step == 0 || (s->source == s->target && step < run->step) || cli_force);
@@ -361,10 +354,11 @@ static tg_status has_content(const train_options *o, bool *content, tg_err *err)
 static tg_status claim_target(train_setup *s, bool foreign, tg_err *err)
 {
     tg_status status = TG_OK;
+    bool exists;
 
     if (!s->options->no_lock && !foreign)
         status = cli_lock(&s->lock, s->target, "training", err);
-    return status || s->stream ? status : tg_stamp_take(&s->stamp, s->target, err);
+    return status || s->stream ? status : tg_path_examine(s->target, &s->stamp, &exists, err);
 }
 
 /* What is known of the target, and which file the model comes from. */
@@ -387,26 +381,12 @@ static tg_status find_target(train_setup *s, tg_err *err)
     return TG_OK;
 }
 
-/* What the others need to know besides the run. */
-struct outline {
-    bool stream, is_new, complete, other_split, best_is_lost;
-    size_t steps;
-};
-
 /* The model and its run, which the first process has read, for all. */
 static tg_status broadcast_model(train_setup *s, tg_err *err)
 {
-    struct outline o = {s->stream, s->is_new, s->complete, s->other_split, s->best_is_lost, s->steps};
+    const size_t first = offsetof(train_setup, stream), end = offsetof(train_setup, tokens);
 
-    if (s->team->size == 1)
-        return TG_OK;
-    tg_team_spread(s->team, &o, sizeof o);
-    s->stream = o.stream;
-    s->is_new = o.is_new;
-    s->complete = o.complete;
-    s->other_split = o.other_split;
-    s->best_is_lost = o.best_is_lost;
-    s->steps = o.steps;
+    tg_team_spread(s->team, (unsigned char *)s + first, end - first);
     return tg_run_spread(&s->run, s->team, s->tokens.tokenizer, err);
 }
 
@@ -414,13 +394,10 @@ static tg_status broadcast_model(train_setup *s, tg_err *err)
  * with --keep-best, the first one for two. */
 static tg_status check_target(const train_setup *s, tg_err *err)
 {
-    const train_options *o = s->options;
-    const size_t files = o->keep_best && s->stamp.exists == false ? 2 : 1;
-    tg_status status = cli_output_check(s->target, err);
+    const size_t files = s->options->keep_best && s->stamp.st_mode == 0 ? 2 : 1;
+    const size_t bytes = 3 * s->run.model.table.count * sizeof(float); /* of the weights and moments */
 
-    if (status || s->stream || s->complete)
-        return status;
-    return cli_output_room(s->target, files * tg_run_bytes(&s->run), err);
+    return cli_output_check(s->target, s->stream || s->complete ? 0 : files * bytes, err);
 }
 
 tg_status train_setup_load(train_setup *s, const train_options *o, const tg_team *team, tg_err *err)

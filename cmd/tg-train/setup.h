@@ -5,13 +5,10 @@
 #ifndef TG_CMD_TRAIN_SETUP_H
 #define TG_CMD_TRAIN_SETUP_H
 
-#include <stdbool.h>
-#include <stddef.h>
-
 #include "cmd/cli/cli.h"
 #include "cmd/team/team.h"
 #include "formats/lock.h"
-#include "formats/stamp.h"
+#include "formats/path.h"
 #include "lib/base/status.h"
 #include "lib/tokens/tokens.h"
 #include "lib/train/recipe.h"
@@ -46,15 +43,17 @@ typedef struct train_setup {
                             earlier run left a model there */
     const char *target;  /* the file that the model is saved to, "-": standard output */
     tg_lock lock;        /* of the target */
-    tg_stamp stamp;      /* the target as this run found or last saved it */
+    struct stat stamp;   /* the target as this run found or last saved it; zeros: there was none */
     tg_origin origin;    /* of the weights, where the run begins */
     bool foreign;        /* the source is another project's model */
-    bool stream;         /* the target is written once, at the end */
-    bool is_new;         /* no model exists yet */
-    bool complete;       /* all steps are done: nothing is trained */
-    bool other_split;    /* another part of the text is held out than before */
-    bool best_is_lost;   /* the run's last save is its best model, whose own file was not written any more */
-    size_t steps;        /* of the whole run */
+    /* as bytes, to the others of the team: */
+    bool stream;       /* the target is written once, at the end */
+    bool is_new;       /* no model exists yet */
+    bool complete;     /* all steps are done: nothing is trained */
+    bool other_split;  /* another part of the text is held out than before */
+    bool best_is_lost; /* the run's last save is its best model, whose own file was not written any more */
+    size_t steps;      /* of the whole run */
+    /* of this process: */
     tg_tokens tokens, val;
     tg_batches batches;
     tg_run run;

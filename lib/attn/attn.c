@@ -2,6 +2,7 @@
 
 #include <float.h>
 #include <math.h>
+#include <string.h>
 
 #include "lib/base/convert.h"
 #include "lib/base/finite.h"
@@ -20,15 +21,13 @@ tg_status tg_attn_check_index(const char *what, size_t index, size_t n, tg_err *
 
 tg_status tg_attn_filter_check(const tg_attn_filter *filter, size_t L, size_t H, size_t T, tg_err *err)
 {
-    tg_status status = tg_attn_check_index("layer", filter->layer, L, err);
+    tg_status status;
 
-    if (!status)
-        status = tg_attn_check_index("head", filter->head, H, err);
-    if (!status)
-        status = tg_attn_check_index("query", filter->query, T, err);
-    if (!status)
-        status = tg_attn_check_index("key", filter->key, T, err);
-    return status;
+    if ((status = tg_attn_check_index("layer", filter->layer, L, err)) ||
+        (status = tg_attn_check_index("head", filter->head, H, err)) ||
+        (status = tg_attn_check_index("query", filter->query, T, err)))
+        return status;
+    return tg_attn_check_index("key", filter->key, T, err);
 }
 
 float tg_attn_mask_value(tg_attn_mask mask)
@@ -38,38 +37,108 @@ float tg_attn_mask_value(tg_attn_mask mask)
     return value[mask];
 }
 
-/* ---- one row */
+/* ---- a panel: the sums of PANEL keys, or of PANEL channels, advance together
+ *
+ * Every result has exactly the bits of the double-precision reference operations (attention_scores_row,
+ * softmax_row, attention_values_row in lib/nn/ref/ref_ops.h): each sum adds the same products in the same
+ * order.
+ */
 
-/* One thread's buffers, padded to whole panels. */
-typedef struct lane {
-    double *q, *scores, *probs, *att;
-} lane;
+#define PANEL ((size_t)8)
 
-void tg_attn_scratch_place(tg_arena *arena, tg_attn_scratch *scratch, size_t threads, size_t T, size_t D)
+/* Doubles in the widest vector that every processor has. */
+#define LANES 2
+typedef double lanes __attribute__((vector_size(LANES * sizeof(double))));
+
+/* PANEL sums, kept in registers. */
+typedef struct sums {
+    lanes s0, s1, s2, s3;
+} sums;
+
+static inline lanes load(const double *p)
 {
-    tg_attn_panel_place(arena, &scratch->panel, T, D);
-    scratch->threads = threads > 0 ? threads : tg_threads();
-    scratch->row_width = tg_size_mul_sat(2, tg_size_add_sat(tg_attn_panel_width(T), tg_attn_panel_width(D)));
-    scratch->rows = tg_arena_take_rows(arena, scratch->threads, scratch->row_width, sizeof *scratch->rows);
+    lanes x;
+
+    memcpy(&x, p, sizeof x);
+    return x;
 }
 
-static lane lane_of(const tg_attn_scratch *scratch, size_t thread)
+/* sums += factor * p[0..7]; each product is rounded before it is added */
+static inline void add(sums *s, double factor, const double *p)
 {
-    const size_t T = tg_attn_panel_width(scratch->panel.T), D = tg_attn_panel_width(scratch->panel.D);
-    double *row = scratch->rows + thread * scratch->row_width;
+    s->s0 += factor * load(p);
+    s->s1 += factor * load(p + LANES);
+    s->s2 += factor * load(p + 2 * LANES);
+    s->s3 += factor * load(p + 3 * LANES);
+}
 
-    return (lane){row, row + D, row + D + T, row + D + 2 * T};
+/* n rounded up to PANEL; SIZE_MAX, which no arena can provide, if that overflows. */
+static size_t padded(size_t n)
+{
+    return n > SIZE_MAX - PANEL ? SIZE_MAX : tg_round_up(n, PANEL);
 }
 
 static void load_head(tg_attn_panel *panel, const tg_qkv_view *a, size_t b, size_t h)
 {
-    const size_t g = tg_attn_kv_head(a, h) * a->D;
+    const size_t D = a->D, g = tg_attn_kv_head(a, h) * D;
 
     for (size_t t = 0; t < a->T; t++) {
         const size_t n = b * a->T + t;
+        const float *k = a->k + n * a->ldk + g, *v = a->v + n * a->ldv + g;
+        double *k_t = panel->k + t / PANEL * D * PANEL + t % PANEL, *v_t = panel->v + t * padded(D);
 
-        tg_attn_panel_put(panel, t, a->k + n * a->ldk + g, a->v + n * a->ldv + g);
+        for (size_t d = 0; d < D; d++) {
+            k_t[d * PANEL] = (double)k[d];
+            v_t[d] = (double)v[d];
+        }
     }
+}
+
+/* scores[j] = (sum over d of q[d] * k_j[d]) / sqrt(D) for j <= i, TG_MASKED for i < j < T; writes
+ * scores [padded(T)]. */
+static void compute_scores(double *scores, const tg_attn_panel *panel, const double *q, size_t i)
+{
+    const size_t D = panel->D;
+    const double root = sqrt((double)D);
+
+    for (size_t j = 0; j <= i; j += PANEL) {
+        const double *k_j = panel->k + j * D;
+        sums s = {0};
+
+        for (size_t d = 0; d < D; d++)
+            add(&s, q[d], k_j + d * PANEL);
+        s = (sums){s.s0 / root, s.s1 / root, s.s2 / root, s.s3 / root};
+        memcpy(scores + j, &s, sizeof s);
+    }
+    for (size_t j = i + 1; j < panel->T; j++)
+        scores[j] = TG_MASKED;
+}
+
+/* att[d] = sum over j <= i of probs[j] * v_j[d]; writes att [padded(D)]. */
+static void compute_att(double *att, const tg_attn_panel *panel, const double *probs, size_t i)
+{
+    const size_t width = padded(panel->D);
+
+    for (size_t d = 0; d < width; d += PANEL) {
+        sums s = {0};
+
+        for (size_t j = 0; j <= i; j++)
+            add(&s, probs[j], panel->v + j * width + d);
+        memcpy(att + d, &s, sizeof s);
+    }
+}
+
+/* ---- one row */
+
+void tg_attn_scratch_place(tg_arena *arena, tg_attn_scratch *scratch, size_t threads, size_t T, size_t D)
+{
+    scratch->panel.T = T;
+    scratch->panel.D = D;
+    scratch->panel.k = tg_arena_take_rows(arena, padded(T), D, sizeof *scratch->panel.k);
+    scratch->panel.v = tg_arena_take_rows(arena, T, padded(D), sizeof *scratch->panel.v);
+    scratch->threads = threads > 0 ? threads : tg_threads();
+    scratch->row_width = tg_size_mul_sat(2, tg_size_add_sat(padded(T), padded(D)));
+    scratch->rows = tg_arena_take_rows(arena, scratch->threads, scratch->row_width, sizeof *scratch->rows);
 }
 
 /* Compute row i of head row->h of sequence row->b. */
@@ -77,21 +146,22 @@ static void compute_row(tg_attn_row *row, const tg_attn_scratch *scratch, size_t
 {
     const tg_qkv_view *a = row->view;
     const tg_attn_panel *panel = &scratch->panel;
-    const lane l = lane_of(scratch, thread);
-    const float *q = a->q + (row->b * a->T + i) * a->ldq + row->h * a->D;
+    const size_t T = padded(panel->T), D = padded(panel->D);
+    /* the thread's buffers, padded to whole panels */
+    double *q = scratch->rows + thread * scratch->row_width, *scores = q + D, *probs = scores + T;
 
-    tg_double_from_float(l.q, q, panel->D);
-    tg_attn_panel_scores(l.scores, panel, l.q, i);
+    tg_double_from_float(q, a->q + (row->b * a->T + i) * a->ldq + row->h * a->D, panel->D);
+    compute_scores(scores, panel, q, i);
     /* masked keys get probability 0, however low the visible scores are */
-    tg_softmax_row_ref64(l.probs, l.scores, i + 1);
+    tg_softmax_row_ref64(probs, scores, i + 1);
     for (size_t j = i + 1; j < a->T; j++)
-        l.probs[j] = 0.0;
+        probs[j] = 0.0;
     if (att)
-        tg_attn_panel_values(l.att, panel, l.probs, i);
+        compute_att(probs + T, panel, probs, i);
     row->i = i;
-    row->scores = l.scores;
-    row->probs = l.probs;
-    row->att = att ? l.att : NULL;
+    row->scores = scores;
+    row->probs = probs;
+    row->att = att ? probs + T : NULL;
 }
 
 bool tg_attn_row_is_finite(const tg_attn_row *row)

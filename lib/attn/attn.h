@@ -12,7 +12,7 @@
  * same keys and values, there are KV heads of k and v, of which h reads h / (H/KV) (tg_attn_kv_base).
  *
  * Scores are never stored.  A walk computes one row after another in double precision, with
- * exactly the bits of the reference operations (panel.h), and passes each row to a callback.
+ * exactly the bits of the reference operations, and passes each row to a callback.
  * A row costs O(T*D) time; the walk needs O(T*D) memory besides q, k and v.
  */
 #ifndef TG_ATTN_ATTN_H
@@ -22,7 +22,6 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "lib/attn/panel.h"
 #include "lib/base/api.h"
 #include "lib/base/arena.h"
 #include "lib/base/status.h"
@@ -122,7 +121,16 @@ tg_status tg_attn_not_finite(size_t layer, size_t head, size_t query, tg_err *er
 /* Called for each row in the order b, h, i, by ascending offset; false ends the walk. */
 typedef bool (*tg_attn_visit)(void *context, const tg_attn_row *row);
 
-/* Scratch of a walk: one head, and one row per thread.  threads = 0: tg_threads(). */
+/* One head's keys and values, laid out so that 8 scores of a row, or 8 channels of its weighted sum, are
+ * computed at a time. */
+typedef struct tg_attn_panel {
+    size_t T, D;
+    double *k; /* [T/8 rounded up, D, 8]: key j's channel d at (j/8*D + d)*8 + j%8 */
+    double *v; /* [T, D rounded up to 8] */
+} tg_attn_panel;
+
+/* Scratch of a walk: one head, and one row per thread.  threads = 0: tg_threads().  Any T and D are accepted;
+ * a size that overflows makes tg_arena_alloc() fail. */
 typedef struct tg_attn_scratch {
     tg_attn_panel panel;
     size_t threads;

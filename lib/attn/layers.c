@@ -135,29 +135,24 @@ void tg_attn_layers_close(tg_attn_layers *layers)
     tg_arena_free(&layers->arena);
 }
 
-struct walk {
-    tg_attn_scratch scratch;
-    size_t T, D;
-};
-
 static void place_walk(tg_arena *arena, void *context)
 {
-    struct walk *w = context;
+    tg_attn_scratch *scratch = context;
 
-    tg_attn_scratch_place(arena, &w->scratch, 0, w->T, w->D);
+    tg_attn_scratch_place(arena, scratch, 0, scratch->panel.T, scratch->panel.D);
 }
 
 tg_status tg_attn_layers_walk_parallel(tg_attn_layers *layers, const tg_attn_visitor *visitor, tg_err *err)
 {
-    struct walk w = {.T = layers->T, .D = layers->D};
+    tg_attn_scratch scratch = {.panel = {.T = layers->T, .D = layers->D}};
     tg_arena arena;
     tg_attn_layer layer;
     tg_status status;
 
-    if ((status = tg_arena_build(&arena, place_walk, &w, err)))
+    if ((status = tg_arena_build(&arena, place_walk, &scratch, err)))
         return status;
     while (tg_attn_layers_next(layers, &layer) &&
-           tg_attn_walk_parallel(&layer.view, layer.number, &layers->filter, &w.scratch, visitor)) {
+           tg_attn_walk_parallel(&layer.view, layer.number, &layers->filter, &scratch, visitor)) {
     }
     tg_arena_free(&arena);
     return TG_OK;

@@ -18,25 +18,20 @@ static const double *get(void *context, tg_param_kind kind, size_t layer)
     return p->weight[kind];
 }
 
-struct placement {
-    tg_plain_layers *p;
-    size_t T;
-};
-
 static void place_plain(tg_arena *arena, void *context)
 {
-    const struct placement *to = context;
-    const tg_params *table = &to->p->model->table;
-    const size_t C = to->p->model->config.n_embd;
+    tg_plain_layers *p = context;
+    const tg_params *table = &p->model->table;
+    const size_t C = p->model->config.n_embd, T = p->plain.T;
 
     for (size_t i = 0; i < table->n; i++) {
         const tg_param *t = &table->entry[i];
 
         if (t->layer == 0 && t->kind != TG_HEAD_W)
-            to->p->weight[t->kind] = tg_arena_take(arena, t->count, sizeof(double));
+            p->weight[t->kind] = tg_arena_take(arena, t->count, sizeof(double));
     }
-    to->p->x = tg_arena_take_rows(arena, to->T, C, sizeof(float));
-    to->p->qkv = tg_arena_take_rows(arena, to->T, 3 * C, sizeof(float));
+    p->x = tg_arena_take_rows(arena, T, C, sizeof(float));
+    p->qkv = tg_arena_take_rows(arena, T, 3 * C, sizeof(float));
 }
 
 tg_status tg_plain_layers_open(tg_plain_layers *p, const tg_model *model, const int32_t *ids, size_t T,
@@ -50,7 +45,7 @@ tg_status tg_plain_layers_open(tg_plain_layers *p, const tg_model *model, const 
                        tg_config_family(&model->config)->name);
     if ((status = tg_plain_open(&p->plain, &model->config, (tg_plain_weights){get, p}, 1, T, err)))
         return status;
-    if ((status = tg_arena_build(&p->arena, place_plain, &(struct placement){p, T}, err))) {
+    if ((status = tg_arena_build(&p->arena, place_plain, p, err))) {
         tg_plain_close(&p->plain);
         return status;
     }

@@ -87,15 +87,6 @@ static tg_status read_array(tg_attn_qkv *qkv, tg_archive_reader *r, const tg_arr
     return status;
 }
 
-static tg_status check_complete(const tg_attn_qkv *qkv, tg_err *err)
-{
-    for (size_t i = 0; i < 3; i++) {
-        if (!qkv->data[i])
-            return tg_fail(err, TG_EDATA, "array %s is missing: expected q, k and v [B,T,C]", names[i]);
-    }
-    return TG_OK;
-}
-
 tg_status tg_attn_qkv_read(tg_attn_qkv *qkv, int fd, tg_err *err)
 {
     tg_archive_reader *r = NULL;
@@ -111,8 +102,9 @@ tg_status tg_attn_qkv_read(tg_attn_qkv *qkv, int fd, tg_err *err)
         if (!status && event == TG_ARCHIVE_ARRAY)
             status = read_array(qkv, r, &a, err);
     }
-    if (!status)
-        status = check_complete(qkv, err);
+    for (size_t i = 0; !status && i < 3; i++)
+        if (!qkv->data[i])
+            status = tg_fail(err, TG_EDATA, "array %s is missing: expected q, k and v [B,T,C]", names[i]);
     if (!status)
         status = tg_archive_next(r, &a, &event, err);
     if (!status && event != TG_ARCHIVE_EOF)

@@ -5,7 +5,7 @@
 
 #include "lib/base/convert.h"
 #include "lib/base/size.h"
-#include "lib/nn/ops64.h"
+#include "lib/nn/linear64.h"
 
 size_t tg_stage_width(const tg_qkv_view *a)
 {
@@ -98,9 +98,9 @@ void tg_stage_fill(tg_stage_scratch *scratch, tg_attn_stage stage, const tg_attn
         gather(scratch->values, view, view->v, view->ldv, true);
 }
 
-/* ---- scores and probabilities */
+/* ---- all rows */
 
-struct square {
+struct walk {
     bool probs;
     tg_stage_row row;
     void *context;
@@ -108,21 +108,27 @@ struct square {
 
 static void visit_row(void *context, const tg_attn_row *row, size_t thread)
 {
-    const struct square *s = context;
+    const struct walk *w = context;
 
     (void)thread;
-    s->row(s->context, tg_attn_offset(row->view, row->b, row->h, row->i, 0),
-           s->probs ? row->probs : row->scores, row->i, row->view->T);
+    w->row(w->context, tg_attn_offset(row->view, row->b, row->h, row->i, 0),
+           w->probs ? row->probs : row->scores, row->i, row->view->T);
 }
 
-void tg_stage_walk_square(tg_stage_scratch *scratch, tg_attn_stage stage, const tg_attn_layer *layer,
-                          tg_stage_row row, void *context)
+void tg_stage_walk(tg_stage_scratch *scratch, tg_attn_stage stage, const tg_attn_layer *layer,
+                   tg_stage_row row, void *context)
 {
-    struct square s = {stage == TG_ATTN_PROBS, row, context};
-    const tg_attn_visitor visitor = {.row = visit_row, .context = &s};
+    struct walk w = {stage == TG_ATTN_PROBS, row, context};
+    const tg_attn_visitor visitor = {.row = visit_row, .context = &w};
+    tg_attn_shape shape;
 
-    assert(tg_attn_stage_square(stage));
-    (void)tg_attn_walk_parallel(&layer->view, 0, &TG_ATTN_KEEP_ALL, &scratch->walk, &visitor);
+    if (tg_attn_stage_square(stage)) {
+        (void)tg_attn_walk_parallel(&layer->view, 0, &TG_ATTN_KEEP_ALL, &scratch->walk, &visitor);
+        return;
+    }
+    tg_attn_stage_shape(&shape, stage, &layer->view);
+    tg_stage_fill(scratch, stage, layer, &TG_ATTN_KEEP_ALL);
+    row(context, 0, scratch->values, tg_attn_shape_count(&shape) - 1, tg_attn_shape_count(&shape));
 }
 
 float tg_stage_masked(tg_attn_stage stage, tg_attn_mask mask)

@@ -2,7 +2,7 @@
  * stage: the numbers of the arrays in shape.h.
  *
  * Scores, probabilities, att and out are computed in double precision from float32 q, k and v,
- * by the reference's sums (panel.h); the others are the model's own float32 numbers.
+ * by the reference's sums (attn.h); the others are the model's own float32 numbers.
  */
 #ifndef TG_ATTN_STAGE_H
 #define TG_ATTN_STAGE_H
@@ -35,12 +35,14 @@ void tg_stage_fill(tg_stage_scratch *scratch, tg_attn_stage stage, const tg_attn
                    const tg_attn_filter *filter);
 
 /* Called with the visible part of a row of scores or probabilities: numbers [i + 1], which start at
- * `offset` of the array; a row has T elements.  Several threads call it at once. */
+ * `offset` of the array; a row has T elements.  Several threads call it at once.  Other stages are one row,
+ * all of which is visible. */
 typedef void (*tg_stage_row)(void *context, size_t offset, const double *numbers, size_t i, size_t T);
 
-/* Compute all rows of a square stage, in any order, by all threads.  Nothing is stored. */
-void tg_stage_walk_square(tg_stage_scratch *scratch, tg_attn_stage stage, const tg_attn_layer *layer,
-                          tg_stage_row row, void *context);
+/* Compute all rows of a stage that the layer has, in any order, by all threads.  Of square stages nothing is
+ * stored. */
+void tg_stage_walk(tg_stage_scratch *scratch, tg_attn_stage stage, const tg_attn_layer *layer,
+                   tg_stage_row row, void *context);
 
 /* The value of a masked element: 0 in probs, and the mask's in scores. */
 float tg_stage_masked(tg_attn_stage stage, tg_attn_mask mask);

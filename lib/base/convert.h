@@ -49,10 +49,8 @@ static inline float tg_float_from_half(uint16_t bits)
     const uint32_t sign = (uint32_t)(bits & 0x8000) << 16, rest = (uint32_t)(bits & 0x7FFF) << 13;
     const uint32_t special = (bits & 0x7C00) == 0x7C00 ? 0x7F800000 : 0; /* infinity and NaN */
     const float scaled = tg_float_from_bits(rest) * 5192296858534827628530496329220096.0f;
-    uint32_t result;
 
-    memcpy(&result, &scaled, sizeof result);
-    return tg_float_from_bits(result | sign | special);
+    return tg_float_from_bits(tg_bits_from_float(scaled) | sign | special);
 }
 
 /* The nearest bfloat16; beyond its range infinity.  NaN stays NaN. */
@@ -79,5 +77,10 @@ static inline uint16_t tg_half_from_float(float x)
 
     return (uint16_t)(sign | (uint32_t)((small & is_small) | (other & ~is_small)));
 }
+
+/* Round x [n] to halves, or to bfloat16s, at out [2n bytes, of any alignment]; they do not overlap.  Returns
+ * whether all results are finite. */
+bool tg_round_to_half(void *out, const float *x, size_t n);
+bool tg_round_to_bf16(void *out, const float *x, size_t n);
 
 #endif

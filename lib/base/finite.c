@@ -1,25 +1,13 @@
 #include "lib/base/finite.h"
 
 #include <math.h>
-#include <stdbool.h>
-#include <stdint.h>
-#include <string.h>
 
-#include "lib/base/size.h"
 #include "lib/base/atomic_min.h"
+#include "lib/base/convert.h"
 #include "lib/base/threads.h"
 
 #define GROUP ((size_t)16)
 #define GRAIN ((size_t)1 << 15) /* values that a thread checks at once */
-
-static bool is_finite(float x)
-{
-    const uint32_t exponent = 0x7f800000; /* all ones in infinities and NaNs */
-    uint32_t bits;
-
-    memcpy(&bits, &x, sizeof bits);
-    return (bits & exponent) != exponent;
-}
 
 /* Whether GROUP values are finite.  The fixed count lets the compiler use vectors. */
 static bool group_is_finite(const float *x)
@@ -27,7 +15,7 @@ static bool group_is_finite(const float *x)
     unsigned bad = 0;
 
     for (size_t i = 0; i < GROUP; i++)
-        bad |= !is_finite(x[i]);
+        bad |= !tg_is_finite(x[i]);
     return bad == 0;
 }
 
@@ -37,7 +25,7 @@ static size_t find(const float *x, size_t n)
 
     while (i + GROUP <= n && group_is_finite(x + i))
         i += GROUP;
-    while (i < n && is_finite(x[i]))
+    while (i < n && tg_is_finite(x[i]))
         i++;
     return i;
 }

@@ -2,15 +2,13 @@
 
 size_t tg_type_size(tg_type type)
 {
-    switch (type) {
-    case TG_TYPE_FLOAT:
-        return sizeof(float);
-    case TG_TYPE_DOUBLE:
-        return sizeof(double);
-    case TG_TYPE_BF16:
-        return sizeof(tg_bf16);
-    }
-    return 0;
+    static const size_t size[] = {
+        [TG_TYPE_FLOAT] = sizeof(float),
+        [TG_TYPE_DOUBLE] = sizeof(double),
+        [TG_TYPE_BF16] = sizeof(tg_bf16),
+    };
+
+    return size[type];
 }
 
 tg_matrix tg_matrix_place(tg_arena *arena, tg_type type, size_t rows, size_t cols)

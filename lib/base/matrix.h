@@ -3,8 +3,8 @@
  *
  * Row-major.  The number of rows is the caller's: a pass may use fewer than were placed.  Rows follow one
  * another, unless the matrix is some columns of a wider one, as q, k and v are of qkv.
- * Operations on matrices (lib/nn/ops.h) choose their loops by the types; a file that works on one type takes
- * a plain pointer.
+ * Operations on matrices (lib/nn/ops.h) choose their loops by the types; one that works on one type takes a
+ * plain pointer.
  */
 #ifndef TG_BASE_MATRIX_H
 #define TG_BASE_MATRIX_H

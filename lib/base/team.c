@@ -2,23 +2,7 @@
 
 #include "lib/base/size.h"
 
-/* A team of one sends nothing. */
-static void begin_alone(const tg_team *team, const tg_flow *flow)
-{
-    (void)team, (void)flow;
-}
-
-static void ready_alone(const tg_team *team, size_t groups)
-{
-    (void)team, (void)groups;
-}
-
-static void end_alone(const tg_team *team)
-{
-    (void)team;
-}
-
-const tg_team tg_team_alone = {.size = 1, .begin = begin_alone, .ready = ready_alone, .end = end_alone};
+const tg_team tg_team_alone = {.size = 1};
 
 void tg_team_part(const tg_team *team, size_t rank, size_t n, size_t *first, size_t *end)
 {
@@ -36,6 +20,8 @@ void tg_team_range(const tg_team *team, size_t n, size_t *first, size_t *end)
 
 void tg_team_run(const tg_team *team, const tg_flow *flow)
 {
+    if (team->size == 1)
+        return;
     team->begin(team, flow);
     team->ready(team, flow->groups);
     team->end(team);
@@ -89,34 +75,42 @@ void tg_team_allgather(const tg_team *team, void *all, size_t n, size_t bytes)
     tg_team_allgather_arrays(team, &(tg_gather){.all = all, .bytes = bytes, .n = n}, 1);
 }
 
-/* ---- one number */
+/* ---- between member 0 and each other */
 
-/* The members' numbers go to member 0, which answers. */
-struct agreement {
+#define BLOCK ((size_t)1 << 20) /* bytes of a message */
+
+/* Member 0's bytes, to all; or each one's, to member 0. */
+struct star {
     const tg_team *team;
-    int *number; /* [size] at member 0, otherwise [1] */
-    bool answer;
+    unsigned char *data; /* [bytes]; gathered at member 0: [size,bytes] */
+    size_t bytes;
+    bool gather;
 };
 
-static size_t list_agreement(void *context, size_t group, tg_message *messages)
+static size_t list_star(void *context, size_t group, tg_message *messages)
 {
-    const struct agreement *a = context;
-    const bool first = a->team->rank == 0;
-    size_t n = 0;
+    const struct star *s = context;
+    const bool first = s->team->rank == 0;
+    const size_t others = first ? s->team->size - 1 : 1, each = first && s->gather ? s->bytes : 0;
+    const size_t at = group * BLOCK, n = tg_size_min(BLOCK, s->bytes - at);
 
-    (void)group;
-    for (size_t peer = first ? 1 : 0; peer < (first ? a->team->size : 1); peer++)
-        messages[n++] = (tg_message){peer, first == a->answer, &a->number[first && !a->answer ? peer : 0],
-                                     sizeof *a->number};
-    return n;
+    for (size_t i = 0; i < others; i++)
+        messages[i] = (tg_message){first ? i + 1 : 0, first != s->gather, s->data + (i + 1) * each + at, n};
+    return others;
 }
 
-static void send_numbers(struct agreement *a)
+static void run_star(struct star *s)
 {
-    tg_team_run(
-        a->team,
-        &(tg_flow){
-            .groups = 1, .window = 1, .messages = a->team->size, .list = list_agreement, .context = a});
+    tg_team_run(s->team, &(tg_flow){.groups = tg_ceil_div(s->bytes, BLOCK),
+                                    .window = 8,
+                                    .messages = s->team->size,
+                                    .list = list_star,
+                                    .context = s});
+}
+
+void tg_team_spread(const tg_team *team, void *data, size_t bytes)
+{
+    run_star(&(struct star){.team = team, .data = data, .bytes = bytes});
 }
 
 int tg_team_agree(const tg_team *team, int number)
@@ -124,41 +118,9 @@ int tg_team_agree(const tg_team *team, int number)
     int numbers[TG_TEAM_MAX];
 
     numbers[0] = number;
-    send_numbers(&(struct agreement){team, numbers, false});
+    run_star(&(struct star){team, (unsigned char *)numbers, sizeof number, .gather = true});
     for (size_t i = 1; team->rank == 0 && i < team->size; i++)
         numbers[0] = numbers[i] > numbers[0] ? numbers[i] : numbers[0];
-    send_numbers(&(struct agreement){team, numbers, true});
+    tg_team_spread(team, numbers, sizeof number);
     return numbers[0];
-}
-
-/* ---- bytes of member 0 */
-
-#define BLOCK ((size_t)1 << 20) /* bytes of a message */
-
-struct spreading {
-    const tg_team *team;
-    unsigned char *data;
-    size_t bytes;
-};
-
-static size_t list_spreading(void *context, size_t group, tg_message *messages)
-{
-    const struct spreading *s = context;
-    const bool first = s->team->rank == 0;
-    const size_t n = tg_size_min(BLOCK, s->bytes - group * BLOCK);
-
-    for (size_t i = 0; i + 1 < s->team->size && (first || i == 0); i++)
-        messages[i] = (tg_message){first ? i + 1 : 0, first, s->data + group * BLOCK, n};
-    return first ? s->team->size - 1 : 1;
-}
-
-void tg_team_spread(const tg_team *team, void *data, size_t bytes)
-{
-    struct spreading s = {team, data, bytes};
-
-    tg_team_run(team, &(tg_flow){.groups = tg_ceil_div(bytes, BLOCK),
-                                 .window = 8,
-                                 .messages = team->size,
-                                 .list = list_spreading,
-                                 .context = &s});
 }

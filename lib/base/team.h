@@ -15,7 +15,6 @@
 #include <stddef.h>
 
 #include "lib/base/api.h"
-#include "lib/base/status.h"
 
 TG_API_BEGIN
 
@@ -46,7 +45,8 @@ typedef struct tg_flow {
 typedef struct tg_team {
     size_t rank, size; /* rank < size <= TG_TEAM_MAX */
 
-    /* Begin a flow, which lives until its end().  One at a time.  A team of one has none. */
+    /* Begin a flow, which lives until its end().  One at a time.  A team of one has no flows, and may lack
+     * these functions. */
     void (*begin)(const struct tg_team *team, const tg_flow *flow);
     /* This member's part in the first `groups` groups may begin. */
     void (*ready)(const struct tg_team *team, size_t groups);
@@ -67,7 +67,7 @@ void tg_team_part(const tg_team *team, size_t rank, size_t n, size_t *first, siz
 /* This member's part. */
 void tg_team_range(const tg_team *team, size_t n, size_t *first, size_t *end);
 
-/* All groups of a flow, one after the other. */
+/* All groups of a flow, one after the other; of a team of one, nothing. */
 void tg_team_run(const tg_team *team, const tg_flow *flow);
 
 /* Every member has its part (tg_team_range()) of all [n] elements of `bytes` bytes, and gets the others'. */

@@ -1,7 +1,6 @@
 #define _GNU_SOURCE /* sched_getaffinity */
 #include "lib/base/threads.h"
 
-#include <limits.h>
 #include <pthread.h>
 #include <sched.h>
 #include <signal.h>
@@ -145,29 +144,25 @@ static void take_parts(void)
 
 /* ---- the threads */
 
-/* What a thread waits for: a loop that it has not been in. */
-struct ticket {
-    size_t self;
-    uint32_t number; /* of the loop that it was in */
-};
-
-static bool admits(uint64_t g, const struct ticket *t)
+/* Whether this thread may be in the loop, if it has not been: `last` is the number of the one that it was in.
+ */
+static bool admits(uint64_t g, uint32_t last)
 {
-    return (g & GATE_OPEN) && gate_number(g) != t->number && t->self < gate_threads(g);
+    return (g & GATE_OPEN) && gate_number(g) != last && self < gate_threads(g);
 }
 
-static bool may_enter(const void *of)
+static bool may_enter(const void *last)
 {
-    return admits(atomic_load(&gate), of);
+    return admits(atomic_load(&gate), *(const uint32_t *)last);
 }
 
-static bool enter(struct ticket *t)
+static bool enter(uint32_t *last)
 {
     uint64_t g = atomic_load(&gate);
 
-    if (!admits(g, t) || !atomic_compare_exchange_strong(&gate, &g, g + GATE_ONE))
+    if (!admits(g, *last) || !atomic_compare_exchange_strong(&gate, &g, g + GATE_ONE))
         return false;
-    t->number = gate_number(g);
+    *last = gate_number(g);
     return true;
 }
 
@@ -186,12 +181,12 @@ static void leave(void)
 
 static void *work(void *stretch)
 {
-    struct ticket ticket = {.self = (size_t)((struct stretch *)stretch - loop.stretch)};
+    uint32_t last = 0;
 
-    self = ticket.self;
+    self = (size_t)((struct stretch *)stretch - loop.stretch);
     for (;;) {
-        wait_for(&workers, may_enter, &ticket, spins());
-        if (enter(&ticket)) {
+        wait_for(&workers, may_enter, &last, spins());
+        if (enter(&last)) {
             take_parts();
             leave();
         }

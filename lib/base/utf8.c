@@ -9,56 +9,30 @@ size_t tg_utf8_length(unsigned char first)
 
 size_t tg_utf8_decode(uint32_t *code, const void *text, size_t n)
 {
-    static const uint32_t least[TG_UTF8_MAX + 1] = {0, 0, 0x80, 0x800, 0x10000};
     const unsigned char *p = text;
-    size_t length;
 
     if (n == 0)
         return 0;
     *code = p[0];
-    length = tg_utf8_length(p[0]);
-    if (length == 1)
-        return p[0] < 0x80;
-    if (length > n)
-        return 0;
-    *code &= 0xFFu >> (length + 1);
-    for (size_t i = 1; i < length; i++) {
-        if (!tg_utf8_continues(p[i]))
-            return 0;
-        *code = *code << 6 | (p[i] & 0x3Fu);
-    }
-    if (*code < least[length] || *code > 0x10FFFF || (*code >= 0xD800 && *code <= 0xDFFF))
-        return 0;
-    return length;
+    return p[0] < 0x80 ? 1 : tg_utf8_decode_high(code, p, n);
 }
 
-/* RFC 3629, section 4: which second bytes may follow a first one. */
-static bool may_follow(unsigned char first, unsigned char second)
-{
-    switch (first) {
-    case 0xE0:
-        return second >= 0xA0;
-    case 0xED:
-        return second < 0xA0;
-    case 0xF0:
-        return second >= 0x90;
-    case 0xF4:
-        return second < 0x90;
-    default:
-        return true;
-    }
-}
-
+/* A first byte bounds the second one, and bytes after that may be any continuation: if some complete the
+ * character, so do the least of them or the greatest. */
 bool tg_utf8_is_cut(const void *text, size_t n)
 {
-    const unsigned char *p = text;
+    const size_t length = n > 0 ? tg_utf8_length(*(const unsigned char *)text) : 0;
+    bool cut = false;
 
-    if (n == 0 || n >= tg_utf8_length(p[0]) || p[0] < 0xC2 || p[0] > 0xF4)
-        return false;
-    for (size_t i = 1; i < n; i++)
-        if (!tg_utf8_continues(p[i]))
-            return false;
-    return n == 1 || may_follow(p[0], p[1]);
+    for (int byte = 0x80; n < length && byte <= 0xBF; byte += 0xBF - 0x80) {
+        unsigned char whole[TG_UTF8_MAX];
+        uint32_t code;
+
+        memset(whole, byte, sizeof whole);
+        memcpy(whole, text, n);
+        cut |= tg_utf8_decode(&code, whole, length) == length;
+    }
+    return cut;
 }
 
 size_t tg_utf8_encode(char out[TG_UTF8_MAX], uint32_t code)

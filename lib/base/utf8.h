@@ -39,7 +39,10 @@ static inline size_t tg_utf8_decode_high(uint32_t *code, const unsigned char *te
         *code = (text[0] & 0xFu) << 12 | (text[1] & 0x3Fu) << 6 | (text[2] & 0x3Fu);
         return *code < 0x800 || (*code >= 0xD800 && *code <= 0xDFFF) ? 0 : 3;
     }
-    return tg_utf8_decode(code, text, n);
+    if (n < 4 || !tg_utf8_continues(text[1]) || !tg_utf8_continues(text[2]) || !tg_utf8_continues(text[3]))
+        return 0;
+    *code = (text[0] & 0xFu) << 18 | (text[1] & 0x3Fu) << 12 | (text[2] & 0x3Fu) << 6 | (text[3] & 0x3Fu);
+    return *code < 0x10000 || *code > 0x10FFFF ? 0 : 4;
 }
 
 /* Decode the character that ends at text + n into *code; returns its bytes.  0, with *code

@@ -5,7 +5,6 @@
 #define TG_BASE_WATCH_H
 
 #include <stdbool.h>
-#include <stddef.h>
 
 #include "lib/base/api.h"
 

@@ -14,6 +14,37 @@
 #define NORMALIZERS "none|nfc"
 #define NAME_SIZE 32 /* of a rule for splitting, its NUL included */
 
+/* ---- the arrays of archives */
+
+enum { SPLIT, NORMALIZER, WHOLE_PIECES, ENDS, TOKENS, MERGES, SPECIAL, ARRAYS }; /* in this order */
+
+static tg_array text_array(const char *name, const char *text)
+{
+    tg_array a = {.dtype = {'S', strlen(text)}, .data = text};
+
+    memcpy(a.name, name, strlen(name));
+    return a;
+}
+
+static bool array(const void *tok, size_t i, tg_array *a)
+{
+    const tg_bpe *b = tok;
+    const tg_bpe_vocab *v = &b->vocab;
+    const tg_array arrays[ARRAYS] = {
+        text_array(PREFIX "split", tg_split_name(v->split)),
+        text_array(PREFIX "normalizer", v->normalizer == TG_NORMALIZER_NFC ? "nfc" : "none"),
+        {.name = PREFIX "whole_pieces", .dtype = TG_I64, .data = &b->whole_pieces},
+        {.name = PREFIX "ends", .dtype = TG_U32, .ndim = 1, .shape = {v->n}, .data = b->ends},
+        {.name = PREFIX "tokens", .dtype = TG_U8, .ndim = 1, .shape = {b->n_bytes}, .data = b->tokens},
+        {.name = PREFIX "merges", .dtype = TG_U32, .ndim = 2, .shape = {v->n_merges, 2}, .data = b->merges},
+        {.name = PREFIX "special", .dtype = TG_U32, .ndim = 1, .shape = {v->n_special}, .data = b->special},
+    };
+
+    if (i < ARRAYS)
+        *a = arrays[i];
+    return i < ARRAYS;
+}
+
 /* ---- reading */
 
 static tg_status take_split(tg_bpe *b, tg_archive_reader *r, const tg_array *a, tg_err *err)
@@ -25,7 +56,6 @@ static tg_status take_split(tg_bpe *b, tg_archive_reader *r, const tg_array *a, 
         return status;
     if (!tg_split_find(&b->vocab.split, name))
         return tg_fail(err, TG_EDATA, PREFIX "split is \"%s\", which this version does not support", name);
-    b->has_split = true;
     return TG_OK;
 }
 
@@ -34,11 +64,9 @@ static tg_status take_normalizer(tg_bpe *b, tg_archive_reader *r, const tg_array
     size_t number;
     const tg_status status = tg_archive_get_choice(r, a, NORMALIZERS, &number, err);
 
-    if (status)
-        return status;
-    b->vocab.normalizer = (tg_normalizer)number;
-    b->has_normalizer = true;
-    return TG_OK;
+    if (!status)
+        b->vocab.normalizer = (tg_normalizer)number;
+    return status;
 }
 
 static tg_status take_whole_pieces(tg_bpe *b, tg_archive_reader *r, const tg_array *a, tg_err *err)
@@ -51,20 +79,19 @@ static tg_status take_whole_pieces(tg_bpe *b, tg_archive_reader *r, const tg_arr
     if (number > 1)
         return tg_fail(err, TG_EDATA, PREFIX "whole_pieces is %zu, expected 0 or 1", number);
     b->vocab.whole_pieces = number == 1;
-    b->has_whole_pieces = true;
     return TG_OK;
 }
 
-/* Read an array of dtype and ndim, at most `max` rows of it, into *data, and set *n to its rows. */
-static tg_status take_rows(void **data, size_t *n, size_t max, tg_dtype dtype, size_t ndim,
-                           tg_archive_reader *r, const tg_array *a, tg_err *err)
+/* Read an array like `own`, at most `max` rows of it, into *data, and set *n to its rows. */
+static tg_status take_rows(void **data, size_t *n, size_t max, const tg_array *own, tg_archive_reader *r,
+                           const tg_array *a, tg_err *err)
 {
     char shape[TG_ARRAY_TEXT_MAX], type[TG_ARRAY_TEXT_MAX];
 
-    if (!tg_dtype_equal(a->dtype, dtype) || a->ndim != ndim || (ndim == 2 && a->shape[1] != 2))
+    if (!tg_dtype_equal(a->dtype, own->dtype) || a->ndim != own->ndim || (a->ndim == 2 && a->shape[1] != 2))
         return tg_fail(err, TG_EDATA, "%s is %s %s, expected %c%zu [n%s]", a->name,
-                       tg_dtype_text(type, a->dtype), tg_shape_text(shape, a->ndim, a->shape), dtype.kind,
-                       dtype.size, ndim == 2 ? ",2" : "");
+                       tg_dtype_text(type, a->dtype), tg_shape_text(shape, a->ndim, a->shape),
+                       own->dtype.kind, own->dtype.size, own->ndim == 2 ? ",2" : "");
     if (a->shape[0] > max)
         return tg_fail(err, TG_EDATA, "%s has %zu rows, expected at most %zu", a->name, a->shape[0], max);
     if (!(*data = malloc(tg_size_max(a->bytes, 1))))
@@ -77,50 +104,37 @@ static tg_status take(void *tok, tg_archive_reader *r, const tg_array *a, bool *
 {
     tg_bpe *b = tok;
     tg_bpe_vocab *v = &b->vocab;
-    const char *name = a->name + strlen(PREFIX);
+    tg_array own;
+    size_t i = 0;
 
-    *taken = true;
-    if (strcmp(name, "split") == 0)
+    while ((*taken = array(b, i, &own)) && strcmp(own.name, a->name) != 0)
+        i++;
+    b->present |= 1u << i;
+    if (i == SPLIT)
         return take_split(b, r, a, err);
-    if (strcmp(name, "normalizer") == 0)
+    if (i == NORMALIZER)
         return take_normalizer(b, r, a, err);
-    if (strcmp(name, "whole_pieces") == 0)
+    if (i == WHOLE_PIECES)
         return take_whole_pieces(b, r, a, err);
-    if (strcmp(name, "ends") == 0)
-        return take_rows((void **)&b->ends, &v->n, TG_BPE_TOKENS_MAX, TG_U32, 1, r, a, err);
-    if (strcmp(name, "tokens") == 0)
-        return take_rows((void **)&b->tokens, &b->n_bytes, TG_BPE_BYTES_MAX, TG_U8, 1, r, a, err);
-    if (strcmp(name, "merges") == 0)
-        return take_rows((void **)&b->merges, &v->n_merges, TG_BPE_MERGES_MAX, TG_U32, 2, r, a, err);
-    if (strcmp(name, "special") == 0)
-        return take_rows((void **)&b->special, &v->n_special, TG_BPE_TOKENS_MAX, TG_U32, 1, r, a, err);
-    *taken = false;
-    return TG_OK;
-}
-
-static tg_status check_presence(const tg_bpe *b, tg_err *err)
-{
-    const struct {
-        const char *name;
-        bool present;
-    } arrays[] = {{"split", b->has_split},        {"normalizer", b->has_normalizer},
-                  {"ends", b->ends != NULL},      {"whole_pieces", b->has_whole_pieces},
-                  {"tokens", b->tokens != NULL},  {"merges", b->merges != NULL},
-                  {"special", b->special != NULL}};
-
-    for (size_t i = 0; i < sizeof arrays / sizeof arrays[0]; i++)
-        if (!arrays[i].present)
-            return tg_fail(err, TG_EDATA, PREFIX "%s is missing", arrays[i].name);
+    if (i == ENDS)
+        return take_rows((void **)&b->ends, &v->n, TG_BPE_TOKENS_MAX, &own, r, a, err);
+    if (i == TOKENS)
+        return take_rows((void **)&b->tokens, &b->n_bytes, TG_BPE_BYTES_MAX, &own, r, a, err);
+    if (i == MERGES)
+        return take_rows((void **)&b->merges, &v->n_merges, TG_BPE_MERGES_MAX, &own, r, a, err);
+    if (i == SPECIAL)
+        return take_rows((void **)&b->special, &v->n_special, TG_BPE_TOKENS_MAX, &own, r, a, err);
     return TG_OK;
 }
 
 static tg_status complete(void *tok, size_t *vocab_size, tg_err *err)
 {
     tg_bpe *b = tok;
-    const tg_status status = check_presence(b, err);
+    tg_array own;
 
-    if (status)
-        return status;
+    for (size_t i = 0; array(b, i, &own); i++)
+        if (!(b->present >> i & 1))
+            return tg_fail(err, TG_EDATA, "%s is missing", own.name);
     if (b->vocab.n == 0)
         return tg_fail(err, TG_EDATA, PREFIX "ends is empty, expected at least one id");
     if (*vocab_size != 0 && *vocab_size != b->vocab.n)
@@ -150,34 +164,6 @@ static void free_state(void *tok)
 }
 
 /* ---- using */
-
-static tg_array text_array(const char *name, const char *text)
-{
-    tg_array a = {.dtype = {'S', strlen(text)}, .data = text};
-
-    memcpy(a.name, name, strlen(name));
-    return a;
-}
-
-static bool array(const void *tok, size_t i, tg_array *a)
-{
-    const tg_bpe *b = tok;
-    const tg_bpe_vocab *v = &b->vocab;
-    const tg_array arrays[] = {
-        text_array(PREFIX "split", tg_split_name(v->split)),
-        text_array(PREFIX "normalizer", v->normalizer == TG_NORMALIZER_NFC ? "nfc" : "none"),
-        {.name = PREFIX "whole_pieces", .dtype = TG_I64, .data = &b->whole_pieces},
-        {.name = PREFIX "ends", .dtype = TG_U32, .ndim = 1, .shape = {v->n}, .data = b->ends},
-        {.name = PREFIX "tokens", .dtype = TG_U8, .ndim = 1, .shape = {b->n_bytes}, .data = b->tokens},
-        {.name = PREFIX "merges", .dtype = TG_U32, .ndim = 2, .shape = {v->n_merges, 2}, .data = b->merges},
-        {.name = PREFIX "special", .dtype = TG_U32, .ndim = 1, .shape = {v->n_special}, .data = b->special},
-    };
-
-    if (i >= sizeof arrays / sizeof arrays[0])
-        return false;
-    *a = arrays[i];
-    return true;
-}
 
 static const unsigned char *token(const void *tok, int32_t id, size_t *n)
 {
@@ -247,28 +233,24 @@ tg_status tg_bpe_create(const tg_tokenizer **out, const tg_bpe_vocab *v, tg_err 
     *out = NULL;
     if ((status = check_limits(v, err)) || (status = tg_tokenizer_begin(&tok, &tg_tokenizer_kind_bpe, err)))
         return status;
-    b = tg_tokenizer_state(tok);
+    b = (void *)tok->state;
     b->vocab = *v;
-    b->has_split = b->has_normalizer = b->has_whole_pieces = true;
+    b->present = ~0u;
     b->n_bytes = v->n > 0 ? v->ends[v->n - 1] : 0;
     b->ends = copy(v->ends, v->n * sizeof *b->ends);
     b->tokens = copy(v->tokens, b->n_bytes);
     b->merges = copy(v->merges, v->n_merges * sizeof *b->merges);
     b->special = copy(v->special, v->n_special * sizeof *b->special);
-    if (!b->ends || !b->tokens || !b->merges || !b->special)
-        status = tg_fail_memory(err, v->n * sizeof *b->ends + b->n_bytes, "a vocabulary");
-    else
-        status = tg_tokenizer_seal(tok, 0, err);
-    if (status)
-        tg_tokenizer_free(tok);
-    else
-        *out = tok;
+    if (b->ends && b->tokens && b->merges && b->special)
+        return tg_tokenizer_seal(out, tok, 0, err);
+    status = tg_fail_memory(err, v->n * sizeof *b->ends + b->n_bytes, "a vocabulary");
+    tg_tokenizer_free(tok);
     return status;
 }
 
 const tg_bpe_vocab *tg_bpe_vocab_of(const tg_tokenizer *tok)
 {
-    if (tg_tokenizer_kind_of(tok) != &tg_tokenizer_kind_bpe)
-        return NULL;
-    return &((const tg_bpe *)tg_tokenizer_state_of(tok))->vocab;
+    const tg_bpe *b = (const void *)tok->state;
+
+    return tok->kind == &tg_tokenizer_kind_bpe ? &b->vocab : NULL;
 }

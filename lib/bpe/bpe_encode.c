@@ -106,13 +106,11 @@ static tg_status encode_waiting(tg_bpe_encoder *e, tg_text *text, tg_err *err)
     if ((status = encode_text(e, w->data, w->n, false, &used, err)))
         return status;
     if (used >= before) {
-        text->next += used - before;
-        text->n -= used - before;
+        tg_text_take(text, used - before);
         w->n = 0;
         return TG_OK;
     }
-    text->next += take;
-    text->n -= take;
+    tg_text_take(text, take);
     if (used > 0)
         memmove(w->data, w->data + used, w->n - used);
     w->n -= used;
@@ -126,14 +124,11 @@ static tg_status encode_direct(tg_bpe_encoder *e, tg_text *text, tg_err *err)
 
     if (status)
         return status;
-    text->next += used;
-    text->n -= used;
+    tg_text_take(text, used);
     if (e->more)
         return TG_OK;
-    status = wait_for_more(&e->waiting, text->next, text->n, err);
-    text->next += text->n;
-    text->n = 0;
-    return status;
+    used = text->n;
+    return wait_for_more(&e->waiting, tg_text_take(text, used), used, err);
 }
 
 /* Normalise some of the text, and encode it. */
@@ -143,10 +138,8 @@ static tg_status encode_normalised(tg_bpe_encoder *e, tg_text *text, bool last, 
     tg_text none = {(const unsigned char *)"", 0};
     const unsigned char *normal;
     size_t n;
-    tg_status status = tg_nfc_next(e->nfc, &normal, &n, text->next, take, last, err);
+    tg_status status = tg_nfc_next(e->nfc, &normal, &n, tg_text_take(text, take), take, last, err);
 
-    text->next += take;
-    text->n -= take;
     if (status || n == 0 || (status = wait_for_more(&e->waiting, normal, n, err)))
         return status;
     return encode_waiting(e, &none, err);
@@ -174,7 +167,7 @@ tg_status tg_bpe_encoder_encode(void *encoder, const void *tok, tg_text *text, i
     tg_status status = TG_OK;
 
     (void)tok;
-    *n = tg_id_queue_take(&e->pieces.queue, ids, max);
+    *n = tg_bpe_pieces_take(&e->pieces, ids, max);
     while (!status && *n < max && (text->n > 0 || e->more)) {
         if (e->nfc)
             status = e->more ? encode_waiting(e, &none, err) : encode_normalised(e, text, false, err);
@@ -182,7 +175,7 @@ tg_status tg_bpe_encoder_encode(void *encoder, const void *tok, tg_text *text, i
             status = encode_waiting(e, text, err);
         else
             status = encode_direct(e, text, err);
-        *n += tg_id_queue_take(&e->pieces.queue, ids + *n, max - *n);
+        *n += tg_bpe_pieces_take(&e->pieces, ids + *n, max - *n);
     }
     return status;
 }
@@ -206,7 +199,7 @@ tg_status tg_bpe_encoder_finish(void *encoder, const void *tok, int32_t *ids, si
         e->waiting.n = 0;
         e->ending = true;
     }
-    *n = tg_id_queue_take(&e->pieces.queue, ids, max);
+    *n = tg_bpe_pieces_take(&e->pieces, ids, max);
     if (*n < max)
         e->ending = false;
     return TG_OK;

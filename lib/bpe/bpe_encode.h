@@ -13,7 +13,6 @@
 #include <stdint.h>
 
 #include "lib/bpe/bpe_pieces.h"
-#include "lib/bpe/bpe_state.h"
 #include "lib/text/encoder.h"
 #include "lib/unicode/normalize.h"
 #include "lib/split/split.h"

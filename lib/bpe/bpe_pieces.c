@@ -1,5 +1,9 @@
 #include "lib/bpe/bpe_pieces.h"
 
+#include <stdlib.h>
+#include <string.h>
+
+#include "lib/base/grow.h"
 #include "lib/base/size.h"
 #include "lib/split/split.h"
 
@@ -16,17 +20,39 @@ tg_status tg_bpe_pieces_create(tg_bpe_pieces *p, const tg_bpe *bpe, tg_err *err)
 
 void tg_bpe_pieces_free(tg_bpe_pieces *p)
 {
-    tg_id_queue_free(&p->queue);
+    free(p->queue.ids);
     tg_merger_free(&p->merger);
     tg_long_piece_free(&p->long_piece);
     tg_piece_cache_free(&p->cache);
+}
+
+/* ---- the queue */
+
+/* Make room for the ids of n bytes. */
+static tg_status reserve(tg_bpe_pieces *p, size_t n, tg_err *err)
+{
+    const size_t need = tg_size_add_sat(p->queue.n, n + TG_PIECE_IDS);
+
+    return tg_grow(&p->queue.ids, &p->queue.capacity, need, sizeof *p->queue.ids, "ids", err);
+}
+
+size_t tg_bpe_pieces_take(tg_bpe_pieces *p, int32_t *ids, size_t max)
+{
+    tg_id_queue *q = &p->queue;
+    const size_t n = tg_size_min(max, q->n - q->first);
+
+    if (n > 0)
+        memcpy(ids, q->ids + q->first, n * sizeof *ids);
+    q->first += n;
+    if (q->first == q->n)
+        q->first = q->n = 0;
+    return n;
 }
 
 /* ---- the cache, of pieces and of their parts */
 
 struct place {
     tg_piece_key key;
-    size_t set;
     bool kept;     /* false: too long for the cache */
     size_t before; /* ids in the queue before this piece's */
 };
@@ -37,16 +63,17 @@ struct place {
 static bool found_cached(struct place *place, tg_bpe_pieces *p, const unsigned char *piece, size_t n,
                          bool part)
 {
+    const tg_piece_entry *e;
+
     *place = (struct place){.kept = n <= TG_PIECE_MAX, .before = p->queue.n};
     if (!place->kept)
         return false;
     place->key = tg_piece_key_of(piece, n);
     if (part && p->bpe->vocab.whole_pieces)
         place->key = tg_piece_key_part(place->key);
-    place->set = tg_piece_set(place->key);
-    if (!tg_piece_cache_promote(&p->cache, place->key, place->set))
+    if (!(e = tg_piece_cache_find(&p->cache, place->key)))
         return false;
-    p->queue.n += tg_piece_ids(&p->cache.sets[place->set][0], p->queue.ids + p->queue.n);
+    p->queue.n += tg_piece_ids(e, p->queue.ids + p->queue.n);
     return true;
 }
 
@@ -56,7 +83,7 @@ static void add_to_cache(const struct place *place, tg_bpe_pieces *p)
     const size_t n = p->queue.n - place->before;
 
     if (place->kept && n <= TG_PIECE_IDS)
-        tg_piece_cache_add(&p->cache, place->key, place->set, p->queue.ids + place->before, n);
+        tg_piece_cache_add(&p->cache, place->key, p->queue.ids + place->before, n);
 }
 
 /* ---- parts of a piece, between borders */
@@ -114,7 +141,7 @@ static tg_status encode_parts(tg_bpe_pieces *p, const unsigned char *text, size_
 {
     size_t at = 0, end = tg_size_max(p->seen, 1);
     bool ended = true;
-    tg_status status = tg_id_queue_reserve(&p->queue, n + TG_PIECE_IDS, err);
+    tg_status status = reserve(p, n, err);
 
     while (!status && ended && at < n) {
         size_t done;
@@ -157,14 +184,15 @@ static bool found_whole(tg_bpe_pieces *p, const unsigned char *piece, size_t n)
     return id != TG_TOKEN_NONE;
 }
 
-/* Encode a piece, or the rest of one that has been begun; the queue has room. */
-static tg_status encode_piece(tg_bpe_pieces *p, const unsigned char *piece, size_t n, uint64_t offset,
-                              tg_err *err)
+tg_status tg_bpe_pieces_encode(tg_bpe_pieces *p, const unsigned char *piece, size_t n, uint64_t offset,
+                               tg_err *err)
 {
     struct place place = {.kept = false};
-    tg_status status = TG_OK;
+    tg_status status = reserve(p, n, err);
     size_t used;
 
+    if (status)
+        return status;
     if (!p->begun && found_cached(&place, p, piece, n, false))
         return TG_OK;
     if (!found_whole(p, piece, n))
@@ -172,14 +200,6 @@ static tg_status encode_piece(tg_bpe_pieces *p, const unsigned char *piece, size
     if (!status)
         add_to_cache(&place, p);
     return status;
-}
-
-tg_status tg_bpe_pieces_encode(tg_bpe_pieces *p, const unsigned char *piece, size_t n, uint64_t offset,
-                               tg_err *err)
-{
-    const tg_status status = tg_id_queue_reserve(&p->queue, n + TG_PIECE_IDS, err);
-
-    return status ? status : encode_piece(p, piece, n, offset, err);
 }
 
 tg_status tg_bpe_pieces_encode_begun(tg_bpe_pieces *p, const unsigned char *text, size_t n, size_t *used,
@@ -222,8 +242,7 @@ static void look_ahead(struct batch *t, const tg_piece_cache *cache)
 
 static tg_status encode_batch(tg_bpe_pieces *p, struct batch *t, uint64_t offset, tg_err *err)
 {
-    const size_t all = t->place[t->n] - t->place[0];
-    tg_status status = tg_id_queue_reserve(&p->queue, all + TG_PIECE_IDS, err);
+    tg_status status = reserve(p, t->place[t->n] - t->place[0], err);
 
     if (status)
         return status;
@@ -233,8 +252,8 @@ static tg_status encode_batch(tg_bpe_pieces *p, struct batch *t, uint64_t offset
 
         if (tg_piece_same(e->key, t->key[i]))
             p->queue.n += tg_piece_ids(e, p->queue.ids + p->queue.n);
-        else if ((status = encode_piece(p, t->text + t->place[i], t->place[i + 1] - t->place[i],
-                                        offset + t->place[i], err)))
+        else if ((status = tg_bpe_pieces_encode(p, t->text + t->place[i], t->place[i + 1] - t->place[i],
+                                                offset + t->place[i], err)))
             return status;
     }
     t->place[0] = t->place[t->n];

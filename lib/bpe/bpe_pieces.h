@@ -13,7 +13,6 @@
 #include <stdint.h>
 
 #include "lib/bpe/bpe_state.h"
-#include "lib/bpe/id_queue.h"
 #include "lib/bpe/long_piece.h"
 #include "lib/bpe/merge.h"
 #include "lib/bpe/piece_cache.h"
@@ -33,6 +32,9 @@ TG_MUST_CHECK tg_status tg_bpe_pieces_create(tg_bpe_pieces *p, const tg_bpe *bpe
 
 /* A zeroed one is fine. */
 void tg_bpe_pieces_free(tg_bpe_pieces *p);
+
+/* Move at most max queued ids to `ids`; returns how many. */
+size_t tg_bpe_pieces_take(tg_bpe_pieces *p, int32_t *ids, size_t max);
 
 /*
  * Encode a piece [n], or the rest of one that has been begun.  offset: its offset in the text, for

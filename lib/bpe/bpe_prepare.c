@@ -176,16 +176,11 @@ static tg_status find_live(const tg_bpe *b, struct scratch *s, tg_err *err)
     tg_status status = TG_OK;
 
     for (size_t i = 0; !status && i < b->vocab.n; i++) {
-        size_t n, count, at = 0;
+        size_t n, count;
         const unsigned char *text = tg_bpe_token(b, (uint32_t)i, &n);
 
-        if (s->special[i]) /* it may be longer than all others */
-            continue;
-        while (at < n && b->byte_ids[text[at]] != TG_TOKEN_NONE) {
-            s->ids[at] = (int32_t)b->byte_ids[text[at]];
-            at++;
-        }
-        if (at < n || n == 0)
+        /* a special one may be longer than all others; one of bytes without tokens is never merged */
+        if (s->special[i] || n == 0 || tg_bpe_bytes(b, s->ids, text, n, 0, NULL))
             continue;
         status = tg_merge(&merger, s->ids, text, n, &count, err);
         if (!status && count == 1 && merger.last != TG_RANK_NONE)
@@ -212,17 +207,13 @@ static tg_status drop_dead_merges(tg_bpe *b, struct scratch *s, tg_err *err)
 /* Prepare for encoding long pieces in blocks. */
 static tg_status add_prefixes(tg_bpe *b, const struct scratch *s, tg_err *err)
 {
-    size_t prefixes = 0, n;
+    size_t n;
     tg_status status;
 
     b->blocks = b->proper && b->longest <= TG_BPE_BLOCKS_TOKEN;
-    for (size_t i = 0; i < b->vocab.n; i++) {
-        (void)tg_bpe_token(b, (uint32_t)i, &n);
-        prefixes += n > 0 ? n - 1 : 0;
-    }
     if (!b->blocks)
         return TG_OK;
-    if ((status = tg_prefix_filter_create(&b->prefixes, prefixes, err)))
+    if ((status = tg_prefix_filter_create(&b->prefixes, b->n_bytes, err)))
         return status;
     for (size_t i = 0; i < b->vocab.n; i++) {
         const unsigned char *token = tg_bpe_token(b, (uint32_t)i, &n);

@@ -8,11 +8,11 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "lib/bpe/borders.h"
 #include "lib/bpe/bpe.h"
 #include "lib/bpe/pairs.h"
 #include "lib/bpe/prefix_filter.h"
 #include "lib/bpe/token_table.h"
+#include "lib/text/borders.h"
 #include "lib/text/kind.h"
 
 typedef struct tg_bpe {
@@ -21,8 +21,8 @@ typedef struct tg_bpe {
     unsigned char *tokens;
     uint32_t (*merges)[2];
     uint32_t *special;
-    size_t n_bytes; /* of tokens */
-    bool has_split, has_normalizer, has_whole_pieces;
+    size_t n_bytes;   /* of tokens */
+    unsigned present; /* a bit for each array that has been read */
     int64_t whole_pieces;
 
     /* Computed from them. */
@@ -67,10 +67,7 @@ TG_MUST_CHECK tg_status tg_bpe_bytes(const tg_bpe *b, int32_t *ids, const unsign
 /* The text of a token. */
 static inline const unsigned char *tg_bpe_token(const tg_bpe *b, uint32_t id, size_t *n)
 {
-    const uint32_t from = id > 0 ? b->ends[id - 1] : 0;
-
-    *n = b->ends[id] - from;
-    return b->tokens + from;
+    return tg_token_text(b->ends, b->tokens, id, n);
 }
 
 #endif

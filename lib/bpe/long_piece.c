@@ -13,7 +13,6 @@ struct part {
     const tg_bpe *b;
     tg_merger *merger;
     const unsigned char *text;
-    size_t n;
     uint64_t offset;
 };
 
@@ -23,19 +22,6 @@ static tg_status encode(const struct part *p, int32_t *ids, size_t at, size_t n,
     const tg_status status = tg_bpe_bytes(p->b, ids, p->text + at, n, p->offset + at, err);
 
     return status ? status : tg_merge(p->merger, ids, p->text + at, n, n_ids, err);
-}
-
-/* Encode the rest into the queue. */
-static tg_status encode_rest(const struct part *p, size_t *used, tg_id_queue *queue, tg_err *err)
-{
-    size_t n_ids;
-    tg_status status;
-
-    if ((status = encode(p, queue->ids + queue->n, *used, p->n - *used, &n_ids, err)))
-        return status;
-    queue->n += n_ids;
-    *used = p->n;
-    return TG_OK;
 }
 
 static void free_memory(tg_long_piece *l)
@@ -123,7 +109,8 @@ tg_status tg_long_piece_encode(tg_long_piece *l, const tg_bpe *b, tg_merger *mer
                                const unsigned char *text, size_t n, bool complete, uint64_t offset,
                                size_t *used, tg_id_queue *queue, tg_err *err)
 {
-    const struct part p = {b, merger, text, n, offset};
+    const struct part p = {b, merger, text, offset};
+    size_t n_ids;
     tg_status status = TG_OK;
 
     *used = 0;
@@ -146,7 +133,11 @@ tg_status tg_long_piece_encode(tg_long_piece *l, const tg_bpe *b, tg_merger *mer
     if (!complete)
         return TG_OK;
     l->block = 0;
-    return encode_rest(&p, used, queue, err);
+    if ((status = encode(&p, queue->ids + queue->n, *used, n - *used, &n_ids, err)))
+        return status;
+    queue->n += n_ids;
+    *used = n;
+    return TG_OK;
 }
 
 void tg_long_piece_free(tg_long_piece *l)

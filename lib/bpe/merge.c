@@ -2,8 +2,8 @@
 
 #include <stdbool.h>
 #include <stdlib.h>
-#include <string.h>
 
+#include "lib/base/grow.h"
 #include "lib/base/size.h"
 
 #define NONE UINT32_MAX
@@ -211,23 +211,16 @@ static void pop(tg_merger *m)
 
 static tg_status reserve(tg_merger *m, size_t n, tg_err *err)
 {
-    const size_t capacity = tg_size_max(n, tg_size_min(2 * m->capacity, LONG_MAX_BYTES));
-    const size_t each = sizeof *m->nodes + 2 * sizeof *m->heap;
+    static const char what[] = "merging a piece";
+    tg_status status;
 
-    if (n <= m->capacity)
-        return TG_OK;
     /* unreached: a piece of more than 2 GiB */
     if (n > LONG_MAX_BYTES)
         return tg_fail(err, TG_ENOMEM, "a piece has %zu bytes, expected at most %zu", n, LONG_MAX_BYTES);
-    free(m->nodes);
-    free(m->heap);
-    m->capacity = 0;
-    m->nodes = malloc(tg_size_mul_sat(capacity, sizeof *m->nodes));
-    m->heap = malloc(tg_size_mul_sat(capacity, 2 * sizeof *m->heap)); /* a merge takes one and adds two */
-    if (!m->nodes || !m->heap)
-        return tg_fail_memory(err, tg_size_mul_sat(capacity, each), "merging a piece");
-    m->capacity = capacity;
-    return TG_OK;
+    if ((status = tg_grow(&m->nodes, &m->nodes_capacity, n, sizeof *m->nodes, what, err)))
+        return status;
+    /* a merge takes one pair and adds two */
+    return tg_grow(&m->heap, &m->heap_capacity, 2 * n, sizeof *m->heap, what, err);
 }
 
 /* Make one node per byte, and put the pairs into the heap. */

@@ -23,10 +23,9 @@ typedef struct tg_merge_node tg_merge_node;
 /* The memory of the method for long strings, which grows with their length; zeroed at first. */
 typedef struct tg_merger {
     const tg_pairs *pairs;
-    tg_merge_node *nodes;
-    uint64_t *heap;
-    size_t capacity; /* bytes of text that fit */
-    size_t n_heap;
+    tg_merge_node *nodes; /* [nodes_capacity]: one per byte of text */
+    uint64_t *heap;       /* [heap_capacity]: two */
+    size_t nodes_capacity, heap_capacity, n_heap;
     uint32_t last; /* the rank of the last merge of the last string; TG_RANK_NONE: it had none */
 } tg_merger;
 

@@ -2,7 +2,6 @@
 
 #include <assert.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "lib/base/size.h"
 
@@ -19,7 +18,7 @@ uint32_t tg_pairs_rank(const tg_pairs *p, uint32_t a, uint32_t b)
     for (size_t which = 0; which < 2; which++) {
         const uint32_t rank = tg_pairs_slot(p, hash_of(p, a, b, which));
 
-        if (rank < TG_PAIRS_MAX && tg_pairs_is(p, rank, a, b))
+        if (rank < TG_PAIRS_MAX && p->pairs[rank].left == a && p->pairs[rank].right == b)
             return rank;
     }
     return TG_RANK_NONE;
@@ -98,17 +97,6 @@ static tg_status fill_slots(tg_pairs *p, size_t n, const bool *live, uint64_t se
     return status;
 }
 
-static void fill_bytes(tg_pairs *p, const uint32_t byte_ids[256])
-{
-    for (size_t a = 0; a < 256; a++) {
-        for (size_t b = 0; b < 256; b++) {
-            const bool exist = byte_ids[a] != UINT32_MAX && byte_ids[b] != UINT32_MAX;
-
-            p->bytes[a << 8 | b] = exist ? tg_pairs_rank(p, byte_ids[a], byte_ids[b]) : TG_RANK_NONE;
-        }
-    }
-}
-
 tg_status tg_pairs_create(tg_pairs *p, const uint32_t (*halves)[2], const uint32_t *made, size_t n,
                           const bool *live, const uint32_t byte_ids[256], uint64_t secret, tg_err *err)
 {
@@ -123,7 +111,9 @@ tg_status tg_pairs_create(tg_pairs *p, const uint32_t (*halves)[2], const uint32
         p->pairs[i] = (tg_pair){halves[i][0], halves[i][1], made[i], 0};
     if ((status = fill_slots(p, n, live, secret, err)))
         return status;
-    fill_bytes(p, byte_ids);
+    for (size_t a = 0; a < 256; a++)
+        for (size_t b = 0; b < 256; b++)
+            p->bytes[a << 8 | b] = tg_pairs_rank(p, byte_ids[a], byte_ids[b]); /* UINT32_MAX has none */
     return TG_OK;
 }
 

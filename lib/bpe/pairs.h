@@ -63,7 +63,7 @@ static inline uint32_t tg_pairs_slot(const tg_pairs *p, uint64_t hash)
 
 /*
  * Like tg_pairs_rank(), but about once in a thousand searches the result is wrong: a rank although the
- * pair has a higher one or none.  Check the result with tg_pairs_is() before using it.
+ * pair has a higher one or none.  Compare the merge's halves before using it.
  */
 static inline uint32_t tg_pairs_guess(const tg_pairs *p, uint32_t a, uint32_t b)
 {
@@ -72,11 +72,6 @@ static inline uint32_t tg_pairs_guess(const tg_pairs *p, uint32_t a, uint32_t b)
     const uint32_t rank = x < y ? x : y;
 
     return rank < TG_PAIRS_MAX ? rank : TG_RANK_NONE;
-}
-
-static inline bool tg_pairs_is(const tg_pairs *p, uint32_t rank, uint32_t a, uint32_t b)
-{
-    return p->pairs[rank].left == a && p->pairs[rank].right == b;
 }
 
 #endif

@@ -20,22 +20,22 @@ void tg_piece_cache_free(tg_piece_cache *c)
     c->sets = NULL;
 }
 
-bool tg_piece_cache_promote(tg_piece_cache *c, tg_piece_key key, size_t set)
+const tg_piece_entry *tg_piece_cache_find(tg_piece_cache *c, tg_piece_key key)
 {
-    tg_piece_entry *e = c->sets[set], second = e[1];
+    tg_piece_entry *e = c->sets[tg_piece_set(key)], second = e[1];
 
     if (tg_piece_same(e[0].key, key))
-        return true;
+        return e;
     if (!tg_piece_same(second.key, key))
-        return false;
+        return NULL;
     e[1] = e[0];
     e[0] = second;
-    return true;
+    return e;
 }
 
-void tg_piece_cache_add(tg_piece_cache *c, tg_piece_key key, size_t set, const int32_t *ids, size_t n)
+void tg_piece_cache_add(tg_piece_cache *c, tg_piece_key key, const int32_t *ids, size_t n)
 {
-    tg_piece_entry *e = &c->sets[set][1];
+    tg_piece_entry *e = &c->sets[tg_piece_set(key)][1];
 
     *e = (tg_piece_entry){.key = key};
     for (size_t i = 0; i < n; i++)

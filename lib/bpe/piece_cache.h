@@ -9,7 +9,6 @@
 #ifndef TG_BPE_PIECE_CACHE_H
 #define TG_BPE_PIECE_CACHE_H
 
-#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <string.h>
@@ -62,10 +61,10 @@ static inline size_t tg_piece_ids(const tg_piece_entry *e, int32_t *ids)
     return e->ids[0] >> 24;
 }
 
-/* Move a piece to the first place of its set; false: the cache lacks it. */
-bool tg_piece_cache_promote(tg_piece_cache *c, tg_piece_key key, size_t set);
+/* The entry of a piece, which moves to the first place of its set; NULL: the cache lacks it. */
+const tg_piece_entry *tg_piece_cache_find(tg_piece_cache *c, tg_piece_key key);
 
 /* Add the n ids of a piece that the cache lacks, n <= TG_PIECE_IDS. */
-void tg_piece_cache_add(tg_piece_cache *c, tg_piece_key key, size_t set, const int32_t *ids, size_t n);
+void tg_piece_cache_add(tg_piece_cache *c, tg_piece_key key, const int32_t *ids, size_t n);
 
 #endif

@@ -18,20 +18,7 @@ typedef struct tg_piece_key {
     uint64_t half[2];
 } tg_piece_key;
 
-/* The key of a piece, n <= TG_PIECE_MAX. */
-static inline tg_piece_key tg_piece_key_of(const unsigned char *piece, size_t n)
-{
-    unsigned char bytes[16] = {0};
-    tg_piece_key key;
-
-    assert(n <= TG_PIECE_MAX);
-    memcpy(bytes, piece, n);
-    bytes[TG_PIECE_MAX] = (unsigned char)n;
-    memcpy(key.half, bytes, sizeof key.half);
-    return key;
-}
-
-/* The same, if 16 bytes can be read at `piece`; for n > TG_PIECE_MAX a key that no such piece has. */
+/* The key of a piece with 16 readable bytes; for n > TG_PIECE_MAX one that no shorter piece has. */
 static inline tg_piece_key tg_piece_key_near(const unsigned char *piece, size_t n)
 {
     /* At ones + 16 - n, n bytes are 0xFF, and the rest are 0. */
@@ -47,6 +34,16 @@ static inline tg_piece_key tg_piece_key_near(const unsigned char *piece, size_t 
     key.half[0] &= mask.half[0];
     key.half[1] = (key.half[1] & mask.half[1]) | (uint64_t)length << 56;
     return key;
+}
+
+/* The same, n <= TG_PIECE_MAX, if no other bytes can be read. */
+static inline tg_piece_key tg_piece_key_of(const unsigned char *piece, size_t n)
+{
+    unsigned char bytes[16] = {0};
+
+    assert(n <= TG_PIECE_MAX);
+    memcpy(bytes, piece, n);
+    return tg_piece_key_near(bytes, n);
 }
 
 /* The key of a piece's part, which may differ from a piece with the same bytes. */

@@ -18,7 +18,7 @@ typedef struct tg_prefix_filter {
     unsigned shift; /* from a hash to a bit's index */
 } tg_prefix_filter;
 
-/* TG_ENOMEM; *f can be freed either way.  prefixes: how many will be added. */
+/* TG_ENOMEM; *f can be freed either way.  prefixes: how many will be added at most. */
 TG_MUST_CHECK tg_status tg_prefix_filter_create(tg_prefix_filter *f, size_t prefixes, tg_err *err);
 
 /* Add the proper prefixes of token [n]. */

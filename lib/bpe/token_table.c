@@ -15,15 +15,13 @@ static uint64_t reduce(uint64_t x)
     return x >= PRIME ? x - PRIME : x;
 }
 
-/* a * b modulo the prime, for a and b below it: by halves of 32 bits, as C has no wider type. */
+/* a * b modulo the prime, for a and b below it: 2^61 = 1. */
 static uint64_t multiply(uint64_t a, uint64_t b)
 {
-    const uint64_t a_low = (uint32_t)a, a_high = a >> 32, b_low = (uint32_t)b, b_high = b >> 32;
-    const uint64_t low = a_low * b_low, high = a_high * b_high;
-    const uint64_t middle = a_low * b_high + a_high * b_low; /* < 2^62 */
+    __extension__ typedef unsigned __int128 uint128;
+    const uint128 product = (uint128)a * b;
 
-    /* 2^64 = 8 and 2^61 = 1: high * 2^64 + middle * 2^32 + low */
-    return reduce(reduce(high << 3) + reduce((middle >> 29) + ((middle & 0x1FFFFFFF) << 32)) + reduce(low));
+    return reduce(((uint64_t)product & PRIME) + (uint64_t)(product >> 61));
 }
 
 static uint64_t hash_of(uint64_t key, const unsigned char *text, size_t n)
@@ -38,14 +36,6 @@ static uint64_t hash_of(uint64_t key, const unsigned char *text, size_t n)
 static size_t slot_of(const tg_token_table *t, uint64_t hash)
 {
     return hash * t->mix >> t->shift;
-}
-
-static const unsigned char *text_of(const tg_token_table *t, uint32_t id, size_t *n)
-{
-    const uint32_t from = id > 0 ? t->ends[id - 1] : 0;
-
-    *n = t->ends[id] - from;
-    return t->tokens + from;
 }
 
 tg_status tg_token_table_create(tg_token_table *t, const uint32_t *ends, const unsigned char *tokens,
@@ -75,14 +65,14 @@ tg_status tg_token_table_create(tg_token_table *t, const uint32_t *ends, const u
 uint32_t tg_token_table_add(tg_token_table *t, uint32_t id)
 {
     size_t n, other_n;
-    const unsigned char *text = text_of(t, id, &n);
+    const unsigned char *text = tg_token_text(t->ends, t->tokens, id, &n);
     const uint64_t hash = hash_of(t->key, text, n);
     size_t i = slot_of(t, hash);
 
     t->hashes[id] = hash;
     for (; t->slots[i] != 0; i = (i + 1) & t->last) {
         const uint32_t other = t->slots[i] - 1;
-        const unsigned char *other_text = text_of(t, other, &other_n);
+        const unsigned char *other_text = tg_token_text(t->ends, t->tokens, other, &other_n);
 
         /* unreached: other texts of one hash of 61 bits */
         if (t->hashes[other] == hash && other_n == n && memcmp(other_text, text, n) == 0)
@@ -99,7 +89,7 @@ static uint32_t find(const tg_token_table *t, uint64_t hash, const unsigned char
     for (size_t i = slot_of(t, hash); t->slots[i] != 0; i = (i + 1) & t->last) {
         const uint32_t id = t->slots[i] - 1;
         size_t length;
-        const unsigned char *text = text_of(t, id, &length);
+        const unsigned char *text = tg_token_text(t->ends, t->tokens, id, &length);
 
         /* unreached: other texts of one hash of 61 bits */
         if (t->hashes[id] == hash && length == m + n && memcmp(text, left, m) == 0 &&
@@ -118,7 +108,8 @@ uint32_t tg_token_table_find(const tg_token_table *t, const unsigned char *text,
 uint32_t tg_token_table_find_joined(const tg_token_table *t, uint32_t a, uint32_t b)
 {
     size_t m, n;
-    const unsigned char *left = text_of(t, a, &m), *right = text_of(t, b, &n);
+    const unsigned char *left = tg_token_text(t->ends, t->tokens, a, &m),
+                        *right = tg_token_text(t->ends, t->tokens, b, &n);
 
     return find(t, reduce(multiply(t->hashes[a], t->powers[n]) + t->hashes[b]), left, m, right, n);
 }

@@ -15,6 +15,16 @@
 
 #define TG_TOKEN_NONE UINT32_MAX
 
+/* The text of a token, [*n] bytes, among those of a vocabulary (lib/bpe/bpe.h). */
+static inline const unsigned char *tg_token_text(const uint32_t *ends, const unsigned char *tokens, size_t id,
+                                                 size_t *n)
+{
+    const size_t from = id > 0 ? ends[id - 1] : 0;
+
+    *n = ends[id] - from;
+    return tokens + from;
+}
+
 typedef struct tg_token_table {
     const uint32_t *ends;        /* [n], the caller's, as in lib/bpe/bpe.h */
     const unsigned char *tokens; /* the caller's */

@@ -22,53 +22,37 @@ static void compare(tg_dump_difference *d, size_t offset, float dumped, float co
         add(d, &(tg_dump_difference){1, offset, dumped, computed, by});
 }
 
-struct square {
+struct comparison {
     const float *dumped;
     float masked;
     double tolerance;
-    pthread_mutex_t *lock; /* of the difference: if many rows differ, speed does not matter */
+    pthread_mutex_t lock; /* of the difference: if many rows differ, speed does not matter */
     tg_dump_difference *difference;
 };
 
 static void compare_row(void *context, size_t offset, const double *computed, size_t i, size_t T)
 {
-    const struct square *s = context;
-    const float *dumped = s->dumped + offset;
+    struct comparison *c = context;
+    const float *dumped = c->dumped + offset;
     tg_dump_difference d = {0};
 
     for (size_t j = 0; j < T; j++)
-        compare(&d, offset + j, dumped[j], j <= i ? (float)computed[j] : s->masked, s->tolerance);
+        compare(&d, offset + j, dumped[j], j <= i ? (float)computed[j] : c->masked, c->tolerance);
     if (d.count > 0) {
-        pthread_mutex_lock(s->lock);
-        add(s->difference, &d);
-        pthread_mutex_unlock(s->lock);
+        pthread_mutex_lock(&c->lock);
+        add(c->difference, &d);
+        pthread_mutex_unlock(&c->lock);
     }
-}
-
-static void compare_values(tg_dump_difference *d, const float *dumped, const double *computed, size_t n,
-                           double tolerance)
-{
-    for (size_t i = 0; i < n; i++)
-        compare(d, i, dumped[i], (float)computed[i], tolerance);
 }
 
 void tg_dump_compare(tg_dump_difference *d, const tg_dump *dump, const tg_dump_layer *dumped,
                      tg_attn_stage stage, const tg_attn_layer *layer, tg_stage_scratch *scratch,
                      double tolerance)
 {
-    const float *data = dumped->data[stage];
-    tg_attn_shape shape;
+    struct comparison c = {dumped->data[stage], tg_stage_masked(stage, dump->mask), tolerance,
+                           PTHREAD_MUTEX_INITIALIZER, d};
 
     *d = (tg_dump_difference){0};
-    if (tg_attn_stage_square(stage)) {
-        pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
-        struct square s = {data, tg_stage_masked(stage, dump->mask), tolerance, &lock, d};
-
-        tg_stage_walk_square(scratch, stage, layer, compare_row, &s);
-        pthread_mutex_destroy(&lock);
-        return;
-    }
-    tg_attn_stage_shape(&shape, stage, &layer->view);
-    tg_stage_fill(scratch, stage, layer, &TG_ATTN_KEEP_ALL);
-    compare_values(d, data, scratch->values, tg_attn_shape_count(&shape), tolerance);
+    tg_stage_walk(scratch, stage, layer, compare_row, &c);
+    pthread_mutex_destroy(&c.lock);
 }

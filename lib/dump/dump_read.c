@@ -5,7 +5,6 @@
 #include <string.h>
 
 #include "formats/array.h"
-#include "formats/limits.h"
 #include "lib/base/choice.h"
 #include "lib/base/finite.h"
 #include "lib/base/size.h"
@@ -218,18 +217,16 @@ static tg_status read_stage(tg_dump *dump, const tg_array *a, tg_dump_want want,
 
 /* ---- the tokens */
 
-static tg_status check_tokens(tg_dump *dump, const tg_array *a, bool right_type, const char *type,
-                              tg_err *err)
+/* Read an array with an element per token into *data, which tg_dump_free() frees. */
+static tg_status read_tokens(void **data, tg_dump *dump, const tg_array *a, bool right_type, const char *type,
+                             tg_err *err)
 {
     if (!right_type || a->ndim != 1 || a->count == 0)
         return tg_fail(err, TG_EDATA, "array %s: expected [T] %s, T > 0", a->name, type);
     if (dump->T == 0)
         dump->T = a->shape[0];
-    return a->shape[0] == dump->T ? TG_OK : wrong_shape(a, 1, &dump->T, err);
-}
-
-static tg_status read_tokens(void **data, tg_dump *dump, const tg_array *a, tg_err *err)
-{
+    if (a->shape[0] != dump->T)
+        return wrong_shape(a, 1, &dump->T, err);
     if (!(*data = malloc(a->bytes)))
         return tg_fail_memory(err, a->bytes, a->name);
     return tg_archive_read(dump->reader, *data, a->bytes, err);
@@ -237,12 +234,10 @@ static tg_status read_tokens(void **data, tg_dump *dump, const tg_array *a, tg_e
 
 static tg_status read_ids(tg_dump *dump, const tg_array *a, tg_err *err)
 {
+    const bool right_type = a->dtype.kind == 'i' && a->dtype.size == 8;
     void *data = NULL;
-    tg_status status =
-        check_tokens(dump, a, a->dtype.kind == 'i' && a->dtype.size == 8, "numbers of type i8", err);
+    const tg_status status = read_tokens(&data, dump, a, right_type, "numbers of type i8", err);
 
-    if (!status)
-        status = read_tokens(&data, dump, a, err);
     dump->ids = data;
     return status;
 }
@@ -250,10 +245,8 @@ static tg_status read_ids(tg_dump *dump, const tg_array *a, tg_err *err)
 static tg_status read_text(tg_dump *dump, const tg_array *a, tg_err *err)
 {
     void *data = NULL;
-    tg_status status = check_tokens(dump, a, a->dtype.kind == 'S', "texts of type S", err);
+    const tg_status status = read_tokens(&data, dump, a, a->dtype.kind == 'S', "texts of type S", err);
 
-    if (!status)
-        status = read_tokens(&data, dump, a, err);
     dump->text = data;
     dump->text_size = a->dtype.size;
     return status;

@@ -31,11 +31,12 @@ static void compute_scores(double *scores, const tg_dump *a, const tg_dump_layer
                            size_t i, double *scratch)
 {
     const tg_qkv_view view = tg_dump_shape(a);
+    const size_t g = tg_attn_kv_head(&view, h);
     double *q = scratch, *k = scratch + a->D;
 
     tg_double_from_float(q, layer->data[TG_ATTN_Q] + tg_attn_base(&view, b, i, h), a->D);
     for (size_t j = 0; j <= i; j++) {
-        tg_double_from_float(k, layer->data[TG_ATTN_K] + tg_attn_base(&view, b, j, h), a->D);
+        tg_double_from_float(k, layer->data[TG_ATTN_K] + tg_attn_kv_base(&view, b, j, g), a->D);
         tg_attention_scores_row_ref64(scores + j, q, k, a->D, 1, a->D, 0);
     }
 }

@@ -2,15 +2,19 @@
 
 #include "formats/archive.h"
 #include "lib/dump/dump_read.h"
+#include "lib/base/atomic_min.h"
 #include "lib/base/finite.h"
 #include "lib/base/size.h"
 
 struct writer {
     tg_archive_writer *archive;
+    const tg_attn_layers *layers;
     const tg_dump_settings *dump;
     tg_stage_scratch scratch;
-    int64_t *ids; /* [T] */
-    float *array; /* one stage */
+    int64_t *ids;      /* [T] */
+    float *array;      /* one stage, */
+    float masked;      /* what its masked elements are, which may be infinite, */
+    atomic_size_t bad; /* and the first other one that is not finite; SIZE_MAX: none */
 };
 
 /* ---- settings and tokens */
@@ -28,8 +32,9 @@ static tg_status put_tokens(struct writer *w, size_t T, tg_err *err)
     return tg_archive_put(w->archive, "dump/text", text, 1, &T, dump->text, err);
 }
 
-static tg_status put_settings(struct writer *w, const tg_attn_layers *n, tg_err *err)
+static tg_status put_settings(struct writer *w, tg_err *err)
 {
+    const tg_attn_layers *n = w->layers;
     const tg_dump dump = {.layout = n->layout,
                           .mask = w->dump->mask,
                           .n_layer = n->L,
@@ -54,63 +59,33 @@ static tg_status put_settings(struct writer *w, const tg_attn_layers *n, tg_err 
 
 /* ---- a layer's stages */
 
-struct square {
-    float *array;
-    float masked;
-};
-
 static void store_row(void *context, size_t offset, const double *numbers, size_t i, size_t T)
 {
-    const struct square *s = context;
-    float *row = s->array + offset;
+    struct writer *w = context;
+    float *row = w->array + offset;
+    size_t bad;
 
     for (size_t j = 0; j <= i; j++)
         row[j] = (float)numbers[j];
     for (size_t j = i + 1; j < T; j++)
-        row[j] = s->masked;
-}
-
-static void fill_stage(struct writer *w, const tg_attn_layer *layer, tg_attn_stage stage, size_t count)
-{
-    struct square s = {w->array, tg_stage_masked(stage, w->dump->mask)};
-
-    if (tg_attn_stage_square(stage)) {
-        tg_stage_walk_square(&w->scratch, stage, layer, store_row, &s);
-        return;
-    }
-    tg_stage_fill(&w->scratch, stage, layer, &TG_ATTN_KEEP_ALL);
-    for (size_t i = 0; i < count; i++)
-        w->array[i] = (float)w->scratch.values[i];
-}
-
-/* Masked scores may be infinite; everything else must be finite. */
-static tg_status check_finite(const float *array, const tg_attn_shape *s, bool square, const char *name,
-                              tg_err *err)
-{
-    const size_t width = s->size[s->n - 1], rows = tg_attn_shape_count(s) / width;
-
-    for (size_t row = 0; row < rows; row++) {
-        const size_t end = square ? row % width + 1 : width;
-        const float *values = array + row * width;
-        const size_t bad = tg_find_not_finite(values, end);
-
-        if (bad < end)
-            return tg_fail_not_finite(name, row * width + bad, (double)values[bad], err);
-    }
-    return TG_OK;
+        row[j] = w->masked;
+    if ((bad = tg_find_not_finite(row, i + 1)) <= i)
+        tg_atomic_min(&w->bad, offset + bad);
 }
 
 static tg_status put_stage(struct writer *w, const tg_attn_layer *layer, tg_attn_stage stage, tg_err *err)
 {
     char name[TG_DUMP_NAME_SIZE];
     tg_attn_shape s;
-    tg_status status;
+    size_t bad;
 
     tg_dump_array_name(name, layer->number, stage);
     tg_attn_stage_shape(&s, stage, &layer->view);
-    fill_stage(w, layer, stage, tg_attn_shape_count(&s));
-    if ((status = check_finite(w->array, &s, tg_attn_stage_square(stage), name, err)))
-        return status;
+    w->masked = tg_stage_masked(stage, w->dump->mask);
+    w->bad = SIZE_MAX;
+    tg_stage_walk(&w->scratch, stage, layer, store_row, w);
+    if ((bad = w->bad) < SIZE_MAX)
+        return tg_fail_not_finite(name, bad, (double)w->array[bad], err);
     return tg_archive_put(w->archive, name, TG_F32, s.n, s.size, w->array, err);
 }
 
@@ -127,16 +102,10 @@ static tg_status put_layer(struct writer *w, const tg_attn_layer *layer, tg_err 
 
 /* ---- the archive */
 
-struct placement {
-    struct writer *w;
-    const tg_attn_layers *layers;
-};
-
 static void place_dump(tg_arena *arena, void *context)
 {
-    const struct placement *p = context;
-    const tg_attn_layers *n = p->layers;
-    struct writer *w = p->w;
+    struct writer *w = context;
+    const tg_attn_layers *n = w->layers;
     const tg_attn_stage one = w->dump->stage;
     const bool square = one == TG_ATTN_EVERY || tg_attn_stage_square(one);
     const size_t rows = tg_size_mul_sat(n->B, n->T);
@@ -150,14 +119,14 @@ static void place_dump(tg_arena *arena, void *context)
 
 tg_status tg_dump_write(int fd, tg_attn_layers *layers, const tg_dump_settings *dump, tg_err *err)
 {
-    struct writer w = {.dump = dump};
+    struct writer w = {.layers = layers, .dump = dump};
     tg_arena arena = {0};
     tg_attn_layer layer;
     tg_status status;
 
-    if ((status = tg_arena_build(&arena, place_dump, &(struct placement){&w, layers}, err)))
+    if ((status = tg_arena_build(&arena, place_dump, &w, err)))
         return status;
-    if ((status = tg_archive_create(&w.archive, fd, err)) || (status = put_settings(&w, layers, err)))
+    if ((status = tg_archive_create(&w.archive, fd, err)) || (status = put_settings(&w, err)))
         goto done;
     while (!status && tg_attn_layers_next(layers, &layer))
         status = put_layer(&w, &layer, err);

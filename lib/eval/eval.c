@@ -5,6 +5,7 @@
 #include "lib/base/size.h"
 #include "lib/base/threads.h"
 #include "lib/gpt/sample.h"
+#include "lib/text/ids.h"
 
 #define ROWS 1024 /* inputs per batch of windows, unless a window has more: enough for efficient products */
 
@@ -21,27 +22,16 @@ struct scored {
     struct scored_row row[]; /* [n] */
 };
 
-struct placement {
-    tg_eval *e;
-    const tg_model *model;
-};
-
-static size_t batch_windows(size_t T)
-{
-    return tg_size_max(ROWS / T, 1);
-}
-
 static void place_eval(tg_arena *arena, void *context)
 {
-    const struct placement *p = context;
-    tg_eval *e = p->e;
-    const size_t T = e->plan.context, B = batch_windows(T),
-                 ids = tg_tokenizer_vocab_size(p->model->tokenizer);
+    tg_eval *e = context;
+    const size_t T = e->plan.context, B = tg_size_max(ROWS / T, 1),
+                 ids = tg_tokenizer_vocab_size(e->model->tokenizer);
     size_t rows;
 
     tg_tokens_windows_place(arena, &e->windows, T, e->plan.stride, B);
     e->windows.open_end = e->plan.every_row;
-    tg_pass_place(arena, &e->pass, p->model, &(tg_pass_size){.B = B, .T = T});
+    tg_pass_place(arena, &e->pass, e->model, &(tg_pass_size){.B = B, .T = T});
     rows = tg_pass_logits_rows(&e->pass);
     e->rows = tg_arena_take(arena, rows, sizeof *e->rows);
     e->top = tg_arena_take_rows(arena, rows, e->plan.top, sizeof *e->top);
@@ -54,7 +44,7 @@ static void place_eval(tg_arena *arena, void *context)
 tg_status tg_eval_open(tg_eval *e, const tg_model *model, const tg_eval_plan *plan, tg_err *err)
 {
     *e = (tg_eval){.model = model, .plan = *plan, .threads = tg_threads()};
-    return tg_arena_build(&e->arena, place_eval, &(struct placement){e, model}, err);
+    return tg_arena_build(&e->arena, place_eval, e, err);
 }
 
 void tg_eval_close(tg_eval *e)
@@ -64,31 +54,13 @@ void tg_eval_close(tg_eval *e)
 
 /* ---- bytes */
 
-/* Whether `id` is among ids [n], which are ascending. */
-static bool contains(const uint32_t *ids, size_t n, uint32_t id)
-{
-    size_t low = 0;
-
-    while (low < n) {
-        const size_t middle = low + (n - low) / 2;
-
-        if (ids[middle] == id)
-            return true;
-        if (ids[middle] < id)
-            low = middle + 1;
-        else
-            n = middle;
-    }
-    return false;
-}
-
 size_t tg_eval_token_bytes(const tg_tokenizer *tok, int32_t id)
 {
     const uint32_t *specials;
     const size_t count = tg_tokenizer_specials(tok, &specials);
     size_t n;
 
-    if (!tg_tokenizer_has_text(tok) || contains(specials, count, (uint32_t)id))
+    if (!tg_tokenizer_has_text(tok) || tg_ids_contain(specials, count, (size_t)id))
         return 0;
     (void)tg_tokenizer_token(tok, id, &n);
     return n;
@@ -120,14 +92,6 @@ static void score_some(void *context, size_t begin, size_t end)
         if (K > 0)
             tg_top_ids(e->top + i * K, K, row, e->order + tg_threads_self() * ids, ids);
     }
-}
-
-/* Score rows [n] of consecutive inputs, whose logits [n,V] are there. */
-static void score_rows(tg_eval *e, const float *logits, const int32_t *inputs, const int32_t *targets,
-                       size_t n)
-{
-    tg_threads_run_on(e->threads, n, tg_threads_grain(e->model->config.vocab_size, 1), score_some,
-                      &(struct scoring){e, logits, inputs, targets});
 }
 
 static bool is_finite(const tg_score *score)
@@ -178,9 +142,12 @@ static tg_status take_rows(struct run *r, const tg_tokens_window_batch *w, size_
     tg_status status = TG_OK;
 
     for (size_t at = first, n; !status && at < end; at += n) {
+        const float *logits;
+
         n = tg_size_min(block, end - at);
-        score_rows(e, tg_pass_logits(&e->pass, tg_matrix_from(e->pass.acts.x, at), n), w->inputs + at,
-                   w->targets + at, n);
+        logits = tg_pass_logits(&e->pass, tg_matrix_from(e->pass.acts.x, at), n);
+        tg_threads_run_on(e->threads, n, tg_threads_grain(e->model->config.vocab_size, 1), score_some,
+                          &(struct scoring){e, logits, w->inputs + at, w->targets + at});
         for (size_t i = 0; i < n; i++) {
             scored->row[scored->n++] = (struct scored_row){e->rows[i].score, e->rows[i].target};
             r->finite = r->finite && is_finite(&e->rows[i].score);

@@ -15,8 +15,7 @@ struct tg_logits_writer {
     size_t V, width;    /* width: bytes of a stored token */
     size_t rows, n;     /* of a full chunk; gathered for the next one */
     size_t chunks;      /* written */
-    int32_t *tokens;    /* [rows] */
-    unsigned char *ids; /* [rows] the same, as they are stored */
+    unsigned char *ids; /* [rows] the tokens, as they are stored */
     float *logits;      /* [rows,V]; the system provides a page when it is first written */
     tg_arena arena;
 };
@@ -25,7 +24,6 @@ static void place_writer(tg_arena *arena, void *context)
 {
     tg_logits_writer *w = context;
 
-    w->tokens = tg_arena_take(arena, w->rows, sizeof *w->tokens);
     w->ids = tg_arena_take(arena, w->rows, w->width);
     w->logits = tg_arena_take_rows(arena, w->rows, w->V, sizeof *w->logits);
 }
@@ -67,10 +65,9 @@ static tg_status put_chunk(tg_logits_writer *w, tg_err *err)
     char tokens[TG_CHUNK_NAME_SIZE], logits[TG_CHUNK_NAME_SIZE];
     tg_status status;
 
-    tg_chunk_name(tokens, w->chunks);
+    snprintf(tokens, sizeof tokens, TG_CHUNK_NAME, w->chunks);
     snprintf(logits, sizeof logits, "logits/%08zu", w->chunks);
     w->chunks++;
-    tg_ids_pack(w->ids, w->width, w->tokens, w->n);
     if ((status = tg_archive_put(w->archive, tokens, (tg_dtype){'u', w->width}, 1, shape, w->ids, err)))
         return status;
     w->n = 0;
@@ -79,7 +76,7 @@ static tg_status put_chunk(tg_logits_writer *w, tg_err *err)
 
 tg_status tg_logits_write(tg_logits_writer *w, int32_t token, const float *logits, tg_err *err)
 {
-    w->tokens[w->n] = token;
+    tg_ids_pack(w->ids + w->n * w->width, w->width, &token, 1);
     memcpy(w->logits + w->n * w->V, logits, w->V * sizeof *logits);
     w->n++;
     return w->n == w->rows ? put_chunk(w, err) : TG_OK;

@@ -194,7 +194,7 @@ static void place_attention(const struct placing *p)
     const tg_attention shape = tg_acts_attention(p->a);
     const size_t keys = p->size->keys > 0 ? p->size->keys : p->size->T;
 
-    tg_op_attention_place(p->arena, &p->a->attention, p->size->between, keys, &shape);
+    tg_attention_place(p->arena, &p->a->attention, p->size->between, keys, shape.D, shape.H / shape.KV);
 }
 
 void tg_acts_place(tg_arena *arena, tg_acts *a, const tg_binding *bound, const tg_acts_size *size)
@@ -217,13 +217,4 @@ void tg_acts_place(tg_arena *arena, tg_acts *a, const tg_binding *bound, const t
     for (size_t i = 1; i < a->family->n_acts; i++)
         place_row(&p, i);
     place_attention(&p);
-}
-
-void tg_acts_place_cache(tg_arena *arena, tg_kv_cache *cache, const tg_model *model, size_t sequences,
-                         size_t keys)
-{
-    const tg_family *family = tg_config_family(&model->config);
-
-    tg_kv_cache_place(arena, cache, sequences, model->config.n_layer, keys,
-                      tg_dim_size(family->act[family->k].cols, &model->config));
 }

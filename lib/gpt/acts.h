@@ -22,7 +22,6 @@
 #include "lib/base/matrix.h"
 #include "lib/gpt/bind.h"
 #include "lib/nn/attention.h"
-#include "lib/nn/ops.h"
 
 TG_API_BEGIN
 
@@ -122,10 +121,6 @@ typedef struct tg_acts_size {
 
 /* Place the activations and attention's scratch (see arena.h). */
 void tg_acts_place(tg_arena *arena, tg_acts *a, const tg_binding *bound, const tg_acts_size *size);
-
-/* Place a cache (see arena.h) for the rows that its family keeps in one. */
-void tg_acts_place_cache(tg_arena *arena, tg_kv_cache *cache, const tg_model *model, size_t sequences,
-                         size_t keys);
 
 TG_API_END
 

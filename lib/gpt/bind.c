@@ -30,8 +30,8 @@ tg_layernorm tg_bind_layernorm(const tg_binding *g, tg_param_kind w, size_t l)
 /* Its widths are those of the matrix. */
 static tg_linear linear(const tg_binding *g, tg_param_kind w, tg_param_kind b, size_t l)
 {
-    const tg_params *table = &g->model->table;
-    const size_t *shape = table->entry[tg_params_index(table, w, l)].shape;
+    const size_t i = tg_params_index(&g->model->table, w, l);
+    const size_t *shape = g->model->table.entry[i].shape;
 
     return (tg_linear){
         .w = tg_bind_weight(g, w, l),
@@ -41,7 +41,7 @@ static tg_linear linear(const tg_binding *g, tg_param_kind w, tg_param_kind b, s
         .overwrite = g->overwrite,
         .in = shape[0],
         .out = shape[1],
-        .packed = g->packed ? tg_packed_model_get(g->packed, g->model, w, l) : NULL,
+        .packed = g->packed ? &g->packed->matrix[i] : NULL,
         .scratch = g->scratch,
     };
 }

@@ -3,6 +3,7 @@
 #include <assert.h>
 
 #include "lib/gpt/family.h"
+#include "lib/nn/ops.h"
 
 bool tg_block_begins(const tg_block *b, size_t row)
 {
@@ -60,8 +61,7 @@ void tg_block_layernorm(tg_block *b, size_t out, size_t in, tg_param_kind w)
 
     if (!tg_block_begins(b, out))
         return;
-    tg_op_layernorm_forward(tg_block_row(b, out), stats(b, out), tg_block_row(b, in), &norm,
-                            tg_block_tokens(b));
+    tg_layernorm_forward(tg_block_row(b, out), stats(b, out), tg_block_row(b, in), &norm, tg_block_tokens(b));
     tg_block_ends(b, out);
 }
 
@@ -70,8 +70,8 @@ void tg_block_layernorm_again(tg_block *b, size_t out, size_t in, tg_param_kind 
     const tg_layernorm norm = tg_bind_layernorm(&b->a->bound, w, b->layer);
 
     if (tg_block_begins(b, out))
-        tg_op_layernorm_recompute(tg_block_row(b, out), stats(b, out), tg_block_row(b, in), &norm,
-                                  tg_block_tokens(b));
+        tg_layernorm_recompute(tg_block_row(b, out), stats(b, out), tg_block_row(b, in), &norm,
+                               tg_block_tokens(b));
 }
 
 void tg_block_layernorm_backward(tg_block *b, size_t out, size_t in, tg_param_kind w)
@@ -82,9 +82,9 @@ void tg_block_layernorm_backward(tg_block *b, size_t out, size_t in, tg_param_ki
         return;
     check_apart(b, out, in);
     if (!tg_block_adds(b, in))
-        tg_op_zero(tg_block_gradient(b, in), tg_block_tokens(b));
-    tg_op_layernorm_backward(tg_block_gradient(b, in), tg_block_gradient(b, out), tg_block_row(b, in),
-                             stats(b, out), &norm, tg_block_tokens(b));
+        tg_zero_rows(tg_block_gradient(b, in), tg_block_tokens(b));
+    tg_layernorm_backward(tg_block_gradient(b, in), tg_block_gradient(b, out), tg_block_row(b, in),
+                          stats(b, out), &norm, tg_block_tokens(b));
     tg_block_ends(b, out);
 }
 
@@ -93,10 +93,11 @@ void tg_block_layernorm_backward(tg_block *b, size_t out, size_t in, tg_param_ki
 void tg_block_linear(tg_block *b, size_t out, size_t in, tg_param_kind w)
 {
     const tg_linear linear = tg_bind_linear(&b->a->bound, w, b->layer);
+    const tg_matrix none = {0};
 
     if (!tg_block_begins(b, out))
         return;
-    tg_op_linear_forward(tg_block_row(b, out), tg_block_row(b, in), &linear, tg_block_tokens(b));
+    tg_linear_forward(tg_block_row(b, out), none, tg_block_row(b, in), &linear, tg_block_tokens(b));
     tg_block_ends(b, out);
 }
 
@@ -108,8 +109,8 @@ void tg_block_linear_backward(tg_block *b, size_t out, size_t in, tg_param_kind 
         return;
     check_apart(b, out, in);
     linear.adds = tg_block_adds(b, in);
-    tg_op_linear_backward(tg_block_gradient(b, in), tg_block_gradient(b, out), tg_block_row(b, in), &linear,
-                          tg_block_tokens(b));
+    tg_linear_backward(tg_block_gradient(b, in), tg_block_gradient(b, out), tg_block_row(b, in), &linear,
+                       tg_block_tokens(b));
     tg_block_ends(b, out);
 }
 
@@ -121,16 +122,16 @@ void tg_block_linear_gelu(tg_block *b, size_t out, size_t pre, size_t in, tg_par
 
     if (!tg_block_begins(b, out))
         return;
-    tg_op_linear_gelu_forward(tg_block_row(b, out), tg_block_row(b, pre), tg_block_row(b, in), &linear,
-                              b->a->bound.model->config.activation, tg_block_tokens(b));
+    tg_linear_gelu_forward(tg_block_row(b, out), tg_block_row(b, pre), tg_block_row(b, in), &linear,
+                           b->a->bound.model->config.activation, tg_block_tokens(b));
     tg_block_ends(b, out);
 }
 
 void tg_block_gelu_again(tg_block *b, size_t out, size_t pre)
 {
     if (b->a->recomputed[out] && tg_block_begins(b, out))
-        tg_op_gelu_forward(tg_block_row(b, out), tg_block_row(b, pre), tg_block_tokens(b),
-                           b->a->bound.model->config.activation);
+        tg_gelu_forward(tg_block_row(b, out), tg_block_row(b, pre), tg_block_tokens(b),
+                        b->a->bound.model->config.activation);
 }
 
 /* ---- attention */
@@ -152,7 +153,7 @@ void tg_block_attention(tg_block *b, size_t out, size_t q, size_t k, size_t v)
 
     if (!tg_block_begins(b, out))
         return;
-    tg_op_attention_forward(tg_block_row(b, out), tg_block_row(b, out + 1), &qkv, &attention);
+    tg_attention_forward(tg_block_row(b, out), tg_block_row(b, out + 1), &qkv, &attention);
     tg_block_ends(b, out);
 }
 
@@ -165,8 +166,8 @@ void tg_block_attention_backward(tg_block *b, size_t out, size_t q, size_t k, si
 
     if (!tg_block_begins(b, out))
         return;
-    tg_op_attention_backward(&dqkv, tg_block_gradient(b, out), tg_block_row(b, out), tg_block_row(b, out + 1),
-                             &qkv, &attention);
+    tg_attention_backward(&dqkv, tg_block_gradient(b, out), tg_block_row(b, out), tg_block_row(b, out + 1),
+                          &qkv, &attention);
     tg_block_ends(b, out);
 }
 
@@ -177,8 +178,8 @@ static void residual_forward(const tg_block *b, size_t out, size_t residual, siz
     const tg_linear linear = tg_bind_linear(&b->a->bound, w, b->layer);
     const tg_dropout drop = drop_of(b, out);
 
-    tg_op_residual_forward(tg_block_row(b, out), tg_block_row(b, residual), tg_block_row(b, in), &linear,
-                           &drop, tg_block_tokens(b));
+    tg_residual_forward(tg_block_row(b, out), tg_block_row(b, residual), tg_block_row(b, in), &linear, &drop,
+                        tg_block_tokens(b));
 }
 
 void tg_block_residual(tg_block *b, size_t out, size_t residual, size_t in, tg_param_kind w)
@@ -211,8 +212,8 @@ void tg_block_residual_backward(tg_block *b, size_t out, size_t residual, size_t
         return;
     check_residual(b, out, residual);
     check_apart(b, out, in);
-    tg_op_residual_backward(tg_block_gradient(b, in), tg_block_gradient(b, out), tg_block_row(b, in), &linear,
-                            &drop, tg_acts_scratch(b->a, TG_SCRATCH_NORMED, b->a->C), tg_block_tokens(b));
+    tg_residual_backward(tg_block_gradient(b, in), tg_block_gradient(b, out), tg_block_row(b, in), &linear,
+                         &drop, tg_acts_scratch(b->a, TG_SCRATCH_NORMED, b->a->C), tg_block_tokens(b));
     tg_block_ends(b, out);
 }
 
@@ -226,9 +227,9 @@ void tg_block_residual_gelu_backward(tg_block *b, size_t out, size_t residual, s
         return;
     check_residual(b, out, residual);
     check_apart(b, out, pre);
-    tg_op_residual_after_gelu_backward(tg_block_gradient(b, pre), tg_block_gradient(b, out),
-                                       tg_block_row(b, in), tg_block_row(b, pre), &linear,
-                                       b->a->bound.model->config.activation, &drop,
-                                       tg_acts_scratch(b->a, TG_SCRATCH_NORMED, b->a->C), tg_block_tokens(b));
+    tg_residual_after_gelu_backward(tg_block_gradient(b, pre), tg_block_gradient(b, out), tg_block_row(b, in),
+                                    tg_block_row(b, pre), &linear, b->a->bound.model->config.activation,
+                                    &drop, tg_acts_scratch(b->a, TG_SCRATCH_NORMED, b->a->C),
+                                    tg_block_tokens(b));
     tg_block_ends(b, out);
 }

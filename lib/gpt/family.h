@@ -55,7 +55,10 @@ extern const tg_family *const tg_families[];
 extern const char tg_family_names[];
 extern const tg_page *const tg_pages[];
 
-const tg_family *tg_config_family(const tg_config *config);
+static inline const tg_family *tg_config_family(const tg_config *config)
+{
+    return tg_families[config->family];
+}
 
 static inline const tg_page *tg_acts_page(const tg_acts *a)
 {

@@ -17,6 +17,7 @@
 #include "lib/gpt/gpt2.h"
 
 #include "lib/gpt/family.h"
+#include "lib/nn/ops.h"
 
 /* Short names on this page.  Sizes are in gpt2.h, and what is kept in gpt2_params.c. */
 enum {
@@ -42,8 +43,8 @@ void tg_gpt2_embed(tg_acts *a, const int32_t *ids)
     const tg_dropout drop = tg_acts_drop(a, 0, 0);
     const tg_matrix x = tg_acts_row(a, 0, X);
 
-    tg_op_embedding_forward(x, ids, &wte_wpe, a->cache ? a->cache->past : 0, a->B, a->T);
-    tg_op_dropout_apply(x, &drop, a->B * a->T);
+    tg_embedding_forward(tg_floats(x), ids, &wte_wpe, a->cache ? a->cache->past : 0, a->B, a->T);
+    tg_dropout_apply(tg_floats(x), &drop, a->B * a->T * a->C);
 }
 
 static void forward(tg_block *b)
@@ -62,7 +63,7 @@ void tg_gpt2_norm(tg_acts *a, tg_matrix out, tg_matrix x, size_t rows)
 {
     const tg_layernorm ln_f = tg_bind_layernorm(&a->bound, TG_LNF_W, 0);
 
-    tg_op_layernorm_forward(out, a->final_stats, x, &ln_f, rows);
+    tg_layernorm_forward(out, a->final_stats, x, &ln_f, rows);
 }
 
 /* ---- backward: the same operations from the last to the first, and what they need again */
@@ -71,7 +72,7 @@ void tg_gpt2_norm_backward(tg_acts *a, tg_matrix dx, tg_matrix dout, tg_matrix x
 {
     const tg_layernorm ln_f = tg_bind_layernorm(&a->bound, TG_LNF_W, 0);
 
-    tg_op_layernorm_backward(dx, dout, x, a->final_stats, &ln_f, rows);
+    tg_layernorm_backward(dx, dout, x, a->final_stats, &ln_f, rows);
 }
 
 static void backward(tg_block *b)
@@ -96,8 +97,8 @@ void tg_gpt2_embed_backward(tg_acts *a, const int32_t *ids)
     const tg_dropout drop = tg_acts_drop(a, 0, 0);
     const tg_matrix dx = tg_acts_gradient(a, X);
 
-    tg_op_dropout_apply(dx, &drop, a->B * a->T);
-    tg_op_embedding_backward(dx, ids, &wte_wpe, a->B, a->T);
+    tg_dropout_apply(tg_floats(dx), &drop, a->B * a->T * a->C);
+    tg_embedding_backward(tg_floats(dx), ids, &wte_wpe, a->B, a->T);
 }
 
 const tg_page tg_gpt2_page = {

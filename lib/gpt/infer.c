@@ -9,6 +9,8 @@
 void tg_infer_place(tg_arena *arena, tg_infer *f, const tg_model *model, size_t rows_max, size_t sequences,
                     size_t keys)
 {
+    const tg_family *family = tg_config_family(&model->config);
+    const size_t width = tg_dim_size(family->act[family->k].cols, &model->config);
     const tg_binding bound = {.model = model};
     const tg_acts_size size = {
         .B = 1, .T = rows_max, .keys = sequences > 0 ? keys : rows_max, .kind = TG_ACTS_IN_PLACE};
@@ -17,7 +19,7 @@ void tg_infer_place(tg_arena *arena, tg_infer *f, const tg_model *model, size_t 
     tg_acts_place(arena, &f->acts, &bound, &size);
     f->x = f->acts.x.data;
     tg_matmul_place(arena, &f->matmul);
-    tg_acts_place_cache(arena, &f->cache, model, sequences, keys);
+    tg_kv_cache_place(arena, &f->cache, sequences, model->config.n_layer, keys, width);
 }
 
 void tg_infer_select(tg_infer *f, size_t first, size_t count)
@@ -83,11 +85,6 @@ void tg_infer_run(tg_infer *f, const int32_t *ids, size_t n, float *logits)
     tg_infer_layers(f, 0, tg_layers_end(&f->acts));
     tg_infer_end(f);
     tg_infer_logits(f, n - 1, f->count, logits);
-}
-
-void tg_infer_broadcast_cache(tg_infer *f)
-{
-    tg_kv_cache_broadcast(&f->cache);
 }
 
 void tg_infer_reset(tg_infer *f)

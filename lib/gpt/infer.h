@@ -68,9 +68,6 @@ void tg_infer_logits(tg_infer *f, size_t first_row, size_t rows, float *logits);
 /* A whole pass; logits [count,V] of each sequence's last row.  count or n is 1 (asserted). */
 void tg_infer_run(tg_infer *f, const int32_t *ids, size_t n, float *logits);
 
-/* Copy sequence 0 of the cache to all others. */
-void tg_infer_broadcast_cache(tg_infer *f);
-
 /* Empty the cache of all sequences. */
 void tg_infer_reset(tg_infer *f);
 

@@ -77,6 +77,13 @@ tg_status tg_model_place(tg_model *m, const tg_param *p, float **where, tg_err *
     return TG_OK;
 }
 
+const float *tg_model_weight(const tg_model *m, tg_param_kind kind, size_t layer)
+{
+    size_t i = tg_params_index(&m->table, kind, layer);
+
+    return i == m->table.n ? NULL : m->weight[i];
+}
+
 tg_status tg_model_check_complete(const tg_model *m, tg_err *err)
 {
     for (size_t i = 0; i < m->table.n; i++)

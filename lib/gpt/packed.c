@@ -127,9 +127,3 @@ void tg_packed_model_free(tg_packed_model *p)
 {
     tg_arena_free(&p->arena);
 }
-
-const tg_packed_matrix *tg_packed_model_get(const tg_packed_model *p, const tg_model *model,
-                                            tg_param_kind kind, size_t layer)
-{
-    return &p->matrix[tg_params_index(&model->table, kind, layer)];
-}

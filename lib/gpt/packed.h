@@ -16,7 +16,9 @@ TG_API_BEGIN
 
 typedef struct tg_packed_model {
     tg_weight_type type;
-    tg_packed_matrix *matrix; /* [table.n] in the arena; panels is NULL for other parameters */
+    tg_packed_matrix *matrix; /* [table.n] in the arena: a linear layer's is [in,out], and the head's
+                               * (lm_head.weight, or wte.weight when tied) its transpose [C,V]; panels is NULL
+                               * for other parameters */
     tg_arena arena;           /* owned */
 } tg_packed_model;
 
@@ -31,11 +33,6 @@ typedef struct tg_packed_model {
 TG_MUST_CHECK tg_status tg_packed_model_create(tg_packed_model *p, const tg_model *model, tg_weight_type type,
                                                tg_err *err);
 void tg_packed_model_free(tg_packed_model *p); /* a zeroed one is fine */
-
-/* A linear layer's matrix [in,out]; for the head's (lm_head.weight, or wte.weight when tied) its
- * transpose [C,V]. */
-const tg_packed_matrix *tg_packed_model_get(const tg_packed_model *p, const tg_model *model,
-                                            tg_param_kind kind, size_t layer);
 
 TG_API_END
 

@@ -4,6 +4,7 @@
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "lib/base/arena.h"
 #include "lib/base/rng.h"
@@ -16,54 +17,38 @@
 
 size_t tg_dim_size(tg_dim dim, const tg_config *c)
 {
-    switch (dim) {
-    case TG_DIM_NONE:
-        return 1;
-    case TG_DIM_ZERO:
-        return 0;
-    case TG_DIM_C:
-        return c->n_embd;
-    case TG_DIM_HEADS:
-        return c->n_head;
-    case TG_DIM_KV_HEADS:
-        return tg_config_kv_heads(c);
-    case TG_DIM_D:
-        return tg_config_head_dim(c);
-    case TG_DIM_Q:
-        return c->n_head * tg_config_head_dim(c);
-    case TG_DIM_KV:
-        return tg_config_kv_heads(c) * tg_config_head_dim(c);
-    case TG_DIM_Q_KV:
-        return (c->n_head + tg_config_kv_heads(c)) * tg_config_head_dim(c);
-    case TG_DIM_QKV:
-        return (c->n_head + 2 * tg_config_kv_heads(c)) * tg_config_head_dim(c);
-    case TG_DIM_INNER:
-        return c->n_inner > 0 ? c->n_inner : 4 * c->n_embd;
-    case TG_DIM_CTX:
-        return c->n_ctx;
-    case TG_DIM_VOCAB:
-        return c->vocab_size;
-    }
-    return 0;
+    const size_t H = c->n_head, KV = tg_config_kv_heads(c), D = tg_config_head_dim(c);
+    const size_t size[] = {
+        [TG_DIM_NONE] = 1,
+        [TG_DIM_ZERO] = 0,
+        [TG_DIM_C] = c->n_embd,
+        [TG_DIM_HEADS] = H,
+        [TG_DIM_KV_HEADS] = KV,
+        [TG_DIM_D] = D,
+        [TG_DIM_Q] = H * D,
+        [TG_DIM_KV] = KV * D,
+        [TG_DIM_Q_KV] = (H + KV) * D,
+        [TG_DIM_QKV] = (H + 2 * KV) * D,
+        [TG_DIM_INNER] = c->n_inner > 0 ? c->n_inner : 4 * c->n_embd,
+        [TG_DIM_CTX] = c->n_ctx,
+        [TG_DIM_VOCAB] = c->vocab_size,
+    };
+
+    return size[dim];
 }
 
 static bool exists(tg_when when, const tg_config *c)
 {
-    switch (when) {
-    case TG_ALWAYS:
-        return true;
-    case TG_IF_LN_WEIGHT:
-        return c->layer_norm_weight;
-    case TG_IF_LN_BIAS:
-        return c->layer_norm_bias;
-    case TG_IF_LINEAR_BIAS:
-        return c->linear_bias;
-    case TG_IF_UNTIED:
-        return !c->tied;
-    case TG_IF_HEAD_BIAS:
-        return c->head_bias;
-    }
-    return false;
+    const bool does[] = {
+        [TG_ALWAYS] = true,
+        [TG_IF_LN_WEIGHT] = c->layer_norm_weight,
+        [TG_IF_LN_BIAS] = c->layer_norm_bias,
+        [TG_IF_LINEAR_BIAS] = c->linear_bias,
+        [TG_IF_UNTIED] = !c->tied,
+        [TG_IF_HEAD_BIAS] = c->head_bias,
+    };
+
+    return does[when];
 }
 
 static void set_name(tg_param *p, const tg_param_row *row, size_t layer, const char *block)
@@ -155,6 +140,21 @@ void tg_params_free(tg_params *table)
 {
     free(table->entry);
     *table = (tg_params){0};
+}
+
+size_t tg_params_index(const tg_params *table, tg_param_kind kind, size_t layer)
+{
+    size_t first = table->first[kind];
+
+    return first == table->n ? table->n : first + layer * table->per_layer;
+}
+
+const tg_param *tg_params_find(const tg_params *table, const char *name)
+{
+    for (size_t i = 0; i < table->n; i++)
+        if (strcmp(table->entry[i].name, name) == 0)
+            return &table->entry[i];
+    return NULL;
 }
 
 /* A part of a tensor at w. */

@@ -89,9 +89,9 @@ typedef struct tg_param_row {
     tg_use use;
     const char *name; /* in a block, without the prefix "h.N." */
     bool in_block;    /* once per block; such rows are adjacent */
-    tg_dim dim[2];
-    tg_when when;
-    tg_start start;
+    tg_dim dim[2];    /* the second is TG_DIM_NONE, 0, for a vector */
+    tg_when when;     /* 0: always */
+    tg_start start;   /* 0: zeros */
 } tg_param_row;
 
 /* Which tensor is the head's matrix [V,C]: its own, or the token embedding. */

@@ -240,7 +240,7 @@ size_t tg_generator_begin(tg_generator *g, const int32_t *ids, size_t n)
     tg_infer_reset(&g->infer);
     tg_infer_select(&g->infer, 0, 1);
     tg_infer_run(&g->infer, ids + n - seen, seen, g->logits);
-    tg_infer_broadcast_cache(&g->infer);
+    tg_kv_cache_broadcast(&g->infer.cache);
     for (size_t s = 0; s < g->S; s++) {
         memcpy(window(g, s), ids + n - seen, seen * sizeof *ids);
         if (s > 0)

@@ -15,19 +15,13 @@ struct losses {
     float loss[]; /* [1 + cases][capacity] of each case; the last are those of the model as it is */
 };
 
-struct placement {
-    tg_ablate *a;
-    const tg_model *model;
-};
-
 static void place_ablation(tg_arena *arena, void *context)
 {
-    const struct placement *p = context;
-    const tg_model *model = p->model;
-    tg_ablate *a = p->a;
-    const size_t C = model->config.n_embd, Q = tg_dim_size(TG_DIM_Q, &model->config);
+    tg_ablate *a = context;
+    const tg_config *c = &a->model->config;
+    const size_t C = c->n_embd, Q = tg_dim_size(TG_DIM_Q, c);
 
-    tg_pass_place(arena, &a->pass, model, &(tg_pass_size){.B = a->capacity / a->T, .T = a->T});
+    tg_pass_place(arena, &a->pass, a->model, &(tg_pass_size){.B = a->capacity / a->T, .T = a->T});
     tg_tokens_windows_place(arena, &a->windows, a->T, a->T, a->capacity / a->T);
     a->x = tg_arena_take(arena, a->capacity * C, sizeof *a->x);
     a->att = tg_arena_take(arena, a->capacity * Q, sizeof *a->att);
@@ -46,7 +40,7 @@ tg_status tg_ablate_open(tg_ablate *a, const tg_model *model, const tg_ablate_he
                      .cases = heads->in_turn ? heads->n : 1,
                      .T = T,
                      .capacity = tg_size_max(ROWS / T, 1) * T};
-    return tg_arena_build(&a->arena, place_ablation, &(struct placement){a, model}, err);
+    return tg_arena_build(&a->arena, place_ablation, a, err);
 }
 
 void tg_ablate_close(tg_ablate *a)
@@ -56,25 +50,19 @@ void tg_ablate_close(tg_ablate *a)
 
 /* ---- cases */
 
-/* The heads of a case: all of them, or one. */
-static tg_ablate_heads heads_of(const tg_ablate *a, size_t number)
+/* Whether a case silences head n of the list: it silences all of them, or one. */
+static bool silences(const tg_ablate *a, size_t number, size_t n)
 {
-    tg_ablate_heads of = a->heads;
-
-    if (of.in_turn) {
-        of.head += number;
-        of.n = 1;
-    }
-    return of;
+    return !a->heads.in_turn || n == number;
 }
 
 static size_t first_layer(const tg_ablate *a, size_t number)
 {
-    const tg_ablate_heads of = heads_of(a, number);
-    size_t first = of.head[0].layer;
+    size_t first = SIZE_MAX;
 
-    for (size_t n = 1; n < of.n; n++)
-        first = tg_size_min(first, of.head[n].layer);
+    for (size_t n = 0; n < a->heads.n; n++)
+        if (silences(a, number, n))
+            first = tg_size_min(first, a->heads.head[n].layer);
     return first;
 }
 
@@ -87,16 +75,15 @@ struct silencing {
 static bool silence(void *context, tg_acts *acts, size_t layer, size_t row)
 {
     const struct silencing *s = context;
-    const tg_ablate_heads of = heads_of(s->a, s->number);
     const size_t D = tg_config_head_dim(&s->a->model->config);
-    tg_matrix att;
 
-    if (row != acts->family->att)
-        return true;
-    att = tg_acts_row(acts, layer, row);
-    for (size_t n = 0; n < of.n; n++)
-        for (size_t bt = 0; of.head[n].layer == layer && bt < acts->B * acts->T; bt++)
-            memset(tg_floats(att) + bt * att.ld + of.head[n].head * D, 0, D * sizeof(float));
+    for (size_t n = 0; row == acts->family->att && n < s->a->heads.n; n++) {
+        const tg_ablate_head *h = &s->a->heads.head[n];
+        const tg_matrix att = tg_acts_row(acts, layer, row);
+
+        for (size_t bt = 0; h->layer == layer && silences(s->a, s->number, n) && bt < acts->B * acts->T; bt++)
+            memset(tg_floats(att) + bt * att.ld + h->head * D, 0, D * sizeof(float));
+    }
     return true;
 }
 

@@ -123,26 +123,8 @@ void tg_head_stats_place(tg_arena *arena, tg_head_stats_scratch *scratch, size_t
     }
 }
 
-struct visitor {
-    tg_head_stats *heads; /* [B,H] */
-    const int32_t *ids;
-    bool finite; /* all rows so far; i is the last one's query */
-    size_t i;
-};
-
-static bool add_row(void *context, const tg_attn_row *row)
-{
-    struct visitor *v = context;
-
-    v->i = row->i;
-    v->finite = tg_attn_row_is_finite(row);
-    if (v->finite)
-        tg_head_stats_add(&v->heads[row->b * row->view->H + row->h], row->probs, row->i, v->ids);
-    return v->finite;
-}
-
 struct heads_walk {
-    tg_head_stats *heads;
+    tg_head_stats *heads; /* [B,H] */
     const tg_attn_layer *layer;
     const int32_t *ids;
     const tg_attn_filter *filter;
@@ -151,21 +133,27 @@ struct heads_walk {
     atomic_size_t bad; /* the first row that is not finite, of those seen: h*T + i */
 };
 
+static bool add_row(void *context, const tg_attn_row *row)
+{
+    struct heads_walk *w = context;
+    const tg_qkv_view *view = row->view;
+    const bool finite = tg_attn_row_is_finite(row);
+
+    if (finite)
+        tg_head_stats_add(&w->heads[row->b * view->H + row->h], row->probs, row->i, w->ids);
+    else
+        tg_atomic_min(&w->bad, row->h * view->T + row->i);
+    return finite;
+}
+
 static void walk_heads(void *context, size_t begin, size_t end)
 {
     struct heads_walk *w = context;
-    const tg_qkv_view *view = &w->layer->view;
     tg_attn_scratch *scratch = &w->scratch->each[tg_threads_self()];
+    tg_attn_filter one = *w->filter;
 
-    for (size_t h = w->h_begin + begin; h < w->h_begin + end; h++) {
-        struct visitor v = {.heads = w->heads, .ids = w->ids, .finite = true};
-        tg_attn_filter one = *w->filter;
-
-        one.head = h;
-        (void)tg_attn_walk(view, w->layer->number, &one, scratch, add_row, &v);
-        if (!v.finite)
-            tg_atomic_min(&w->bad, h * view->T + v.i);
-    }
+    for (one.head = w->h_begin + begin; one.head < w->h_begin + end; one.head++)
+        (void)tg_attn_walk(&w->layer->view, w->layer->number, &one, scratch, add_row, w);
 }
 
 tg_status tg_head_stats_of_layer(tg_head_stats *heads, const tg_attn_layer *layer, const int32_t *ids,

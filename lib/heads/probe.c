@@ -28,80 +28,39 @@ static bool is_word(const unsigned char *text, size_t n)
     return n > start;
 }
 
-/* A walk over the ids that are not special, in ascending order. */
-typedef struct walk {
-    const tg_tokenizer *tok;
-    bool words;              /* only those */
-    const uint32_t *special; /* those not passed yet */
-    size_t specials;
-    size_t next; /* id */
-} walk;
-
-static walk begin_walk(const tg_tokenizer *tok, bool words)
-{
-    walk w = {.tok = tok, .words = words};
-
-    w.specials = tg_tokenizer_specials(tok, &w.special);
-    return w;
-}
-
-static bool is_special(walk *w, size_t id)
-{
-    if (w->specials == 0 || *w->special != id)
-        return false;
-    w->special++;
-    w->specials--;
-    return true;
-}
-
-/* The next id; -1: there is none. */
-static int32_t next(walk *w)
-{
-    const size_t V = tg_tokenizer_vocab_size(w->tok);
-
-    while (w->next < V) {
-        const size_t id = w->next++;
-        size_t n;
-        const unsigned char *text = tg_tokenizer_token(w->tok, (int32_t)id, &n);
-
-        if (!is_special(w, id) && n > 0 && (!w->words || is_word(text, n)))
-            return (int32_t)id;
-    }
-    return -1;
-}
-
-static size_t count(const tg_tokenizer *tok, bool words)
-{
-    walk w = begin_walk(tok, words);
-    size_t n = 0;
-
-    while (next(&w) >= 0)
-        n++;
-    return n;
-}
-
-/* ids [period]: the first of the n tokens in a random order. */
-static void draw(int32_t *ids, size_t period, const tg_tokenizer *tok, bool words, size_t n)
+/* Count the ids that are not special, of words alone or of any text; and unless `ids` is NULL, put the first
+ * [period] of these n in a random order there. */
+static size_t walk(int32_t *ids, size_t period, size_t n, const tg_tokenizer *tok, bool words)
 {
     const tg_rng rng = {.seed = 0, .purpose = TG_RNG_SHUFFLE, .step = 0};
-    walk w = begin_walk(tok, words);
+    const uint32_t *special; /* those not passed yet, in ascending order */
+    size_t specials = tg_tokenizer_specials(tok, &special), count = 0;
 
-    for (size_t i = 0; i < n; i++) {
-        const uint64_t place = tg_rng_permute(&rng, n, i);
-        const int32_t id = next(&w);
+    for (size_t id = 0; id < tg_tokenizer_vocab_size(tok); id++) {
+        size_t bytes;
+        const unsigned char *text = tg_tokenizer_token(tok, (int32_t)id, &bytes);
 
-        if (place < period)
-            ids[place] = id;
+        if (specials > 0 && *special == id) {
+            special++;
+            specials--;
+        } else if (bytes > 0 && (!words || is_word(text, bytes))) {
+            const uint64_t place = ids ? tg_rng_permute(&rng, n, count) : period;
+
+            if (place < period)
+                ids[place] = (int32_t)id;
+            count++;
+        }
     }
+    return count;
 }
 
 static tg_status repeat(tg_tokens_prompt *p, const tg_model *model, tg_err *err)
 {
     const tg_tokenizer *tok = model->tokenizer;
     const size_t most = tg_size_min(TG_PROBE_PERIOD, model->config.n_ctx / 2);
-    const size_t words = tg_tokenizer_has_text(tok) ? count(tok, true) : 0;
+    const size_t words = tg_tokenizer_has_text(tok) ? walk(NULL, 0, 0, tok, true) : 0;
     const bool enough = words >= TG_PROBE_PERIOD;
-    const size_t n = enough ? words : count(tok, false), period = tg_size_min(most, n);
+    const size_t n = enough ? words : walk(NULL, 0, 0, tok, false), period = tg_size_min(most, n);
     int32_t ids[2 * TG_PROBE_PERIOD];
 
     if (most == 0)
@@ -110,7 +69,7 @@ static tg_status repeat(tg_tokens_prompt *p, const tg_model *model, tg_err *err)
     if (n == 0)
         return tg_fail(err, TG_EUSAGE,
                        "the model's vocabulary has only special tokens: none can be repeated");
-    draw(ids, period, tok, enough, n);
+    (void)walk(ids, period, n, tok, enough);
     memcpy(ids + period, ids, period * sizeof *ids);
     return tg_tokens_prompt_ids(p, tok, ids, 2 * period, err);
 }
@@ -132,13 +91,7 @@ static tg_status encode(tg_tokens_prompt *p, const tg_model *model, const char *
 
 tg_status tg_probe_make(tg_tokens_prompt *p, const tg_model *model, tg_probe probe, tg_err *err)
 {
-    switch (probe) {
-    case TG_PROBE_REPEAT:
+    if (probe == TG_PROBE_REPEAT)
         return repeat(p, model, err);
-    case TG_PROBE_NAMES:
-        return encode(p, model, names, err);
-    case TG_PROBE_TEXT:
-        break;
-    }
-    return encode(p, model, sentences, err);
+    return encode(p, model, probe == TG_PROBE_NAMES ? names : sentences, err);
 }

@@ -124,22 +124,6 @@ static void count(tg_info *info, const tg_array *a)
         info->parameters += a->count;
 }
 
-static tg_status list_array(struct reading *rd, const tg_array *a, tg_info_tensor **t, tg_stored *s,
-                            tg_err *err)
-{
-    tg_info *info = rd->info;
-    tg_status status;
-
-    *s = (tg_stored){.array = *a, .at = a->data, .stored = a->bytes};
-    if ((status = tg_info_add_tensor(info, s, t, err)))
-        return status;
-    (*t)->placed = a->data && info->map;
-    if ((*t)->placed)
-        (*t)->offset = (uint64_t)((const unsigned char *)a->data - info->map);
-    count(info, a);
-    return TG_OK;
-}
-
 /* ---- the losses that a model keeps (lib/train/history.h) */
 
 #define HISTORY "train/history/"
@@ -183,14 +167,19 @@ static tg_status take_history(struct reading *rd, tg_info_tensor *t, const tg_ar
 
 static tg_status take_array(struct reading *rd, const tg_array *a, tg_err *err)
 {
+    const tg_stored s = {.array = *a, .at = a->data, .stored = a->bytes};
     unsigned char bytes[TEXT_MAX + 1];
+    tg_info *info = rd->info;
     tg_info_tensor *t;
-    tg_stored s;
     bool taken;
-    tg_status status = list_array(rd, a, &t, &s, err);
+    tg_status status = tg_info_add_tensor(info, &s, &t, err);
 
     if (status)
         return status;
+    t->placed = a->data && info->map;
+    if (t->placed)
+        t->offset = (uint64_t)((const unsigned char *)a->data - info->map);
+    count(info, a);
     if (begins(a->name, "tokenizer/")) { /* its scalars are values as well */
         rd->has_tokenizer = true;
         return tg_tokenizer_take(&rd->tokenizer, rd->r, a, &taken, err);
@@ -199,10 +188,10 @@ static tg_status take_array(struct reading *rd, const tg_array *a, tg_err *err)
         if ((status = take_scalar(rd, a, bytes, err)))
             return status;
         if (strcmp(a->name, "kind") == 0)
-            snprintf(rd->info->kind, sizeof rd->info->kind, "%.23s", (const char *)bytes);
+            snprintf(info->kind, sizeof info->kind, "%.23s", (const char *)bytes);
         return TG_OK;
     }
-    if (strcmp(rd->info->kind, "model") == 0 &&
+    if (strcmp(info->kind, "model") == 0 &&
         (strcmp(a->name, HISTORY "step") == 0 || strcmp(a->name, HISTORY "loss") == 0))
         return take_history(rd, t, a, err);
     if (a->dtype.kind != 'f' || !(rd->want->stats || rd->want->check))
@@ -253,7 +242,6 @@ tg_status tg_info_read_archives(tg_info *info, tg_source *source, const tg_info_
     tg_status status;
 
     info->map = source->map;
-    info->map_size = source->map_size;
     if ((status = tg_archive_open_source(&rd.r, source, err)))
         return status;
     if (!(status = read_first(&rd, err)))

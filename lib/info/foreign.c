@@ -1,6 +1,5 @@
 /* Other projects' files: a model that this library computes, or at least a list of tensors. */
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 
@@ -76,10 +75,10 @@ static tg_status take_gguf_value(tg_info *info, const tg_gguf_value *v, tg_err *
 
     shown(name, v->key.p, v->key.n);
     if (v->array) {
-        snprintf(text, sizeof text, "%zu of type %s", v->n, tg_gguf_type_name(v->type));
+        snprintf(text, sizeof text, "%zu of type %s", v->n, tg_gguf_types[v->type].name);
         type = TG_INFO_OTHER;
     } else if (v->type == TG_GGUF_TEXT) {
-        const tg_gguf_text t = tg_gguf_next_text(&at);
+        const tg_span t = tg_gguf_next_text(&at);
 
         shown(text, t.p, t.n);
         type = TG_INFO_TEXT;
@@ -158,7 +157,7 @@ static tg_status take_model(tg_info *info, tg_model_file *f, const tg_info_want 
     tg_status status;
 
     strcpy(info->kind, "model");
-    info->format = tg_model_file_kind(f);
+    info->format = f->kind;
     info->parameters = f->table.count;
     if (f->tokenizer)
         info->tokenizer = tg_tokenizer_ref(f->tokenizer);
@@ -176,13 +175,11 @@ static tg_status take_model(tg_info *info, tg_model_file *f, const tg_info_want 
 
 static tg_status read_torch(tg_loaded *file, tg_tensor_list *list, tg_err *err)
 {
-    tg_torch_transposed transposed = {0};
     tg_torch t;
     tg_status status = tg_torch_open(&t, file->bytes, file->n, err);
 
     if (!status)
-        status = tg_torch_list(list, &t, tg_pickle_root(&t.pickle), &transposed, err);
-    tg_torch_transposed_free(&transposed);
+        status = tg_torch_list(list, &t, t.pickle.root, true, err);
     tg_torch_close(&t);
     return status;
 }
@@ -279,7 +276,7 @@ static tg_status read_list(tg_info *info, const char *path, const tg_info_want *
         return err->code;
     }
     strcpy(info->kind, "tensors");
-    if ((status = tg_model_file_load(&f, path, &file, err))) {
+    if ((status = tg_model_file_add(&f, path, NULL, &file, err))) {
         tg_model_file_close(&f);
         return status;
     }

@@ -9,7 +9,11 @@
 #include "formats/format.h"
 #include "formats/path.h"
 #include "lib/base/size.h"
+#include "lib/dump/dump_read.h"
 #include "lib/info/parts.h"
+#include "lib/models/model_archive.h"
+#include "lib/tokens/tokens_read.h"
+#include "lib/vocab/vocab_file.h"
 
 /* Whether the file begins like an archive of arrays; PyTorch's are also zip files. */
 static tg_status begins_archive(tg_source *source, bool *archive, tg_err *err)
@@ -22,6 +26,51 @@ static tg_status begins_archive(tg_source *source, bool *archive, tg_err *err)
     member = tg_format_zip(source->next, tg_size_min(source->ready, TG_FORMAT_BYTES));
     *archive = member != TG_MEMBER_PICKLE && member != TG_MEMBER_OTHER;
     return TG_OK;
+}
+
+static tg_status check_tokens(int fd, tg_err *err)
+{
+    tg_tokens_reader *r;
+    tg_source source;
+    const void *ids;
+    size_t n = 1;
+    tg_status status = tg_source_open(&source, fd, err);
+
+    if (status || (status = tg_tokens_open_source(&r, &source, err)))
+        return status;
+    while (!status && n > 0)
+        status = tg_tokens_next(r, &ids, &n, err);
+    tg_tokens_close(r);
+    return status;
+}
+
+/* Read the archive at the beginning of fd, a regular file, with the reader of its kind, which checks what is
+ * in the arrays. */
+static tg_status check_archive(const tg_info *info, int fd, const char *path, tg_err *err)
+{
+    const tg_tokenizer *tok;
+    tg_model m;
+    tg_dump dump;
+    tg_status status = TG_OK;
+
+    if (lseek(fd, 0, SEEK_SET) != 0)
+        return tg_fail_sys(err, "cannot read it again");
+    if (strcmp(info->kind, "model") == 0) {
+        if (!(status = tg_model_read(&m, fd, false, NULL, NULL, err)))
+            tg_model_free(&m);
+    } else if (strcmp(info->kind, "tokens") == 0) {
+        status = check_tokens(fd, err);
+    } else if (strcmp(info->kind, "attention") == 0) {
+        if (!(status = tg_dump_read(&dump, fd, (tg_dump_want){TG_ATTN_ALL, TG_DUMP_EVERY}, err)))
+            tg_dump_free(&dump);
+    } else if (strcmp(info->kind, "tokenizer") == 0) {
+        if (strcmp(path, "-") != 0 && !(status = tg_vocab_file_open(&tok, path, NULL, err)))
+            tg_tokenizer_free(tok);
+    } else {
+        for (size_t i = 0; !status && i < info->n; i++)
+            status = tg_info_check_finite(&info->tensor[i], err);
+    }
+    return status;
 }
 
 /* Read the archives in a source, which this closes. */
@@ -42,7 +91,7 @@ static tg_status read_archive(tg_info *info, tg_source *source, const char *path
     }
     if ((status = tg_info_read_archives(info, source, want, err)) || !want->check)
         return status;
-    return tg_info_check_archive(info, fd, path, err);
+    return check_archive(info, fd, path, err);
 }
 
 static tg_status read_fd(tg_info *info, int fd, const char *path, const tg_info_want *want, bool *archive,

@@ -17,10 +17,8 @@
 #include <stdint.h>
 
 #include "formats/array.h"
-#include "formats/limits.h"
 #include "formats/source.h"
 #include "lib/base/status.h"
-#include "lib/info/stats.h"
 #include "lib/models/model_file.h"
 #include "lib/text/tokenizer.h"
 
@@ -32,6 +30,18 @@ typedef struct tg_info_value {
     char *text;        /* owned; of a number: in decimal, as JSON has it */
     tg_info_type type; /* OTHER: the text describes a value that is not shown */
 } tg_info_value;
+
+/* Minimum, maximum, mean and norm of numbers that arrive in parts. */
+typedef struct tg_stats {
+    uint64_t count;      /* of all numbers */
+    uint64_t not_finite; /* of them NaN or infinite; the rest is about the others */
+    float min, max;      /* of none: 0 */
+    double sum, squares; /* in double precision, in order */
+} tg_stats;
+
+void tg_stats_add(tg_stats *s, const float *x, size_t n);
+double tg_stats_mean(const tg_stats *s); /* NaN: there are no finite numbers */
+double tg_stats_norm(const tg_stats *s); /* the square root of the sum of the squares */
 
 /* An array; in other projects' files, a tensor. */
 typedef struct tg_info_tensor {
@@ -72,8 +82,7 @@ typedef struct tg_info {
     tg_info_history history;       /* of a log, or a trained model */
     tg_notes notes;                /* what readers of other projects' files say */
     /* what readers own */
-    const unsigned char *map; /* [map_size] the archive, if it is mapped */
-    size_t map_size;
+    const unsigned char *map; /* the archive, if it is mapped */
 } tg_info;
 
 typedef struct tg_info_want {

@@ -1,7 +1,5 @@
 /* What tg-train --log writes: tab-separated values, the first line with titles. */
 #include <math.h>
-#include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "lib/base/decimal.h"
@@ -16,27 +14,20 @@ bool tg_info_is_log(const unsigned char *text, size_t n)
     return n >= strlen(TG_LOG_TITLES) && memcmp(text, TG_LOG_TITLES, strlen(TG_LOG_TITLES)) == 0;
 }
 
-static tg_status append(double **numbers, size_t n, size_t capacity, double x, tg_err *err)
+static tg_status add_step(tg_info_history *h, const double x[3], tg_err *err)
 {
-    const tg_status status = tg_grow(numbers, &capacity, n + 1, sizeof x, "the training history", err);
-
-    if (!status)
-        (*numbers)[n] = x;
-    return status;
-}
-
-static tg_status add_step(tg_info_history *h, const double *x, tg_err *err)
-{
-    size_t capacity = h->capacity;
+    double **const numbers[] = {&h->step, &h->loss, &h->val_loss};
+    size_t capacity = 0; /* the three grow alike */
     tg_status status;
 
-    /* the three grow alike */
-    if ((status = append(&h->loss, h->n, h->capacity, x[1], err)) ||
-        (status = append(&h->val_loss, h->n, h->capacity, x[2], err)) ||
-        (status = tg_grow(&h->step, &capacity, h->n + 1, sizeof *h->step, "the training history", err)))
-        return status;
-    h->step[h->n++] = x[0];
+    for (size_t i = 0; i < 3; i++) {
+        capacity = h->capacity;
+        if ((status = tg_grow(numbers[i], &capacity, h->n + 1, sizeof *x, "the training history", err)))
+            return status;
+        (*numbers[i])[h->n] = x[i];
+    }
     h->capacity = capacity;
+    h->n++;
     return TG_OK;
 }
 
@@ -92,4 +83,22 @@ tg_status tg_info_read_log(tg_info *info, const unsigned char *text, size_t n, t
         text += length + 1;
     }
     return status;
+}
+
+size_t tg_info_history_latest(tg_info_history *h)
+{
+    const size_t all = h->n;
+    size_t n = 0;
+
+    for (size_t i = 0; i < all; i++) {
+        while (n > 0 && h->step[n - 1] >= h->step[i])
+            n--;
+        h->step[n] = h->step[i];
+        h->loss[n] = h->loss[i];
+        if (h->val_loss)
+            h->val_loss[n] = h->val_loss[i];
+        n++;
+    }
+    h->n = n;
+    return all - n;
 }

@@ -1,5 +1,6 @@
 #include "lib/info/parts.h"
 
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -72,6 +73,37 @@ tg_status tg_info_add_file(tg_info *info, const char *path, uint64_t bytes, tg_e
 }
 
 /* ---- numbers */
+
+void tg_stats_add(tg_stats *s, const float *x, size_t n)
+{
+    for (size_t i = 0; i < n; i++) {
+        const float v = x[i];
+
+        s->count++;
+        if (!isfinite(v)) {
+            s->not_finite++;
+            continue;
+        }
+        if (s->count - s->not_finite == 1)
+            s->min = s->max = v;
+        s->min = v < s->min ? v : s->min;
+        s->max = v > s->max ? v : s->max;
+        s->sum += (double)v;
+        s->squares += (double)v * (double)v;
+    }
+}
+
+double tg_stats_mean(const tg_stats *s)
+{
+    const uint64_t n = s->count - s->not_finite;
+
+    return n > 0 ? s->sum / (double)n : nan("");
+}
+
+double tg_stats_norm(const tg_stats *s)
+{
+    return sqrt(s->squares);
+}
 
 #define STEP ((size_t)1 << 16) /* numbers at a time */
 

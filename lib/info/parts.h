@@ -5,8 +5,8 @@
 #include "formats/tensor_list.h"
 #include "lib/info/info.h"
 
-/* Append a value, with copies of name and text, unless the last one of that name has that text.  TG_ENOMEM.
- */
+/* Append a value, with copies of name and text, unless the last one of that name has that text.
+ * TG_ENOMEM. */
 TG_MUST_CHECK tg_status tg_info_add_value(tg_info *info, const char *name, tg_info_type type,
                                           const char *text, tg_err *err);
 
@@ -34,8 +34,5 @@ TG_MUST_CHECK tg_status tg_info_read_foreign(tg_info *info, const char *path, co
 /* Whether a text begins like a log of tg-train; read it. */
 bool tg_info_is_log(const unsigned char *text, size_t n);
 TG_MUST_CHECK tg_status tg_info_read_log(tg_info *info, const unsigned char *text, size_t n, tg_err *err);
-
-/* Read the archive at the beginning of fd, a regular file, with the reader of its kind. */
-TG_MUST_CHECK tg_status tg_info_check_archive(const tg_info *info, int fd, const char *path, tg_err *err);
 
 #endif

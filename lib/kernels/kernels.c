@@ -66,7 +66,7 @@ void tg_matmul_run(const tg_matmul *op, const tg_matmul_scratch *scratch)
 {
     const tg_kernels *k = tg_kernels_get();
 
-    assert(!op->c16 || (op->K <= tg_matmul_depth() && !op->accumulate && !op->add));
+    assert(op->c_type != TG_TYPE_BF16 || (op->K <= tg_matmul_depth() && !op->accumulate && !op->add));
     (scratch->precision == TG_PRECISION_BF16 ? k->matmul_bf16 : k->matmul)(op, scratch);
 }
 

@@ -18,7 +18,6 @@
 #include "lib/base/rng.h"
 #include "lib/base/status.h"
 #include "lib/kernels/attend.h"
-#include "lib/kernels/attend16.h"
 #include "lib/kernels/matmul.h"
 #include "lib/kernels/packed_matrix.h"
 
@@ -55,8 +54,8 @@ typedef struct tg_kernels {
     void (*packed_matrix_run)(const tg_matmul *op, const tg_packed_matrix *w);
     void (*attend_forward)(const tg_attention_head *op, float *work);
     void (*attend_backward)(const tg_attention_head *op, float *work);
-    void (*attend16_forward)(const tg_attention_head16 *op, float *work);
-    void (*attend16_backward)(const tg_attention_head16 *op, float *work);
+    void (*attend16_forward)(const tg_attention_head *op, float *work);
+    void (*attend16_backward)(const tg_attention_head *op, float *work);
 
     /* out = gelu(inp), n elements; out may be inp.  d *= gelu'(inp). */
     void (*gelu_tanh_forward)(float *out, const float *inp, size_t n);

@@ -1,7 +1,7 @@
 /*
  * masks: which bytes of a text belong to letters, to numbers, to white space, 64 bytes at a time
  * as the bits of words.  The kernel knows ASCII; whoever knows the other characters completes the
- * masks with them (lib/split/mask_reader.h).
+ * masks with them (lib/split/mask_reader.c).
  */
 #ifndef TG_KERNELS_MASKS_H
 #define TG_KERNELS_MASKS_H

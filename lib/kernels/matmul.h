@@ -7,9 +7,8 @@
  * A and B have two strides each, so a transposed operand needs only other strides:
  * A[m,k] is a[m*a_row + k*a_col].  C is row-major with ldc >= N.
  *
- * An operand or a result is float32, or, in precision bf16, bf16: one of each pair of pointers is set.
- * A bf16 C is rounded once, when it is complete, and then mapped; it takes neither `accumulate` nor
- * `add`, and K is at most tg_matmul_depth().
+ * An operand or a result is float32, or, in precision bf16, bf16.  A bf16 C is rounded once, when it is
+ * complete, and then mapped; it takes neither `accumulate` nor `add`, and K is at most tg_matmul_depth().
  *
  * Without `accumulate`, C is overwritten and may hold anything before, NaN included.  C
  * overlaps neither A nor B; `add` may be C itself.  M, N, K >= 1.  Uses threads.
@@ -24,31 +23,24 @@
 
 #include "lib/base/api.h"
 #include "lib/base/arena.h"
-#include "lib/base/bf16.h"
+#include "lib/base/matrix.h"
 
 TG_API_BEGIN
 
 typedef struct tg_matmul {
     size_t M, N, K;
-    const float *a;
-    const tg_bf16 *a16;
-    size_t a_row, a_col;
-    const float *b;
-    const tg_bf16 *b16;
-    size_t b_row, b_col;
-    float *c;
-    tg_bf16 *c16;
-    size_t ldc;
+    const void *a, *b;
+    void *c;
+    tg_type a_type, b_type, c_type; /* float32, or in precision bf16 either */
+    size_t a_row, a_col, b_row, b_col, ldc;
     bool accumulate;   /* add to C */
     const float *bias; /* [N], or NULL */
     const float *add;  /* [M,N] with row stride ldc, or NULL */
     /* c[i] *= slope(pre[i]), n elements, or NULL; pre [M,N] with row stride ldc */
     void (*slope)(float *c, const float *pre, size_t n);
-    const float *pre;
-    const tg_bf16 *pre16;                                /* the same if C is bf16 */
+    const void *pre;                                     /* of C's type */
     void (*map)(float *out, const float *inp, size_t n); /* of n elements, or NULL */
-    float *mapped;                                       /* [M,N] with row stride ldc; may be c */
-    tg_bf16 *mapped16;                                   /* the same if C is bf16 */
+    void *mapped; /* of C's type, [M,N] with row stride ldc; may be c if that is float32 */
 } tg_matmul;
 
 /* The precision of the operands; sums are float32. */

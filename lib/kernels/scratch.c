@@ -1,4 +1,4 @@
-/* What kernels need besides their operands: see matmul.h, packed_matrix.h, attend.h and attend16.h. */
+/* What kernels need besides their operands: see matmul.h, packed_matrix.h and attend.h. */
 #include "lib/base/arena.h"
 #include "lib/base/size.h"
 #include "lib/base/threads.h"

@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "lib/base/arena.h"
-#include "lib/base/round16.h"
+#include "lib/base/convert.h"
 #include "lib/base/size.h"
 #include "lib/kernels/isas.h"
 #include "lib/kernels/kernels.h"
@@ -108,13 +108,16 @@ static void try_halves(const tg_kernels *k, struct trial *t, const float *x, voi
     const tg_matmul op = {.M = SIDE,
                           .N = SIDE,
                           .K = SIDE,
-                          .a16 = halves,
+                          .a = halves,
+                          .b = halves,
+                          .c = product,
+                          .a_type = TG_TYPE_BF16,
+                          .b_type = TG_TYPE_BF16,
+                          .c_type = TG_TYPE_BF16,
                           .a_row = SIDE,
                           .a_col = 1,
-                          .b16 = halves,
                           .b_row = SIDE,
                           .b_col = 1,
-                          .c16 = product,
                           .ldc = SIDE};
 
     k->round16(halves, x, SQUARE);
@@ -127,7 +130,7 @@ static void try_halves(const tg_kernels *k, struct trial *t, const float *x, voi
 static void try_attention16(const tg_kernels *k, struct trial16 *t, const float *x, void *work)
 {
     tg_bf16 y[SQUARE + 3];
-    const tg_attention_head16 op = HEAD(y, t);
+    const tg_attention_head op = HEAD(y, t);
 
     (void)tg_round_to_bf16(y, x, SQUARE + 3);
     k->attend16_forward(&op, work);

@@ -25,29 +25,22 @@ size_t tg_cells_memory(const tg_cells *cells)
 
 /* ---- weights */
 
-static tg_status add_weight(tg_cells *cells, uint64_t count, uint32_t *place, tg_err *err)
-{
-    const tg_status status = tg_grow(&cells->weights, &cells->weights_capacity, cells->n_weights + 1,
-                                     sizeof *cells->weights, "the counts of pieces", err);
-
-    if (status)
-        return status;
-    *place = (uint32_t)cells->n_weights;
-    cells->weights[cells->n_weights++] = count;
-    return TG_OK;
-}
-
 /* The index of a count in the weights.  Low counts are shared; each high one is added anew, and the
  * length of the text limits how many there are.  low [LOW_COUNTS]: the indices of the low counts. */
 static tg_status find_weight(tg_cells *cells, uint32_t *low, uint64_t count, uint32_t *place, tg_err *err)
 {
+    uint32_t *known = count < LOW_COUNTS ? &low[count] : place;
     tg_status status;
 
-    if (count >= LOW_COUNTS)
-        return add_weight(cells, count, place, err);
-    if (low[count] == NO_PLACE && (status = add_weight(cells, count, &low[count], err)))
-        return status;
-    *place = low[count];
+    *place = NO_PLACE;
+    if (*known == NO_PLACE) {
+        if ((status = tg_grow(&cells->weights, &cells->weights_capacity, cells->n_weights + 1,
+                              sizeof *cells->weights, "the counts of pieces", err)))
+            return status;
+        *known = (uint32_t)cells->n_weights;
+        cells->weights[cells->n_weights++] = count;
+    }
+    *place = *known;
     return TG_OK;
 }
 

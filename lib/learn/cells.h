@@ -49,12 +49,6 @@ static inline uint64_t tg_cells_weight(const tg_cells *cells, size_t i)
     return cells->weights[cells->cell[i].weight];
 }
 
-/* The id before the token at cell i, or TG_CELL_BORDER. */
-static inline uint32_t tg_cells_before(const tg_cells *cells, size_t i)
-{
-    return cells->cell[i - 1].id;
-}
-
 /* Merge two tokens: the first has left_size cells, both together have `size`. */
 static inline void tg_cells_merge(tg_cells *cells, size_t i, size_t left_size, size_t size, uint32_t id)
 {

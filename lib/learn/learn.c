@@ -19,9 +19,7 @@
 #endif
 
 #define CUT_REACH ((size_t)1 << 12) /* bytes searched for a place to cut */
-#define CUT_MARGIN                                                                                           \
-    ((size_t)64) /* from a cut to the end of the text so far: it decides the bytes before                    \
-                  */
+#define CUT_MARGIN ((size_t)64)     /* from a cut to the text's end so far, which decides the bytes before */
 
 /* A part of the buffer that a thread splits into pieces. */
 typedef struct segment {
@@ -45,6 +43,7 @@ struct tg_learn {
     uint64_t bytes;      /* of all text so far */
     unsigned char *text; /* [capacity + TG_PIECE_SLACK]: n bytes, from the start of a piece on */
     size_t n, capacity;
+    bool last;    /* the text ends where the buffer does */
     segment open; /* where the last part of the text stopped */
     size_t threads;
     worker workers[]; /* [threads] */
@@ -87,6 +86,7 @@ static tg_status set_capacity(tg_learn *l, size_t capacity, tg_err *err)
 static void start_text(tg_learn *l)
 {
     l->n = 0;
+    l->last = false;
     l->open = (segment){0};
     tg_splitter_start(&l->open.splitter, l->split);
 }
@@ -131,8 +131,9 @@ void tg_learn_free(tg_learn *l)
 /* ---- one segment */
 
 /* Count the segment's pieces that end within the next n bytes, according to the bits. */
-static tg_status count_marked(worker *w, const unsigned char *text, segment *s, size_t n, tg_err *err)
+static tg_status count_marked(worker *w, const unsigned char *text, size_t n)
 {
+    segment *s = &w->segment;
     tg_status status = TG_OK;
 
     for (size_t word = 0; word < TG_SPLIT_WORDS(n); word++) {
@@ -141,7 +142,8 @@ static tg_status count_marked(worker *w, const unsigned char *text, segment *s, 
 
             if (start == s->piece) /* the start of the text */
                 continue;
-            status = tg_piece_counts_add(&w->counts, text + s->piece, start - s->piece, err);
+            status =
+                tg_piece_counts_add(&w->counts, (tg_piece){text + s->piece, start - s->piece, 1}, &w->err);
             s->piece = start;
             if (status || start >= s->end)
                 return status;
@@ -150,11 +152,13 @@ static tg_status count_marked(worker *w, const unsigned char *text, segment *s, 
     return status;
 }
 
-/* Count the pieces that begin in a segment of text [n] and whose ends text [n] decides.
- * last: it decides all, because no text follows. */
-static tg_status count_segment(worker *w, const unsigned char *text, size_t n, bool last, segment *s,
-                               tg_err *err)
+/* Count the pieces that begin in the worker's segment of the buffer and whose ends the buffer decides: all,
+ * if it is the last. */
+static tg_status count_segment(worker *w, const tg_learn *l)
 {
+    const unsigned char *text = l->text;
+    const size_t n = l->n;
+    segment *s = &w->segment;
     size_t window = TG_LEARN_WINDOW;
     tg_status status = TG_OK;
 
@@ -162,19 +166,19 @@ static tg_status count_segment(worker *w, const unsigned char *text, size_t n, b
         const size_t take = tg_size_min(window, n - s->decided);
         const bool ends = s->decided + take == n;
         const size_t decided =
-            tg_splitter_mark(&s->splitter, w->starts, text + s->decided, take, ends && last);
+            tg_splitter_mark(&s->splitter, w->starts, text + s->decided, take, ends && l->last);
 
-        status = count_marked(w, text, s, decided, err);
+        status = count_marked(w, text, decided);
         s->decided += decided;
         if (ends)
             break;
         window = decided > 0 ? TG_LEARN_WINDOW : 2 * window;
     }
-    if (!status && last && s->end == n && s->piece < n) {
-        status = tg_piece_counts_add(&w->counts, text + s->piece, n - s->piece, err);
+    if (!status && l->last && s->end == n && s->piece < n) {
+        status = tg_piece_counts_add(&w->counts, (tg_piece){text + s->piece, n - s->piece, 1}, &w->err);
         s->piece = n;
     }
-    return status ? status : tg_piece_counts_flush(&w->counts, err);
+    return status ? status : tg_piece_counts_flush(&w->counts, &w->err);
 }
 
 /* ---- all segments */
@@ -216,29 +220,19 @@ static tg_status keep_open(tg_learn *l, tg_err *err)
     return set_capacity(l, tg_size_mul_sat(l->capacity, 2), err);
 }
 
-struct counting {
-    tg_learn *l;
-    bool last;
-};
-
 static void count_segments(void *context, size_t begin, size_t end)
 {
-    const struct counting *c = context;
-    const tg_learn *l = c->l;
+    tg_learn *l = context;
 
-    for (size_t i = begin; i < end; i++) {
-        worker *w = &c->l->workers[i];
-
-        w->status = count_segment(w, l->text, l->n, c->last, &w->segment, &w->err);
-    }
+    for (size_t i = begin; i < end; i++)
+        l->workers[i].status = count_segment(&l->workers[i], l);
 }
 
-/* Count the pieces in the buffer.  last: the text ends where the buffer does. */
-static tg_status count_buffer(tg_learn *l, bool last, tg_err *err)
+static tg_status count_buffer(tg_learn *l, tg_err *err)
 {
     const size_t n = divide(l);
 
-    tg_threads_run(n, 1, count_segments, &(struct counting){l, last});
+    tg_threads_run(n, 1, count_segments, l);
     for (size_t i = 0; i < n; i++) {
         const worker *w = &l->workers[i];
 
@@ -249,7 +243,7 @@ static tg_status count_buffer(tg_learn *l, bool last, tg_err *err)
         }
         assert(i == n - 1 || w->segment.piece == w->segment.end);
     }
-    if (last) {
+    if (l->last) {
         start_text(l);
         return TG_OK;
     }
@@ -271,9 +265,10 @@ tg_status tg_learn_count(tg_learn *l, const void *text, size_t n, bool last, tg_
         next += take;
         n -= take;
         if (l->n == l->capacity && (n > 0 || !last))
-            status = count_buffer(l, false, err);
+            status = count_buffer(l, err);
     }
-    return !status && last ? count_buffer(l, true, err) : status;
+    l->last = last;
+    return !status && last ? count_buffer(l, err) : status;
 }
 
 /* ---- the counts */

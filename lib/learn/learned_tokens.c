@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "lib/base/grow.h"
+#include "lib/bpe/token_table.h"
 
 void tg_learned_tokens_free(tg_learned_tokens *t)
 {
@@ -21,20 +22,15 @@ size_t tg_learned_tokens_memory(const tg_learned_tokens *t)
 
 static const char vocabulary[] = "the vocabulary"; /* for messages */
 
-/* Make room for `ids` ids and `bytes` bytes in all, special ones included. */
-static tg_status reserve(tg_learned_tokens *t, size_t ids, size_t bytes, tg_err *err)
+tg_status tg_learned_tokens_reserve(tg_learned_tokens *t, size_t more, size_t n, tg_err *err)
 {
+    const size_t ids = t->n + more + t->n_special, bytes = t->bytes + n + t->special_bytes;
     tg_status status;
 
     if ((status = tg_grow(&t->ends, &t->ends_capacity, ids, sizeof *t->ends, vocabulary, err)) ||
         (status = tg_grow(&t->halves, &t->halves_capacity, ids, sizeof *t->halves, vocabulary, err)))
         return status;
     return tg_grow(&t->text, &t->text_capacity, bytes, 1, vocabulary, err);
-}
-
-tg_status tg_learned_tokens_reserve(tg_learned_tokens *t, size_t n, tg_err *err)
-{
-    return reserve(t, t->n + 1 + t->n_special, t->bytes + n + t->special_bytes, err);
 }
 
 tg_status tg_learned_tokens_begin(tg_learned_tokens *t, const char *const *special, size_t n_special,
@@ -47,7 +43,7 @@ tg_status tg_learned_tokens_begin(tg_learned_tokens *t, const char *const *speci
         t->special_bytes += strlen(special[i]);
     if (!(t->special_ids = calloc(n_special + 1, sizeof *t->special_ids)))
         return tg_fail_memory(err, (n_special + 1) * sizeof *t->special_ids, vocabulary);
-    if ((status = reserve(t, TG_LEARNED_BYTES + n_special, TG_LEARNED_BYTES + t->special_bytes, err)))
+    if ((status = tg_learned_tokens_reserve(t, TG_LEARNED_BYTES, TG_LEARNED_BYTES, err)))
         return status;
     for (uint32_t i = 0; i < TG_LEARNED_BYTES; i++) {
         t->text[i] = (unsigned char)i;
@@ -64,9 +60,10 @@ uint32_t tg_learned_tokens_join(tg_learned_tokens *t, uint32_t left, uint32_t ri
     halves[0] = left;
     halves[1] = right;
     for (size_t h = 0; h < 2; h++) {
-        const size_t size = tg_learned_tokens_size(t, halves[h]);
+        size_t size;
+        const unsigned char *text = tg_token_text(t->ends, t->text, halves[h], &size);
 
-        memcpy(t->text + t->bytes, t->text + tg_learned_tokens_start(t, halves[h]), size);
+        memcpy(t->text + t->bytes, text, size);
         t->bytes += size;
     }
     t->ends[t->n] = (uint32_t)t->bytes;

@@ -29,21 +29,11 @@ typedef struct tg_learned_tokens {
 TG_MUST_CHECK tg_status tg_learned_tokens_begin(tg_learned_tokens *t, const char *const *special,
                                                 size_t n_special, tg_err *err);
 
-/* Make room for another token of n bytes.  TG_ENOMEM: t is unchanged. */
-TG_MUST_CHECK tg_status tg_learned_tokens_reserve(tg_learned_tokens *t, size_t n, tg_err *err);
+/* Make room for so many more tokens, of n bytes in all.  TG_ENOMEM: t is unchanged. */
+TG_MUST_CHECK tg_status tg_learned_tokens_reserve(tg_learned_tokens *t, size_t more, size_t n, tg_err *err);
 
 /* Append the concatenation of two tokens; room has been reserved.  Returns its id. */
 uint32_t tg_learned_tokens_join(tg_learned_tokens *t, uint32_t left, uint32_t right);
-
-/* Where the text of an id begins, and its length in bytes. */
-static inline size_t tg_learned_tokens_start(const tg_learned_tokens *t, uint32_t id)
-{
-    return id == 0 ? 0 : t->ends[id - 1];
-}
-static inline uint32_t tg_learned_tokens_size(const tg_learned_tokens *t, uint32_t id)
-{
-    return t->ends[id] - (uint32_t)tg_learned_tokens_start(t, id);
-}
 
 /* The tokens, then the special ones, valid until t changes. */
 void tg_learned_tokens_vocab(tg_learned_tokens *t, tg_split split, tg_bpe_vocab *vocab);

@@ -30,17 +30,10 @@ void tg_pair_free_places(const tg_pair *taken)
         free(taken->at);
 }
 
-static void free_list(tg_pair *p)
-{
-    tg_pair_free_places(p);
-    p->at = NULL;
-}
-
 void tg_pair_table_free(tg_pair_table *t)
 {
     for (size_t i = 0; i < t->capacity; i++)
-        if (t->slots[i].n > 0)
-            free_list(&t->slots[i]);
+        tg_pair_free_places(&t->slots[i]);
     free(t->slots);
     free(t->heap);
     while (t->blocks) {
@@ -49,7 +42,6 @@ void tg_pair_table_free(tg_pair_table *t)
         t->blocks = block->next;
         free(block);
     }
-    tg_pair_table_init(t, (const uint64_t[2]){t->seed[0], t->seed[1]}, t->least);
 }
 
 size_t tg_pair_table_memory(const tg_pair_table *t)
@@ -80,6 +72,25 @@ static uint32_t *new_list(tg_pair_table *t, size_t n)
     }
     block->used += n;
     return block->places + block->used - n;
+}
+
+/* ---- slots */
+
+static tg_pair *find_slot(const tg_pair_table *t, uint64_t key)
+{
+    size_t at = tg_mix(key ^ t->seed[0], t->seed[1] | 1) & (t->capacity - 1);
+
+    while (t->slots[at].n > 0 && t->slots[at].key != key)
+        at = (at + 1) & (t->capacity - 1);
+    return &t->slots[at];
+}
+
+/* The pair, or NULL. */
+static tg_pair *find(const tg_pair_table *t, uint64_t key)
+{
+    tg_pair *p = t->capacity > 0 ? find_slot(t, key) : NULL;
+
+    return p && p->n > 0 ? p : NULL;
 }
 
 /* ---- the heap */
@@ -127,11 +138,13 @@ tg_pair *tg_pair_table_best(tg_pair_table *t)
 {
     while (t->n_heap > 0) {
         const tg_pair_entry top = t->heap[0];
-        tg_pair *p = tg_pair_table_find(t, top.key);
+        tg_pair *p = find(t, top.key);
 
         if (!p || p->count < t->least) {
-            if (p)
-                free_list(p);
+            if (p) {
+                tg_pair_free_places(p);
+                p->at = NULL;
+            }
             tg_pair_table_pop(t);
         } else if (p->count < top.count) {
             sift_down(t, 0, (tg_pair_entry){top.key, p->count});
@@ -144,33 +157,9 @@ tg_pair *tg_pair_table_best(tg_pair_table *t)
 
 /* ---- the table */
 
-static size_t home(const tg_pair_table *t, uint64_t key)
-{
-    return tg_mix(key ^ t->seed[0], t->seed[1] | 1) & (t->capacity - 1);
-}
-
-static tg_pair *find_slot(const tg_pair_table *t, uint64_t key)
-{
-    size_t at = home(t, key);
-
-    while (t->slots[at].n > 0 && t->slots[at].key != key)
-        at = (at + 1) & (t->capacity - 1);
-    return &t->slots[at];
-}
-
-tg_pair *tg_pair_table_find(const tg_pair_table *t, uint64_t key)
-{
-    tg_pair *p;
-
-    if (t->capacity == 0)
-        return NULL;
-    p = find_slot(t, key);
-    return p->n > 0 ? p : NULL;
-}
-
 void tg_pair_table_subtract(tg_pair_table *t, uint64_t key, uint64_t by)
 {
-    tg_pair *p = tg_pair_table_find(t, key);
+    tg_pair *p = find(t, key);
 
     if (p && p->count > 0)
         p->count -= by;
@@ -199,7 +188,7 @@ static void move_pairs(tg_pair_table *t, tg_pair *slots, size_t capacity)
         if (old[i].n == 0)
             continue;
         if (old[i].count < t->least) {
-            free_list(&old[i]);
+            tg_pair_free_places(&old[i]);
             continue;
         }
         *find_slot(t, old[i].key) = old[i];

@@ -8,7 +8,6 @@
 #ifndef TG_LEARN_PAIR_TABLE_H
 #define TG_LEARN_PAIR_TABLE_H
 
-#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -45,9 +44,6 @@ typedef struct tg_pair_table {
 /* Allocates nothing. */
 void tg_pair_table_init(tg_pair_table *t, const uint64_t seed[2], uint64_t least);
 void tg_pair_table_free(tg_pair_table *t);
-
-/* The pair, or NULL.  Valid until another is added. */
-tg_pair *tg_pair_table_find(const tg_pair_table *t, uint64_t key);
 
 /* Add a pair that the table lacks, 1 <= n, least <= count; the caller fills *at, the list of its n
  * places.  TG_ENOMEM: only tg_pair_table_free() is legal. */

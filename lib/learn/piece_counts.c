@@ -140,45 +140,40 @@ static tg_status keep_long(tg_piece_counts *c, const unsigned char *text, size_t
 
 /* ---- counting */
 
-/* There is room for the piece. */
-static void count_short(tg_piece_counts *c, tg_piece_key key, uint64_t hash, uint64_t times)
+/* Whether a slot that is not free has the piece; of a long piece's key only the place may differ. */
+static inline bool has_piece(const tg_piece_counts *c, const tg_piece_slot *slot, const tg_piece *p,
+                             tg_piece_key key)
 {
-    const size_t mask = c->capacity - 1;
-    size_t at = hash & mask;
+    tg_piece here;
 
-    while (c->slots[at].count > 0) {
-        if (tg_piece_same(c->slots[at].key, key)) {
-            c->slots[at].count += times;
-            return;
-        }
-        at = (at + 1) & mask;
-    }
-    c->slots[at] = (tg_piece_slot){key, times};
-    c->used++;
-    c->distinct_bytes += tg_piece_key_end(key);
+    if (!is_long(key))
+        return tg_piece_same(slot->key, key);
+    if (slot->key.half[0] != key.half[0] || !is_long(slot->key))
+        return false;
+    here = long_piece(c, slot->key);
+    return here.n == p->n && memcmp(here.text, p->text, p->n) == 0;
 }
 
-static tg_status count_long(tg_piece_counts *c, const tg_piece *p, uint64_t hash, tg_err *err)
+/* There is a slot for the piece. */
+static tg_status count_piece(tg_piece_counts *c, const tg_piece *p, tg_piece_key key, uint64_t hash,
+                             tg_err *err)
 {
     const size_t mask = c->capacity - 1;
     size_t at = hash & mask, place = 0;
     tg_status status;
 
     for (; c->slots[at].count > 0; at = (at + 1) & mask) {
-        const tg_piece_slot *slot = &c->slots[at];
-        tg_piece here;
-
-        if (slot->key.half[0] != hash || !is_long(slot->key))
-            continue;
-        here = long_piece(c, slot->key);
-        if (here.n == p->n && memcmp(here.text, p->text, p->n) == 0) {
+        if (has_piece(c, &c->slots[at], p, key)) {
             c->slots[at].count += p->count;
             return TG_OK;
         }
     }
-    if ((status = keep_long(c, p->text, p->n, &place, err)))
-        return status;
-    c->slots[at] = (tg_piece_slot){long_key(hash, place), p->count};
+    if (is_long(key)) {
+        if ((status = keep_long(c, p->text, p->n, &place, err)))
+            return status;
+        key = long_key(hash, place);
+    }
+    c->slots[at] = (tg_piece_slot){key, p->count};
     c->used++;
     c->distinct_bytes += p->n;
     return TG_OK;
@@ -201,16 +196,14 @@ tg_status tg_piece_counts_flush(tg_piece_counts *c, tg_err *err)
             hash[i] = short_hash(c, key[i]);
         } else {
             hash[i] = long_hash(c, p->text, p->n);
+            key[i] = long_key(hash[i], 0);
         }
         __builtin_prefetch(&c->slots[hash[i] & (c->capacity - 1)], 1);
     }
     for (size_t i = 0; !status && i < n; i++) {
-        if (c->queue[i].n <= TG_PIECE_MAX)
-            count_short(c, key[i], hash[i], 1);
-        else
-            status = count_long(c, &c->queue[i], hash[i], err);
+        status = count_piece(c, &c->queue[i], key[i], hash[i], err);
+        c->pieces += c->queue[i].count;
     }
-    c->pieces += n;
     c->queued = 0;
     return status;
 }
@@ -220,23 +213,11 @@ tg_status tg_piece_counts_merge(tg_piece_counts *c, const tg_piece_counts *from,
     /* Reserve all slots at once: entries that arrive in the order of their hashes would cluster in a
      * table that has yet to grow. */
     tg_status status = reserve(c, from->used, err);
+    tg_piece piece;
 
-    for (size_t i = 0; !status && i < from->capacity; i++) {
-        const tg_piece_slot *slot = &from->slots[i];
-        tg_piece piece;
-
-        if (slot->count == 0)
-            continue;
-        if (!is_long(slot->key)) {
-            count_short(c, slot->key, short_hash(c, slot->key), slot->count);
-            continue;
-        }
-        piece = long_piece(from, slot->key);
-        piece.count = slot->count;
-        status = count_long(c, &piece, slot->key.half[0], err);
-    }
-    c->pieces += from->pieces;
-    return status;
+    for (size_t at = 0; !status && tg_piece_counts_next(from, &at, &piece);)
+        status = tg_piece_counts_add(c, piece, err);
+    return status ? status : tg_piece_counts_flush(c, err);
 }
 
 /* ---- visiting */

@@ -47,12 +47,11 @@ void tg_piece_counts_init(tg_piece_counts *c, const uint64_t seed[2]);
 /* Enter the queue into the table.  TG_ENOMEM: only tg_piece_counts_free() is legal. */
 TG_MUST_CHECK tg_status tg_piece_counts_flush(tg_piece_counts *c, tg_err *err);
 
-/* Count a piece, n >= 1, with TG_PIECE_SLACK readable bytes after it.  The text must remain valid
- * until the next tg_piece_counts_flush(). */
-TG_MUST_CHECK static inline tg_status tg_piece_counts_add(tg_piece_counts *c, const unsigned char *text,
-                                                          size_t n, tg_err *err)
+/* Count a piece, n >= 1, with TG_PIECE_SLACK readable bytes from its end on or, if it is short, from its
+ * start.  The text must remain valid until the next tg_piece_counts_flush(). */
+TG_MUST_CHECK static inline tg_status tg_piece_counts_add(tg_piece_counts *c, tg_piece piece, tg_err *err)
 {
-    c->queue[c->queued++] = (tg_piece){text, n, 1};
+    c->queue[c->queued++] = piece;
     return c->queued < TG_PIECE_QUEUE ? TG_OK : tg_piece_counts_flush(c, err);
 }
 

@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "lib/base/grow.h"
-#include "lib/base/size.h"
+#include "lib/bpe/token_table.h"
 #include "lib/learn/cells.h"
 #include "lib/learn/learned_tokens.h"
 #include "lib/learn/pair_table.h"
@@ -59,7 +59,7 @@ static tg_status reserve(tg_vocab_learner *v, size_t n, tg_err *err)
 {
     tg_status status;
 
-    if ((status = tg_learned_tokens_reserve(&v->tokens, n, err)) ||
+    if ((status = tg_learned_tokens_reserve(&v->tokens, 1, n, err)) ||
         (status = reserve_sides(&v->left, v->tokens.n + 1, err)))
         return status;
     return reserve_sides(&v->right, v->tokens.n + 1, err);
@@ -94,7 +94,10 @@ size_t tg_vocab_learner_memory(const tg_vocab_learner *v)
 
 static uint32_t token_size(const tg_vocab_learner *v, uint32_t id)
 {
-    return tg_learned_tokens_size(&v->tokens, id);
+    size_t n;
+
+    (void)tg_token_text(v->tokens.ends, v->tokens.text, id, &n);
+    return (uint32_t)n;
 }
 
 size_t tg_vocab_learner_size(const tg_vocab_learner *v)
@@ -104,8 +107,7 @@ size_t tg_vocab_learner_size(const tg_vocab_learner *v)
 
 const unsigned char *tg_vocab_learner_token(const tg_vocab_learner *v, uint32_t id, size_t *n)
 {
-    *n = token_size(v, id);
-    return v->tokens.text + tg_learned_tokens_start(&v->tokens, id);
+    return tg_token_text(v->tokens.ends, v->tokens.text, id, n);
 }
 
 void tg_vocab_learner_vocab(tg_vocab_learner *v, tg_bpe_vocab *vocab)
@@ -230,7 +232,6 @@ tg_status tg_vocab_learner_create(tg_vocab_learner **out, tg_learn *l,
         return tg_fail_memory(err, sizeof *v, "a learner");
     v->split = tg_learn_split(l);
     if ((status = take_settings(v, settings, err)) || (status = tg_learn_gather(l, err)) ||
-
         (status = tg_cells_fill(&v->cells, tg_learn_counts(l), settings->watch, err)) ||
         (status = begin_pairs(v, tg_learn_counts(l)->seed, err)))
         tg_vocab_learner_free(v);
@@ -323,7 +324,7 @@ typedef struct merge {
 static void merge_at(tg_vocab_learner *v, const merge *g, uint32_t i)
 {
     const uint64_t weight = tg_cells_weight(&v->cells, i);
-    const uint32_t left = tg_cells_before(&v->cells, i), right = v->cells.cell[i + g->size].id;
+    const uint32_t left = v->cells.cell[i - 1].id, right = v->cells.cell[i + g->size].id;
 
     tg_cells_merge(&v->cells, i, g->left_size, g->size, g->id);
     if (left != TG_CELL_BORDER) {
@@ -386,7 +387,7 @@ static void list_places(tg_vocab_learner *v, const merge *g, const uint32_t *at,
 
     for (uint32_t k = 0; k < n; k++) {
         const uint32_t i = at[k];
-        const uint32_t left = tg_cells_before(&v->cells, i), right = cell[i + g->size].id;
+        const uint32_t left = cell[i - 1].id, right = cell[i + g->size].id;
 
         __builtin_prefetch(&cell[at[k + AHEAD < n ? k + AHEAD : k]]);
         if (left != TG_CELL_BORDER && v->left.of[left].at)

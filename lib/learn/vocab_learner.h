@@ -35,7 +35,7 @@ typedef struct tg_vocab_learner tg_vocab_learner;
 
 typedef struct tg_vocab_learner_settings {
     size_t n;                   /* ids, special ones included; at most TG_BPE_TOKENS_MAX */
-    uint64_t min_count;         /* pairs that occur fewer times are not merged; 0 means 2 */
+    size_t min_count;           /* pairs that occur fewer times are not merged; 0 means 2 */
     size_t token_max;           /* maximum bytes per token; 0 means TG_BPE_TOKEN_MAX */
     const char *const *special; /* [n_special]: the texts of the last ids; they must outlive v */
     size_t n_special;

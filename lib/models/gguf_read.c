@@ -1,13 +1,11 @@
 /* GPT-2 from a GGUF file. */
-#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "formats/format.h"
 #include "formats/gguf.h"
 #include "lib/base/size.h"
-#include "lib/models/gguf_names.h"
 #include "lib/models/gguf_vocab.h"
+#include "lib/models/model_format.h"
 #include "lib/vocab/foreign.h"
 
 /* ---- the config */
@@ -15,21 +13,20 @@
 static const struct number {
     const char *key;
     tg_config_id id;
-    size_t offset; /* in a tg_config */
 } numbers[] = {
-    {"gpt2.block_count", TG_CONFIG_N_LAYER, offsetof(tg_config, n_layer)},
-    {"gpt2.attention.head_count", TG_CONFIG_N_HEAD, offsetof(tg_config, n_head)},
-    {"gpt2.embedding_length", TG_CONFIG_N_EMBD, offsetof(tg_config, n_embd)},
-    {"gpt2.context_length", TG_CONFIG_N_CTX, offsetof(tg_config, n_ctx)},
+    {"gpt2.block_count", TG_CONFIG_N_LAYER},
+    {"gpt2.attention.head_count", TG_CONFIG_N_HEAD},
+    {"gpt2.embedding_length", TG_CONFIG_N_EMBD},
+    {"gpt2.context_length", TG_CONFIG_N_CTX},
 };
 
 static void check_architecture(tg_gguf *g)
 {
     char shown[TG_TOKEN_SHOWN];
-    const tg_gguf_text name = tg_gguf_get_text(g, "general.architecture");
+    const tg_span name = tg_gguf_get_text(g, "general.architecture");
     size_t parts;
 
-    if (!g->status && !tg_gguf_is(name, "gpt2"))
+    if (!g->status && !tg_span_is(name, "gpt2"))
         g->status = tg_fail(g->err, TG_EDATA, "the architecture is \"%s\", expected \"gpt2\"",
                             tg_token_shown(shown, name.p, name.n));
     parts = tg_gguf_find(g, "split.count") ? tg_gguf_get_size(g, "split.count") : 1;
@@ -76,19 +73,16 @@ static void read_config(tg_model_file *f, tg_gguf *g)
 {
     tg_config *c = &f->config;
 
-    for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++) {
-        *(size_t *)(void *)((char *)c + numbers[i].offset) = tg_gguf_get_size(g, numbers[i].key);
-        tg_config_set_known(f, numbers[i].id);
-    }
+    for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++)
+        tg_model_file_set_size(f, numbers[i].id, tg_gguf_get_size(g, numbers[i].key));
     check_number(g, "gpt2.attention.head_count_kv", c->n_head, "gpt2.attention.head_count");
     check_number(g, "gpt2.feed_forward_length", tg_size_mul_sat(4, c->n_embd),
                  "4 times gpt2.embedding_length");
-    c->layer_norm_epsilon = shortest(tg_gguf_get_real(g, "gpt2.attention.layer_norm_epsilon"));
+    /* llama.cpp computes this form of GELU */
+    tg_model_file_set_norm(f, TG_GELU_TANH,
+                           shortest(tg_gguf_get_real(g, "gpt2.attention.layer_norm_epsilon")));
     read_end(&c->bos_token, g, "tokenizer.ggml.bos_token_id");
     read_end(&c->eos_token, g, "tokenizer.ggml.eos_token_id");
-    tg_config_set_known(f, TG_CONFIG_LAYER_NORM_EPSILON);
-    c->activation = TG_GELU_TANH; /* the form that llama.cpp computes */
-    tg_config_set_known(f, TG_CONFIG_ACTIVATION);
 }
 
 /* llama.cpp wants tokens that begin and end a text, so that tg names one where its own tokenizer has none. */
@@ -102,11 +96,6 @@ static void drop_stopgap(tg_model_file *f, const tg_gguf *g)
 }
 
 /* ---- the format */
-
-static bool recognize(const tg_loaded *file)
-{
-    return file && tg_format_recognize(file->bytes, file->n) == TG_FORMAT_GGUF;
-}
 
 static tg_status open_model(tg_model_file *f, const char *path, const tg_model_ask *ask, tg_err *err)
 {
@@ -128,4 +117,4 @@ static tg_status open_model(tg_model_file *f, const char *path, const tg_model_a
     return tg_model_file_match(f, &tg_names_gguf, ask, err);
 }
 
-const tg_model_format tg_gguf_format = {.text = "a GGUF file", .recognize = recognize, .open = open_model};
+const tg_model_format tg_gguf_format = {.text = "a GGUF file", .format = TG_FORMAT_GGUF, .open = open_model};

@@ -46,8 +46,7 @@ typedef struct tg_gguf_pre {
         *differs; /* where the rule that llama.cpp has under this name departs from ours; NULL: nowhere */
 } tg_gguf_pre;
 
-/* The rule of that name, NULL if it is unknown; the one to write for a vocabulary, NULL if there is none. */
-const tg_gguf_pre *tg_gguf_pre_named(tg_gguf_text name);
+/* The rule to write for a vocabulary; NULL: there is none. */
 const tg_gguf_pre *tg_gguf_pre_for(tg_split split, bool whole_pieces);
 
 /*
@@ -60,9 +59,9 @@ TG_MUST_CHECK tg_status tg_gguf_vocab_read(const tg_tokenizer **tok, tg_gguf *g,
 
 /* Texts, one after another. */
 typedef struct tg_gguf_texts {
-    char *p;
+    char *p;      /* [used] */
     size_t *ends; /* [n] text i is p[ends[i-1]] .. p[ends[i]] */
-    size_t n;
+    size_t n, used, capacity, ends_capacity;
 } tg_gguf_texts;
 
 /* A vocabulary as it will be written. */

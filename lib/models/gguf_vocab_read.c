@@ -39,14 +39,6 @@ static const tg_gguf_pre pres[] = {
 };
 enum { PRES = sizeof pres / sizeof pres[0] };
 
-const tg_gguf_pre *tg_gguf_pre_named(tg_gguf_text name)
-{
-    for (size_t i = 0; i < PRES; i++)
-        if (tg_gguf_is(name, pres[i].name))
-            return &pres[i];
-    return NULL;
-}
-
 const tg_gguf_pre *tg_gguf_pre_for(tg_split split, bool whole_pieces)
 {
     for (size_t i = 0; i < PRES; i++)
@@ -61,14 +53,14 @@ const tg_gguf_pre *tg_gguf_pre_for(tg_split split, bool whole_pieces)
 /* ---- kinds that are no byte pair encoding */
 
 /* The bytes of a token of one character, written as in GPT-2's files, into out. */
-static bool bytes_of(unsigned char out[TG_UTF8_MAX * TG_BYTE_MAP_MAX], size_t *n, tg_gguf_text text)
+static bool bytes_of(unsigned char out[TG_UTF8_MAX * TG_BYTE_MAP_MAX], size_t *n, tg_span text)
 {
     return text.n <= TG_UTF8_MAX * TG_BYTE_MAP_MAX && tg_byte_map_read(out, n, text.p, text.n) &&
            *n <= TG_UTF8_MAX;
 }
 
 /* Whether a token only names a row of the embedding that no token has: "[PAD7]". */
-static bool is_padding(tg_gguf_text text)
+static bool is_padding(tg_span text)
 {
     return text.n > 1 && text.p[0] == '[';
 }
@@ -107,7 +99,7 @@ static tg_status read_chars(const tg_tokenizer **tok, const tg_gguf_value *token
     if ((status = tg_chars_create(&chars, err)))
         return status;
     for (size_t i = 0; i < tokens->n; i++) {
-        const tg_gguf_text text = tg_gguf_next_text(&at);
+        const tg_span text = tg_gguf_next_text(&at);
 
         if (is_padding(text))
             break;
@@ -120,15 +112,14 @@ static tg_status read_chars(const tg_tokenizer **tok, const tg_gguf_value *token
 }
 
 /* A tokenizer of kind "bytes" or "char", which this library has written. */
-static tg_status read_simple(const tg_tokenizer **tok, tg_gguf_text kind, const tg_gguf_value *tokens,
-                             tg_err *err)
+static tg_status read_simple(const tg_tokenizer **tok, tg_span kind, const tg_gguf_value *tokens, tg_err *err)
 {
     char shown[TG_TOKEN_SHOWN];
     tg_status status;
 
-    if (tg_gguf_is(kind, "bytes"))
+    if (tg_span_is(kind, "bytes"))
         status = tg_tokenizer_create(tok, "bytes", err);
-    else if (tg_gguf_is(kind, "char"))
+    else if (tg_span_is(kind, "char"))
         status = read_chars(tok, tokens, err);
     else
         status = tg_fail(err, TG_EDATA, "%s is \"%s\", expected bytes, char or bpe", TG_GGUF_KIND_KEY,
@@ -173,14 +164,14 @@ static struct types find_types(tg_gguf *g, size_t n)
     return t;
 }
 
-static int64_t type_of(const struct types *t, size_t id, tg_gguf_text text)
+static int64_t type_of(const struct types *t, size_t id, tg_span text)
 {
     if (t->type)
         return tg_gguf_integer(t->type, id);
     return (id == t->end[0] || id == t->end[1]) && text.n > 1 ? TG_GGUF_CONTROL : TG_GGUF_NORMAL;
 }
 
-static tg_status add_token(tg_vocab_builder *b, size_t id, tg_gguf_text text, int64_t type, tg_err *err)
+static tg_status add_token(tg_vocab_builder *b, size_t id, tg_span text, int64_t type, tg_err *err)
 {
     switch (type) {
     case 0:
@@ -205,7 +196,7 @@ static void add_tokens(tg_vocab_builder *b, tg_gguf *g, const tg_gguf_value *tok
     if (g->status)
         return;
     for (size_t id = 0; !g->status && id < tokens->n; id++) {
-        const tg_gguf_text text = tg_gguf_next_text(&at);
+        const tg_span text = tg_gguf_next_text(&at);
 
         g->status = add_token(b, id, text, type_of(&types, id, text), g->err);
     }
@@ -215,7 +206,7 @@ static void add_tokens(tg_vocab_builder *b, tg_gguf *g, const tg_gguf_value *tok
         (void)tg_err_in(g->err, tokens_key);
 }
 
-static tg_status add_merge(tg_vocab_builder *b, tg_gguf_text text, tg_err *err)
+static tg_status add_merge(tg_vocab_builder *b, tg_span text, tg_err *err)
 {
     const char *space = text.n > 1 ? memchr(text.p + 1, ' ', text.n - 1) : NULL;
     char shown[TG_TOKEN_SHOWN];
@@ -225,7 +216,7 @@ static tg_status add_merge(tg_vocab_builder *b, tg_gguf_text text, tg_err *err)
         return tg_fail(err, TG_EDATA, "expected two halves separated by a space, got \"%s\"",
                        tg_token_shown(shown, text.p, text.n));
     left = (size_t)(space - text.p);
-    return tg_vocab_merge(b, text.p, left, space + 1, text.n - left - 1, err);
+    return tg_vocab_merge(b, &(tg_vocab_halves){text.p, space + 1, left, text.n - left - 1}, err);
 }
 
 static void add_merges(tg_vocab_builder *b, tg_gguf *g)
@@ -242,34 +233,35 @@ static void add_merges(tg_vocab_builder *b, tg_gguf *g)
 static void read_bpe(const tg_tokenizer **tok, tg_gguf *g, const tg_gguf_value *tokens,
                      const tg_gguf_pre *pre)
 {
-    tg_vocab_builder b = {0};
+    tg_vocab_builder b = {.split = pre->split, .whole_pieces = pre->whole_pieces};
 
     add_tokens(&b, g, tokens);
     add_merges(&b, g);
-    if (!g->status)
-        g->status = tg_vocab_build(tok, &b, pre->split, TG_NORMALIZER_NONE, pre->whole_pieces, g->err);
-    tg_vocab_builder_free(&b);
+    g->status = tg_vocab_build(tok, &b, g->status, g->err);
 }
 
 /* ---- the vocabulary */
 
-/* The rule that splits texts; NULL: it is unknown, or a failure. */
-static const tg_gguf_pre *find_pre(tg_gguf_text *name, tg_gguf *g, tg_notes *notes)
+/* The rule that splits texts; NULL: it is unknown, with *name, or a failure. */
+static const tg_gguf_pre *find_pre(tg_span *name, tg_gguf *g, tg_notes *notes)
 {
-    static const char gpt2[] = "gpt-2", fallback[] = "default";
+    const bool given = tg_gguf_find(g, pre_key) != NULL;
 
-    *name = (tg_gguf_text){fallback, strlen(fallback)};
-    if (tg_gguf_find(g, pre_key))
+    if (given)
         *name = tg_gguf_get_text(g, pre_key);
-    if (g->status || !tg_gguf_is(*name, fallback))
-        return tg_gguf_pre_named(*name);
-    g->status = tg_notes_add(notes, g->err,
-                             "the file does not say how text is split (%s): assuming GPT-2's rule", pre_key);
-    return tg_gguf_pre_named((tg_gguf_text){gpt2, strlen(gpt2)});
+    if (!g->status && (!given || tg_span_is(*name, "default"))) {
+        g->status = tg_notes_add(
+            notes, g->err, "the file does not say how text is split (%s): assuming GPT-2's rule", pre_key);
+        return tg_gguf_pre_for(TG_SPLIT_GPT2, false);
+    }
+    for (size_t i = 0; !g->status && i < PRES; i++)
+        if (tg_span_is(*name, pres[i].name))
+            return &pres[i];
+    return NULL;
 }
 
 /* An unknown vocabulary: leave it out, or fail. */
-static tg_status unknown(const char *key, tg_gguf_text name, bool lossy, tg_notes *notes, tg_err *err)
+static tg_status unknown(const char *key, tg_span name, bool lossy, tg_notes *notes, tg_err *err)
 {
     char shown[TG_TOKEN_SHOWN];
 
@@ -286,20 +278,20 @@ tg_status tg_gguf_vocab_read(const tg_tokenizer **tok, tg_gguf *g, bool lossy, t
 {
     const tg_gguf_value *tokens;
     const tg_gguf_pre *pre;
-    tg_gguf_text text;
+    tg_span text;
 
     *tok = NULL;
     if (g->status || !tg_gguf_find(g, model_key))
         return g->status;
     text = tg_gguf_get_text(g, model_key);
-    if (g->status || tg_gguf_is(text, "no_vocab") || tg_gguf_is(text, "none"))
+    if (g->status || tg_span_is(text, "no_vocab") || tg_span_is(text, "none"))
         return g->status;
-    if (!tg_gguf_is(text, "gpt2"))
+    if (!tg_span_is(text, "gpt2"))
         return g->status = unknown(model_key, text, lossy, notes, g->err);
     tokens = tg_gguf_get_texts(g, tokens_key);
     if (tg_gguf_find(g, TG_GGUF_KIND_KEY)) {
         text = tg_gguf_get_text(g, TG_GGUF_KIND_KEY);
-        if (!g->status && !tg_gguf_is(text, "bpe"))
+        if (!g->status && !tg_span_is(text, "bpe"))
             return g->status = read_simple(tok, text, tokens, g->err);
     }
     pre = find_pre(&text, g, notes);

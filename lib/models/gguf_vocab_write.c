@@ -2,11 +2,13 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "lib/base/grow.h"
 #include "lib/base/size.h"
 #include "lib/base/utf8.h"
 #include "lib/bpe/bpe.h"
 #include "lib/models/gguf_vocab.h"
 #include "lib/text/encoder.h"
+#include "lib/text/ids.h"
 #include "lib/vocab/byte_map.h"
 #include "lib/vocab/foreign.h"
 #include "lib/vocab/vocab_tokens.h"
@@ -22,95 +24,70 @@ tg_status tg_gguf_lose(tg_notes *notes, bool lossy, tg_err *err, const char *wha
 
 /* ---- lists of texts */
 
-/* Room for n texts of `bytes` bytes in all. */
-static tg_status texts_alloc(tg_gguf_texts *t, size_t n, size_t bytes, tg_err *err)
+/* Continue the text that is next.  `mapped`: as GPT-2's files write its bytes. */
+static tg_status put(tg_gguf_texts *t, const void *text, size_t n, bool mapped, tg_err *err)
 {
-    t->p = malloc(bytes + 1);
-    t->ends = malloc(tg_size_mul_sat(n + 1, sizeof *t->ends));
-    return t->p && t->ends ? TG_OK : tg_fail_memory(err, bytes, "a vocabulary");
+    const unsigned char *bytes = text;
+    const tg_status status =
+        tg_grow(&t->p, &t->capacity, t->used + TG_BYTE_MAP_MAX * n, 1, "a vocabulary", err);
+
+    for (size_t i = 0; !status && i < n; i++) {
+        t->p[t->used] = (char)bytes[i];
+        t->used += mapped ? tg_byte_map_put(t->p + t->used, bytes[i]) : 1;
+    }
+    return status;
 }
 
-static char *texts_end(const tg_gguf_texts *t)
+/* The text ends here. */
+static tg_status end_text(tg_gguf_texts *t, tg_err *err)
 {
-    return t->p + (t->n > 0 ? t->ends[t->n - 1] : 0);
+    const tg_status status =
+        tg_grow(&t->ends, &t->ends_capacity, t->n + 1, sizeof *t->ends, "a vocabulary", err);
+
+    if (!status)
+        t->ends[t->n++] = t->used;
+    return status;
 }
 
-/* The text that was written at texts_end() ends here. */
-static void texts_close(tg_gguf_texts *t, const char *end)
-{
-    t->ends[t->n++] = (size_t)(end - t->p);
-}
-
-static tg_gguf_text text_at(const tg_gguf_texts *t, size_t i)
+static tg_span text_at(const tg_gguf_texts *t, size_t i)
 {
     const size_t begin = i > 0 ? t->ends[i - 1] : 0;
 
-    return (tg_gguf_text){t->p + begin, t->ends[i] - begin};
-}
-
-/* Write bytes as GPT-2's files do; returns the end. */
-static char *put_mapped(char *out, const unsigned char *bytes, size_t n)
-{
-    for (size_t i = 0; i < n; i++)
-        out += tg_byte_map_put(out, bytes[i]);
-    return out;
+    return (tg_span){t->p + begin, t->ends[i] - begin};
 }
 
 /* ---- tokens */
 
-static bool is_special(const tg_tokenizer *tok, size_t id, size_t *next)
-{
-    const uint32_t *special;
-    const size_t n = tg_tokenizer_specials(tok, &special);
-
-    if (*next >= n || special[*next] != id)
-        return false;
-    ++*next;
-    return true;
-}
-
 /* Tokens up to v->n; those that the tokenizer lacks are padding. */
 static tg_status make_tokens(tg_gguf_vocab *v, const tg_tokenizer *tok, tg_err *err)
 {
-    const size_t known = tg_tokenizer_vocab_size(tok), pad = 32;
-    size_t bytes = pad * v->n, special = 0, n;
-    tg_status status;
+    const uint32_t *special;
+    const size_t specials = tg_tokenizer_specials(tok, &special);
+    char padding[32];
+    tg_status status = TG_OK;
 
-    for (size_t id = 0; id < known; id++, bytes += TG_BYTE_MAP_MAX * n)
-        (void)tg_tokenizer_token(tok, (int32_t)id, &n);
-    if ((status = texts_alloc(&v->tokens, v->n, bytes, err)))
-        return status;
     if (!(v->type = malloc(v->n * sizeof *v->type)))
         return tg_fail_memory(err, v->n * sizeof *v->type, "a vocabulary");
-    for (size_t id = 0; id < v->n; id++) {
-        const unsigned char *token = tg_tokenizer_token(tok, (int32_t)id, &n);
-        char *out = texts_end(&v->tokens);
-        const bool control = is_special(tok, id, &special);
+    for (size_t id = 0; !status && id < v->n; id++) {
+        size_t n;
+        const void *token = tg_tokenizer_token(tok, (int32_t)id, &n);
+        const bool control = tg_ids_contain(special, specials, id);
 
         v->type[id] = n == 0 ? TG_GGUF_UNUSED : control ? TG_GGUF_CONTROL : TG_GGUF_NORMAL;
-        if (n == 0)
-            out += snprintf(out, pad, "[PAD%zu]", id);
-        else if (control)
-            out = (char *)memcpy(out, token, n) + n;
-        else
-            out = put_mapped(out, token, n);
-        texts_close(&v->tokens, out);
+        if (n == 0) {
+            n = (size_t)snprintf(padding, sizeof padding, "[PAD%zu]", id);
+            token = padding;
+        }
+        if (!(status = put(&v->tokens, token, n, v->type[id] == TG_GGUF_NORMAL, err)))
+            status = end_text(&v->tokens, err);
     }
-    return TG_OK;
-}
-
-static int compare_texts(const void *a, const void *b)
-{
-    const tg_gguf_text *s = a, *t = b;
-    const int order = memcmp(s->p, t->p, tg_size_min(s->n, t->n));
-
-    return order ? order : (s->n > t->n) - (s->n < t->n);
+    return status;
 }
 
 /* llama.cpp stops if two tokens have the same text, which a special and an ordinary one may. */
 static tg_status check_unique(const tg_gguf_vocab *v, tg_err *err)
 {
-    tg_gguf_text *sorted = malloc(v->n * sizeof *sorted);
+    tg_span *sorted = malloc(v->n * sizeof *sorted);
     char shown[TG_TOKEN_SHOWN];
     tg_status status = TG_OK;
 
@@ -118,9 +95,9 @@ static tg_status check_unique(const tg_gguf_vocab *v, tg_err *err)
         return tg_fail_memory(err, v->n * sizeof *sorted, "a vocabulary");
     for (size_t i = 0; i < v->n; i++)
         sorted[i] = text_at(&v->tokens, i);
-    qsort(sorted, v->n, sizeof *sorted, compare_texts);
+    qsort(sorted, v->n, sizeof *sorted, tg_span_compare);
     for (size_t i = 1; !status && i < v->n; i++)
-        if (compare_texts(&sorted[i - 1], &sorted[i]) == 0)
+        if (tg_span_compare(&sorted[i - 1], &sorted[i]) == 0)
             status = tg_fail(err, TG_EUSAGE, "GGUF cannot hold two tokens that are written \"%s\"",
                              tg_token_shown(shown, sorted[i].p, sorted[i].n));
     free(sorted);
@@ -129,61 +106,49 @@ static tg_status check_unique(const tg_gguf_vocab *v, tg_err *err)
 
 /* ---- merges */
 
+static tg_status put_merge(tg_gguf_texts *t, const void *left, size_t n, const void *right, size_t m,
+                           tg_err *err)
+{
+    tg_status status;
+
+    if ((status = put(t, left, n, true, err)) || (status = put(t, " ", 1, false, err)) ||
+        (status = put(t, right, m, true, err)))
+        return status;
+    return end_text(t, err);
+}
+
 static tg_status make_merges(tg_gguf_vocab *v, const tg_bpe_vocab *bpe, tg_err *err)
 {
-    size_t bytes = 0, n, m;
-    tg_status status;
+    tg_status status = TG_OK;
 
-    for (size_t i = 0; i < bpe->n_merges; i++) {
-        (void)tg_vocab_token(bpe, bpe->merges[i][0], &n);
-        (void)tg_vocab_token(bpe, bpe->merges[i][1], &m);
-        bytes += TG_BYTE_MAP_MAX * (n + m) + 1;
-    }
-    if ((status = texts_alloc(&v->merges, bpe->n_merges, bytes, err)))
-        return status;
-    for (size_t i = 0; i < bpe->n_merges; i++) {
+    for (size_t i = 0; !status && i < bpe->n_merges; i++) {
+        size_t n, m;
         const unsigned char *left = tg_vocab_token(bpe, bpe->merges[i][0], &n),
                             *right = tg_vocab_token(bpe, bpe->merges[i][1], &m);
-        char *out = put_mapped(texts_end(&v->merges), left, n);
 
-        *out++ = ' ';
-        texts_close(&v->merges, put_mapped(out, right, m));
+        status = put_merge(&v->merges, left, n, right, m, err);
     }
-    return TG_OK;
+    return status;
 }
 
-/* The merges that put together a character of n bytes, except those that `last`, before it in order, has. */
-static void add_merges(tg_gguf_texts *t, const unsigned char *text, size_t n, const unsigned char *last)
-{
-    for (size_t i = 1; i < n; i++) {
-        char *out;
-
-        if (memcmp(last, text, i + 1) == 0)
-            continue;
-        out = put_mapped(texts_end(t), text, i);
-        *out++ = ' ';
-        texts_close(t, put_mapped(out, text + i, 1));
-    }
-}
-
-/* Characters, in the order of their code points, which is that of their bytes. */
+/* The merges that put together each character, except those that the one before it, `last`, has.  Characters
+ * are in the order of their code points, which is that of their bytes. */
 static tg_status make_char_merges(tg_gguf_vocab *v, const tg_tokenizer *tok, tg_err *err)
 {
-    const size_t known = tg_tokenizer_vocab_size(tok), bytes = TG_BYTE_MAP_MAX * TG_UTF8_MAX + 1;
     unsigned char last[TG_UTF8_MAX] = {0};
-    tg_status status;
+    tg_status status = TG_OK;
 
-    if ((status = texts_alloc(&v->merges, TG_UTF8_MAX * known, TG_UTF8_MAX * known * bytes, err)))
-        return status;
-    for (size_t id = 0; id < known; id++) {
+    for (size_t id = 0; id < tg_tokenizer_vocab_size(tok); id++) {
         size_t n;
         const unsigned char *token = tg_tokenizer_token(tok, (int32_t)id, &n);
 
-        add_merges(&v->merges, token, n, last);
+        for (size_t i = 1; !status && i < n; i++)
+            if (memcmp(last, token, i + 1) != 0)
+                status = put_merge(&v->merges, token, i, token + i, 1, err);
         memset(last, 0, sizeof last);
         memcpy(last, token, n);
     }
-    return TG_OK;
+    return status;
 }
 
 /* ---- rules */
@@ -222,7 +187,7 @@ static tg_status whole_pieces_matter(bool *matter, const tg_bpe_vocab *bpe, tg_e
     tg_bpe_vocab merging = *bpe;
     const tg_tokenizer *tok;
     tg_encoder *e = NULL;
-    size_t s = 0, n;
+    size_t n;
     tg_status status;
 
     *matter = false;
@@ -233,11 +198,8 @@ static tg_status whole_pieces_matter(bool *matter, const tg_bpe_vocab *bpe, tg_e
         return status;
     status = tg_encoder_create(&e, tok, err);
     for (size_t id = 0; !status && !*matter && id < bpe->n; id++) {
-        const bool special = s < bpe->n_special && bpe->special[s] == id;
-
-        s += special;
         (void)tg_vocab_token(bpe, id, &n);
-        if (!special && n > 1)
+        if (n > 1 && !tg_vocab_is_special(bpe, id))
             status = is_unmade(matter, e, bpe, id, err);
     }
     tg_encoder_free(e);

@@ -1,10 +1,7 @@
 /* GPT-2 as a GGUF file for llama.cpp. */
-#include <stdio.h>
 #include <string.h>
 
 #include "formats/gguf_writer.h"
-#include "lib/base/size.h"
-#include "lib/models/gguf_names.h"
 #include "lib/models/gguf_vocab.h"
 #include "lib/models/writing.h"
 
@@ -20,31 +17,6 @@ struct tensor {
     tg_gguf_kind kind;
 };
 
-/* The row of tensor i, and its layer. */
-static const tg_name *row_of(const tg_config *c, size_t i, size_t *layer)
-{
-    const size_t in_blocks = TG_GGUF_NAMES_BLOCK * c->n_layer;
-
-    *layer = 0;
-    if (i < TG_GGUF_NAMES_BEFORE)
-        return &tg_names_gguf.row[i];
-    i -= TG_GGUF_NAMES_BEFORE;
-    if (i >= in_blocks)
-        return &tg_names_gguf.row[TG_GGUF_NAMES_BEFORE + TG_GGUF_NAMES_BLOCK + (i - in_blocks)];
-    *layer = i / TG_GGUF_NAMES_BLOCK;
-    return &tg_names_gguf.row[TG_GGUF_NAMES_BEFORE + i % TG_GGUF_NAMES_BLOCK];
-}
-
-static void set_name(char name[TG_GGUF_NAME_MAX], const char *pattern, size_t layer)
-{
-    const char *number = strchr(pattern, 'N');
-
-    if (number)
-        snprintf(name, TG_GGUF_NAME_MAX, "%.*s%zu%s", (int)(number - pattern), pattern, layer, number + 1);
-    else
-        snprintf(name, TG_GGUF_NAME_MAX, "%s", pattern);
-}
-
 /* How a tensor is stored: vectors and positions in float32, as llama.cpp wants them; a matrix whose rows are
  * no whole blocks in float16, as its own tools do. */
 static tg_gguf_kind kind_of(const struct tensor *t, tg_write_type type)
@@ -59,21 +31,17 @@ static tg_gguf_kind kind_of(const struct tensor *t, tg_write_type type)
     return tg_gguf_can_store(kinds[type], t->shape[1]) ? kinds[type] : TG_GGUF_AS_F16;
 }
 
+/* Tensor i: entry i of the padded table; after the last one, the head that is tied to the embedding. */
 static void describe(struct tensor *t, const tg_padded_params *padded, tg_write_type type, size_t i)
 {
-    const tg_config *c = &padded->f->config;
-    size_t layer;
-    const tg_name *row = row_of(c, i, &layer);
-    tg_param_kind kind = (tg_param_kind)row->kind;
+    const bool tied = i == padded->file.table.n;
+    const tg_param *p = &padded->file.table.entry[tied ? tg_params_index(&padded->file.table, TG_WTE, 0) : i];
 
-    *t = (struct tensor){.tied_copy = kind == TG_HEAD_W && c->tied};
-    if (t->tied_copy)
-        kind = TG_WTE;
-    set_name(t->name, row->pattern, layer);
-    t->param = &padded->table.entry[tg_params_index(&padded->table, kind, layer)];
-    t->transposed = tg_is_linear(kind);
-    t->shape[0] = t->param->shape[t->transposed];
-    t->shape[1] = t->param->shape[!t->transposed];
+    *t = (struct tensor){.param = p, .transposed = tg_is_linear(p), .tied_copy = tied};
+    tg_names_put(t->name, sizeof t->name, &tg_names_gguf, tied ? TG_HEAD_W : p->kind, TG_NAME_WHOLE,
+                 p->layer);
+    t->shape[0] = p->shape[t->transposed];
+    t->shape[1] = p->shape[!t->transposed];
     t->kind = kind_of(t, type);
 }
 
@@ -101,9 +69,9 @@ static void put_config(tg_gguf_writer *w, const tg_config *c, tg_write_type type
 static tg_status put_tensor(tg_gguf_writer *w, tg_padded_params *padded, const struct tensor *t,
                             const tg_write_options *o, tg_err *err)
 {
-    const size_t entry = (size_t)(t->param - padded->table.entry);
+    const size_t entry = (size_t)(t->param - padded->file.table.entry);
     const float *x;
-    const tg_status status = tg_padded_params_get(&x, padded, entry, t->transposed, err);
+    const tg_status status = tg_model_file_get(&x, &padded->buffer, &padded->file, entry, t->transposed, err);
 
     if (status)
         return status;
@@ -116,8 +84,7 @@ static tg_status put_tensor(tg_gguf_writer *w, tg_padded_params *padded, const s
 static tg_status put_tensors(tg_gguf_writer *w, tg_padded_params *padded, const tg_write_options *o,
                              tg_err *err)
 {
-    const size_t n =
-        TG_GGUF_NAMES_BEFORE + TG_GGUF_NAMES_BLOCK * padded->f->config.n_layer + TG_GGUF_NAMES_AFTER;
+    const size_t n = padded->file.table.n + padded->file.config.tied;
     struct tensor t;
     tg_status status = TG_OK;
 
@@ -125,7 +92,7 @@ static tg_status put_tensors(tg_gguf_writer *w, tg_padded_params *padded, const 
         describe(&t, padded, o->type, i);
         tg_gguf_declare(w, t.name, t.param->ndim, t.shape, t.kind);
     }
-    for (size_t i = 0; !status && !w->err.code && i < n; i++) {
+    for (size_t i = 0; !status && !w->out.err.code && i < n; i++) {
         describe(&t, padded, o->type, i);
         status = put_tensor(w, padded, &t, o, err);
     }
@@ -138,8 +105,8 @@ static tg_status write_model(int fd, const tg_model_file *f, const tg_write_opti
     tg_gguf_vocab vocab;
     tg_padded_params padded = {0};
     tg_gguf_writer w;
-    tg_err late = {0};
-    tg_status status = tg_gguf_vocab_make(&vocab, f->tokenizer, f->config.vocab_size, true, &unused, err);
+    tg_status finished,
+        status = tg_gguf_vocab_make(&vocab, f->tokenizer, f->config.vocab_size, true, &unused, err);
 
     tg_gguf_begin(&w, fd);
     if (!status)
@@ -156,20 +123,18 @@ static tg_status write_model(int fd, const tg_model_file *f, const tg_write_opti
     tg_padded_params_close(&padded);
     tg_gguf_vocab_free(&vocab);
     tg_notes_free(&unused);
-    if (tg_gguf_finish(&w, &late) && !status) {
-        status = late.code;
-        if (err)
-            *err = late;
-    }
-    return status;
+    finished = tg_gguf_finish(&w, status ? NULL : err);
+    return status ? status : finished;
 }
 
 /* ---- what a file cannot hold */
 
 static tg_status check_config(const tg_model_file *f, const tg_write_options *o, tg_notes *notes, tg_err *err)
 {
-    tg_status status = TG_OK;
+    tg_status status;
 
+    if ((status = tg_names_check_family(&tg_names_gguf, &f->config, "a GGUF file", err)))
+        return status;
     if (o->split_qkv)
         return tg_fail(err, TG_EUSAGE,
                        "llama.cpp's GPT-2 has q, k and v in one matrix: they cannot be split");

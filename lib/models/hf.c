@@ -1,14 +1,13 @@
 /* Hugging Face's checkpoints of GPT-2: a directory, or its safetensors file. */
-#include "lib/models/hf.h"
+#include "lib/models/reading.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-#include "formats/format.h"
 #include "formats/path.h"
 #include "formats/safetensors.h"
 #include "formats/torch_file.h"
-#include "lib/models/torch.h"
+#include "lib/vocab/foreign.h"
 #include "lib/vocab/vocab_file.h"
 
 #define CONFIG_MAX ((size_t)1 << 20) /* bytes of a config.json */
@@ -19,44 +18,36 @@
 static const char *const weights[] = {"model.safetensors", "model.safetensors" INDEX_END, "pytorch_model.bin",
                                       "pytorch_model.bin" INDEX_END, NULL};
 
-static bool recognize_directory(const tg_loaded *file)
-{
-    return !file;
-}
-
-static bool recognize_file(const tg_loaded *file)
-{
-    return file && tg_format_recognize(file->bytes, file->n) == TG_FORMAT_SAFETENSORS;
-}
-
 /* ---- config and tokenizer */
 
-/* Load a small text into f. */
-static tg_status load_text(tg_model_file *f, tg_loaded **text, const char *path, size_t max, tg_err *err)
+/* Load a file of a directory, which is found there and not named.  *file is NULL if it is not needed, and
+ * does not exist. */
+static tg_status load(tg_model_file *f, tg_loaded **file, const char *directory, const char *name,
+                      bool needed, size_t max, tg_err *err)
 {
+    char *path = tg_path_in(directory, name);
     bool exists;
-    tg_status status = tg_path_examine_found(path, &exists, err);
-
-    if (status || (status = tg_model_file_load(f, path, text, err)) || (*text)->n <= max)
-        return status;
-    (void)tg_fail(err, TG_EDATA, "the file has %zu bytes, expected at most %zu", (*text)->n, max);
-    return tg_err_in(err, path);
-}
-
-static tg_status read_config(tg_model_file *f, bool *config, const char *directory, const tg_model_ask *ask,
-                             tg_err *err)
-{
-    tg_loaded *text;
-    char *path = tg_path_in(directory, "config.json");
     tg_status status;
 
+    *file = NULL;
     if (!path)
         return tg_fail_memory(err, strlen(directory), "a path");
-    if (!(status = tg_path_examine_found(path, config, err)) && *config &&
-        !(status = load_text(f, &text, path, CONFIG_MAX, err)) &&
-        (status = tg_hf_config_read(f, text->bytes, text->n, ask, err)))
-        status = tg_err_in(err, "config.json");
+    if (!(status = tg_path_examine_found(path, &exists, err)) && (exists || needed) &&
+        !(status = tg_model_file_add(f, path, NULL, file, err)) && (*file)->n > max) {
+        (void)tg_fail(err, TG_EDATA, "the file has %zu bytes, expected at most %zu", (*file)->n, max);
+        status = tg_err_in(err, path);
+    }
     free(path);
+    return status;
+}
+
+static tg_status read_config(tg_model_file *f, const char *directory, const tg_model_ask *ask, tg_err *err)
+{
+    tg_loaded *text;
+    tg_status status = load(f, &text, directory, "config.json", false, CONFIG_MAX, err);
+
+    if (!status && text && (status = tg_hf_config_read(f, text->bytes, text->n, ask, err)))
+        status = tg_err_in(err, "config.json");
     return status;
 }
 
@@ -65,37 +56,29 @@ const char *const tg_hf_tokenizers[] = {"tokenizer.json", "vocab.json", "encoder
 
 static tg_status read_tokenizer(tg_model_file *f, const char *directory, const tg_model_ask *ask, tg_err *err)
 {
-    const char *name;
     char *path;
-    bool exists;
-    tg_status status = tg_path_find(&name, directory, tg_hf_tokenizers, err);
+    tg_status status = tg_vocab_find_beside(&path, directory, tg_hf_tokenizers, true, err);
 
-    if (status || !name)
-        return status;
-    if (!(path = tg_path_in(directory, name)))
-        return tg_fail_memory(err, strlen(directory), "a path");
-    if (!(status = tg_path_examine_found(path, &exists, err)))
+    if (!status && path)
         status = tg_vocab_file_open(&f->tokenizer, path, NULL, err);
-    if (status == TG_EDATA && ask->lossy) {
+    if (status == TG_EDATA && ask->lossy)
         status = tg_notes_add(&f->notes, err, "the tokenizer is left out: %s", err->message);
-    }
     free(path);
     return status;
 }
 
-tg_status tg_hf_read_around(tg_model_file *f, bool *config, const char *path, bool directory,
-                            const tg_model_ask *ask, tg_err *err)
+tg_status tg_hf_read_around(tg_model_file *f, const char *path, bool directory, const tg_model_ask *ask,
+                            tg_err *err)
 {
     char *in;
     tg_status status;
 
-    *config = false;
     if (!path) /* a stream */
         return TG_OK;
     in = directory ? tg_path_in(path, "") : tg_path_sibling(path, "");
     if (!in)
         return tg_fail_memory(err, strlen(path), "a path");
-    if (!(status = read_config(f, config, in, ask, err)) && *config)
+    if (!(status = read_config(f, in, ask, err)) && f->config_known)
         status = read_tokenizer(f, in, ask, err);
     free(in);
     return status;
@@ -123,16 +106,10 @@ static tg_status read_tensors(tg_loaded *file, tg_err *err)
 static tg_status load_tensors(tg_model_file *f, const char *directory, const char *name, tg_loaded **file,
                               tg_err *err)
 {
-    char *path = tg_path_in(directory, name);
-    bool exists;
-    tg_status status;
+    tg_status status = load(f, file, directory, name, true, SIZE_MAX, err);
 
-    if (!path)
-        return tg_fail_memory(err, strlen(directory), "a path");
-    if (!(status = tg_path_examine_found(path, &exists, err)) &&
-        !(status = tg_model_file_load(f, path, file, err)) && (status = read_tensors(*file, err)))
+    if (!status && (status = read_tensors(*file, err)))
         status = tg_err_in(err, name);
-    free(path);
     return status;
 }
 
@@ -150,11 +127,8 @@ static tg_status load_shards(tg_model_file *f, const char *directory, const char
 {
     tg_loaded *index, *file;
     tg_shards shards;
-    char *path = tg_path_in(directory, name);
-    tg_status status =
-        path ? load_text(f, &index, path, INDEX_MAX, err) : tg_fail_memory(err, strlen(directory), "a path");
+    tg_status status = load(f, &index, directory, name, true, INDEX_MAX, err);
 
-    free(path);
     if (status)
         return status;
     if ((status = tg_shards_read(&shards, index->bytes, index->n, err)))
@@ -168,42 +142,42 @@ static tg_status load_shards(tg_model_file *f, const char *directory, const char
 
 /* ---- opening */
 
-static tg_status open_directory(tg_model_file *f, const char *path, const tg_model_ask *ask, tg_err *err)
+static tg_status find_weights(const char **name, const char *directory, tg_err *err)
 {
-    const char *name;
-    tg_loaded *file;
-    bool config;
-    tg_status status = tg_path_find(&name, path, weights, err);
+    const tg_status status = tg_path_find(name, directory, weights, err);
 
-    if (status)
+    if (status || *name)
         return status;
-    if (!name)
-        return tg_fail(err, TG_EDATA,
-                       "a directory without a model's files: expected config.json and "
-                       "model.safetensors, model.safetensors.index.json or pytorch_model.bin");
-    if ((status = tg_hf_read_around(f, &config, path, true, ask, err)))
-        return status;
-    status =
-        strstr(name, INDEX_END) ? load_shards(f, path, name, err) : load_tensors(f, path, name, &file, err);
-    if (status) /* without a config, [in,out] or [out,in] is told by the shapes */
-        return status;
-    return tg_model_file_match(f, config ? &tg_names_gpt2 : &tg_names_by_shape, ask, err);
+    return tg_fail(err, TG_EDATA,
+                   "a directory without a model's files: expected config.json and "
+                   "model.safetensors, model.safetensors.index.json or pytorch_model.bin");
 }
 
-static tg_status open_file(tg_model_file *f, const char *path, const tg_model_ask *ask, tg_err *err)
+static tg_status load_weights(tg_model_file *f, const char *directory, const char *name, tg_err *err)
 {
-    tg_loaded *file = f->file[0];
-    bool config;
-    tg_status status;
+    tg_loaded *file;
 
-    if ((status = read_tensors(file, err)) || (status = tg_hf_read_around(f, &config, path, false, ask, err)))
+    return strstr(name, INDEX_END) ? load_shards(f, directory, name, err)
+                                   : load_tensors(f, directory, name, &file, err);
+}
+
+/* A directory, or a file that has been loaded. */
+static tg_status open_model(tg_model_file *f, const char *path, const tg_model_ask *ask, tg_err *err)
+{
+    const bool directory = f->n_files == 0;
+    const char *name = NULL;
+    tg_status status = directory ? find_weights(&name, path, err) : read_tensors(f->file[0], err);
+
+    if (status || (status = tg_hf_read_around(f, path, directory, ask, err)) ||
+        (directory && (status = load_weights(f, path, name, err))))
         return status;
-    return tg_model_file_match(f, config ? &tg_names_gpt2 : &tg_names_by_shape, ask, err);
+    /* without a config, [in,out] or [out,in] is told by the shapes */
+    return tg_model_file_match(f, f->config_known ? &tg_names_gpt2 : &tg_names_by_shape, ask, err);
 }
 
 /* ---- the formats */
 
 const tg_model_format tg_hf_format = {
-    .text = "a Hugging Face checkpoint", .recognize = recognize_directory, .open = open_directory};
+    .text = "a Hugging Face checkpoint", .directory = true, .open = open_model};
 const tg_model_format tg_safetensors_format = {
-    .text = "a safetensors file", .recognize = recognize_file, .open = open_file};
+    .text = "a safetensors file", .format = TG_FORMAT_SAFETENSORS, .open = open_model};

@@ -3,117 +3,45 @@
 #include <string.h>
 
 #include "formats/json.h"
+#include "formats/span.h"
 #include "formats/sink.h"
 #include "lib/base/decimal.h"
-#include "lib/models/hf.h"
+#include "lib/base/size.h"
+#include "lib/models/reading.h"
 
 /* ---- reading */
-
-/* What is read of it; GPT2Config's attribute_map gives some members a second name. */
-enum member {
-    MODEL_TYPE,
-    ARCHITECTURES,
-    N_LAYER,
-    N_HEAD,
-    N_EMBD,
-    N_POSITIONS,
-    N_CTX,
-    VOCAB_SIZE,
-    N_INNER,
-    ACTIVATION,
-    EPSILON,
-    TIED,
-    SCALED,
-    BY_LAYER,
-    UPCAST,
-    CROSS,
-    PRUNED,
-    QUANTIZED,
-    LAYER_ALIAS,
-    HEAD_ALIAS,
-    EMBD_ALIAS,
-    POSITIONS_ALIAS,
-    BOS,
-    EOS,
-    MEMBERS
-};
-
-static const char *const names[MEMBERS] = {
-    [MODEL_TYPE] = "model_type",
-    [ARCHITECTURES] = "architectures",
-    [N_LAYER] = "n_layer",
-    [N_HEAD] = "n_head",
-    [N_EMBD] = "n_embd",
-    [N_POSITIONS] = "n_positions",
-    [N_CTX] = "n_ctx",
-    [VOCAB_SIZE] = "vocab_size",
-    [N_INNER] = "n_inner",
-    [ACTIVATION] = "activation_function",
-    [EPSILON] = "layer_norm_epsilon",
-    [TIED] = "tie_word_embeddings",
-    [SCALED] = "scale_attn_weights",
-    [BY_LAYER] = "scale_attn_by_inverse_layer_idx",
-    [UPCAST] = "reorder_and_upcast_attn",
-    [CROSS] = "add_cross_attention",
-    [PRUNED] = "pruned_heads",
-    [QUANTIZED] = "quantization_config",
-    [LAYER_ALIAS] = "num_hidden_layers",
-    [HEAD_ALIAS] = "num_attention_heads",
-    [EMBD_ALIAS] = "hidden_size",
-    [POSITIONS_ALIAS] = "max_position_embeddings",
-    [BOS] = "bos_token_id",
-    [EOS] = "eos_token_id",
-};
 
 struct reading {
     tg_model_file *f;
     const tg_model_ask *ask;
     tg_json j;
-    size_t at[MEMBERS]; /* 0: not there, or null */
 };
 
 /* The reader's failures are kept in j, and others with them. */
-static void refuse(struct reading *r, enum member m, const char *value)
+static void refuse(struct reading *r, const char *name, const char *value)
 {
     if (!r->j.status)
-        r->j.status = tg_fail(r->j.err, TG_EDATA, "\"%s\": %s is not supported", names[m], value);
+        r->j.status = tg_fail(r->j.err, TG_EDATA, "\"%s\": %s is not supported", name, value);
 }
 
-/* Go to the value of a member, by either name.  False: there is none. */
-static bool find(struct reading *r, enum member m, enum member alias)
+static bool get_bool(struct reading *r, const char *name, bool otherwise)
 {
-    const size_t at = r->at[m] ? r->at[m] : r->at[alias];
-
-    (void)tg_json_go(&r->j, at);
-    return at > 0;
-}
-
-static size_t get_size(struct reading *r, enum member m, enum member alias, size_t otherwise)
-{
-    return find(r, m, alias) ? tg_json_get_size(&r->j) : otherwise;
-}
-
-static bool get_bool(struct reading *r, enum member m, bool otherwise)
-{
-    return find(r, m, m) ? tg_json_get_bool(&r->j) : otherwise;
+    return tg_json_find(&r->j, 0, name) ? tg_json_get_bool(&r->j) : otherwise;
 }
 
 /* A text, cut to what a message shows; "" if there is none. */
-static void get_text(struct reading *r, char out[64], enum member m)
+static void get_text(struct reading *r, char out[TG_SHOWN_MAX], const char *name)
 {
-    const tg_json_text text = find(r, m, m) ? tg_json_get_text(&r->j) : (tg_json_text){"", 0};
+    const tg_span text = tg_json_find(&r->j, 0, name) ? tg_json_get_text(&r->j) : (tg_span){"", 0};
 
-    snprintf(out, 64, "%.*s", (int)(text.n < 60 ? text.n : 60), text.p);
-    for (char *p = out; *p; p++)
-        if (*p < 0x20 || *p > 0x7E)
-            *p = '?';
+    (void)tg_shown(out, (tg_span){text.p, tg_size_min(text.n, 60)});
 }
 
 static void check_type(struct reading *r)
 {
-    char type[64];
+    char type[TG_SHOWN_MAX];
 
-    get_text(r, type, MODEL_TYPE);
+    get_text(r, type, "model_type");
     if (r->j.status || strcmp(type, "gpt2") == 0)
         return;
     r->j.status = type[0] == '\0'
@@ -125,14 +53,14 @@ static void check_architectures(struct reading *r)
 {
     tg_json *const j = &r->j;
 
-    if (!find(r, ARCHITECTURES, ARCHITECTURES))
+    if (!tg_json_find(&r->j, 0, "architectures"))
         return;
     tg_json_enter(j, TG_JSON_ARRAY);
     while (tg_json_element(j)) {
-        const tg_json_text text = tg_json_get_text(j);
+        const tg_span text = tg_json_get_text(j);
         const int n = (int)(text.n < 60 ? text.n : 60);
 
-        if (j->status || tg_json_is(text, "GPT2LMHeadModel") || tg_json_is(text, "GPT2Model"))
+        if (j->status || tg_span_is(text, "GPT2LMHeadModel") || tg_span_is(text, "GPT2Model"))
             continue;
         if (r->ask->lossy)
             j->status = tg_notes_add(&r->f->notes, j->err,
@@ -146,29 +74,33 @@ static void check_architectures(struct reading *r)
 static void check_features(struct reading *r)
 {
     tg_json *const j = &r->j;
-    const bool scaled = get_bool(r, SCALED, true), by_layer = get_bool(r, BY_LAYER, false),
-               upcast = get_bool(r, UPCAST, false), cross = get_bool(r, CROSS, false);
+    static const struct {
+        const char *name;
+        bool otherwise;
+        const char *refused; /* the other value */
+    } flags[] = {
+        {"scale_attn_weights", true, "false (scores that are not divided by the root of the head's width)"},
+        {"scale_attn_by_inverse_layer_idx", false, "true (scores divided by the layer's number)"},
+        {"add_cross_attention", false, "true"},
+    };
 
-    if (find(r, PRUNED, PRUNED)) { /* heads that were cut off: an object, by layer */
+    if (tg_json_find(&r->j, 0, "pruned_heads")) { /* heads that were cut off: an object, by layer */
         tg_json_enter(j, TG_JSON_OBJECT);
         if (tg_json_key(j, NULL))
-            refuse(r, PRUNED, "a layer without some of its heads");
+            refuse(r, "pruned_heads", "a layer without some of its heads");
     }
-    if (!scaled)
-        refuse(r, SCALED, "false (scores that are not divided by the root of the head's width)");
-    if (by_layer)
-        refuse(r, BY_LAYER, "true (scores divided by the layer's number)");
-    if (cross)
-        refuse(r, CROSS, "true");
-    if (r->at[QUANTIZED])
-        refuse(r, QUANTIZED, "a quantised checkpoint");
-    if (upcast && !j->status)
-        j->status = tg_notes_add(
-            &r->f->notes, j->err,
-            "\"%s\" concerns only the order of float32 operations: it changes nothing here", names[UPCAST]);
+    for (size_t i = 0; i < sizeof flags / sizeof flags[0]; i++)
+        if (get_bool(r, flags[i].name, flags[i].otherwise) != flags[i].otherwise)
+            refuse(r, flags[i].name, flags[i].refused);
+    if (tg_json_find(&r->j, 0, "quantization_config"))
+        refuse(r, "quantization_config", "a quantised checkpoint");
+    if (get_bool(r, "reorder_and_upcast_attn", false) && !j->status)
+        j->status = tg_notes_add(&r->f->notes, j->err,
+                                 "\"reorder_and_upcast_attn\" concerns only the order of float32 operations: "
+                                 "it changes nothing here");
 }
 
-static void read_activation(struct reading *r)
+static tg_gelu_kind read_activation(struct reading *r)
 {
     static const struct {
         const char *name;
@@ -178,46 +110,60 @@ static void read_activation(struct reading *r)
                  {"gelu", TG_GELU_ERF},
                  {"gelu_python", TG_GELU_ERF},
                  {"", TG_GELU_TANH}};
-    char name[64], shown[68];
+    char name[TG_SHOWN_MAX], shown[TG_SHOWN_MAX + 2];
 
-    get_text(r, name, ACTIVATION);
+    get_text(r, name, "activation_function");
     for (size_t i = 0; i < sizeof known / sizeof known[0]; i++)
-        if (strcmp(name, known[i].name) == 0) {
-            r->f->config.activation = known[i].kind;
-            return;
-        }
+        if (strcmp(name, known[i].name) == 0)
+            return known[i].kind;
     snprintf(shown, sizeof shown, "\"%s\"", name);
-    refuse(r, ACTIVATION, shown);
+    refuse(r, "activation_function", shown);
+    return TG_GELU_TANH;
 }
 
-/* With GPT2Config's defaults. */
+/* GPT2Config's attribute_map gives some sizes a second name. */
+static const struct size {
+    const char *name, *alias;
+    tg_config_id id;
+    size_t otherwise; /* GPT2Config's default; 0: what the row before has set */
+} sizes[] = {
+    {"n_layer", "num_hidden_layers", TG_CONFIG_N_LAYER, 12},
+    {"n_head", "num_attention_heads", TG_CONFIG_N_HEAD, 12},
+    {"n_embd", "hidden_size", TG_CONFIG_N_EMBD, 768},
+    {"n_ctx", NULL, TG_CONFIG_N_CTX, 1024},
+    {"n_positions", "max_position_embeddings", TG_CONFIG_N_CTX, 0},
+    {"vocab_size", NULL, TG_CONFIG_VOCAB_SIZE, 50257},
+};
+
 static void read_sizes(struct reading *r)
 {
-    tg_config *c = &r->f->config;
+    const tg_config *c = &r->f->config;
     size_t inner;
 
-    c->n_layer = get_size(r, N_LAYER, LAYER_ALIAS, 12);
-    c->n_head = get_size(r, N_HEAD, HEAD_ALIAS, 12);
-    c->n_embd = get_size(r, N_EMBD, EMBD_ALIAS, 768);
-    c->n_ctx = get_size(r, N_CTX, N_CTX, 1024);
-    c->n_ctx = get_size(r, N_POSITIONS, POSITIONS_ALIAS, c->n_ctx);
-    c->vocab_size = get_size(r, VOCAB_SIZE, VOCAB_SIZE, 50257);
-    inner = get_size(r, N_INNER, N_INNER, 0);
-    if (!r->j.status && r->at[N_INNER] && (inner / 4 != c->n_embd || inner % 4 != 0))
+    for (const struct size *s = sizes; s < sizes + sizeof sizes / sizeof sizes[0]; s++) {
+        if (tg_json_find(&r->j, 0, s->name) || (s->alias && tg_json_find(&r->j, 0, s->alias)))
+            tg_model_file_set_size(r->f, s->id, tg_json_get_size(&r->j));
+        else if (s->otherwise > 0)
+            tg_model_file_set_size(r->f, s->id, s->otherwise);
+    }
+    if (!tg_json_find(&r->j, 0, "n_inner"))
+        return;
+    inner = tg_json_get_size(&r->j);
+    if (!r->j.status && (inner / 4 != c->n_embd || inner % 4 != 0))
         r->j.status =
             tg_fail(r->j.err, TG_EDATA, "\"n_inner\" is %zu, expected 4 n_embd = 4 * %zu", inner, c->n_embd);
 }
 
 /* The token that begins or ends a text.  Some models have several, of which none is kept. */
-static void read_end(struct reading *r, size_t *token, enum member m)
+static void read_end(struct reading *r, size_t *token, const char *name)
 {
     size_t id;
 
-    if (r->j.status || !find(r, m, m))
+    if (r->j.status || !tg_json_find(&r->j, 0, name))
         return;
     id = tg_json_get_size(&r->j);
     if (r->j.status)
-        r->j.status = tg_notes_add(&r->f->notes, r->j.err, "\"%s\" is not one id, and is left out", names[m]);
+        r->j.status = tg_notes_add(&r->f->notes, r->j.err, "\"%s\" is not one id, and is left out", name);
     else
         *token = id < r->f->config.vocab_size ? id + 1 : 0; /* otherwise the default of some program */
 }
@@ -225,25 +171,24 @@ static void read_end(struct reading *r, size_t *token, enum member m)
 tg_status tg_hf_config_read(tg_model_file *f, const void *text, size_t n, const tg_model_ask *ask,
                             tg_err *err)
 {
-    static const tg_config_id known[] = {
-        TG_CONFIG_N_LAYER,    TG_CONFIG_N_HEAD,     TG_CONFIG_N_EMBD, TG_CONFIG_N_CTX,
-        TG_CONFIG_VOCAB_SIZE, TG_CONFIG_ACTIVATION, TG_CONFIG_TIED,   TG_CONFIG_LAYER_NORM_EPSILON};
     struct reading r = {.f = f, .ask = ask};
+    tg_gelu_kind activation;
 
     tg_json_open(&r.j, text, n, err);
-    tg_json_members(&r.j, names, MEMBERS, r.at);
+    tg_json_enter(&r.j, TG_JSON_OBJECT); /* the whole is checked before a part is used */
+    while (tg_json_key(&r.j, NULL))
+        tg_json_skip(&r.j);
     tg_json_end(&r.j);
     check_type(&r);
     check_architectures(&r);
     check_features(&r);
     read_sizes(&r);
-    read_activation(&r);
-    f->config.layer_norm_epsilon = find(&r, EPSILON, EPSILON) ? tg_json_get_number(&r.j) : 1e-5;
-    read_end(&r, &f->config.bos_token, BOS);
-    read_end(&r, &f->config.eos_token, EOS);
-    f->config.tied = get_bool(&r, TIED, true);
-    for (size_t i = 0; i < sizeof known / sizeof known[0]; i++)
-        tg_config_set_known(f, known[i]);
+    activation = read_activation(&r);
+    tg_model_file_set_norm(f, activation,
+                           tg_json_find(&r.j, 0, "layer_norm_epsilon") ? tg_json_get_number(&r.j) : 1e-5);
+    read_end(&r, &f->config.bos_token, "bos_token_id");
+    read_end(&r, &f->config.eos_token, "eos_token_id");
+    tg_model_file_set_tied(f, get_bool(&r, "tie_word_embeddings", true));
     return tg_json_close(&r.j);
 }
 

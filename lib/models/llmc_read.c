@@ -1,33 +1,17 @@
 /* Models in llm.c's files. */
-#include "lib/models/llmc.h"
-
-#include "formats/format.h"
 #include "formats/llmc.h"
 #include "lib/models/model_format.h"
-
-static bool recognize(const tg_loaded *file)
-{
-    return file && tg_format_recognize(file->bytes, file->n) == TG_FORMAT_LLMC_MODEL;
-}
 
 /* All that a header tells, and what is the same in all models of llm.c. */
 static void take_config(tg_model_file *f, const tg_llmc_config *c)
 {
-    static const tg_config_id known[] = {TG_CONFIG_N_LAYER,    TG_CONFIG_N_HEAD,
-                                         TG_CONFIG_N_EMBD,     TG_CONFIG_N_CTX,
-                                         TG_CONFIG_VOCAB_SIZE, TG_CONFIG_LAYER_NORM_EPSILON,
-                                         TG_CONFIG_ACTIVATION, TG_CONFIG_TIED};
-
-    f->config.n_layer = c->n_layer;
-    f->config.n_head = c->n_head;
-    f->config.n_embd = c->n_embd;
-    f->config.n_ctx = c->n_ctx;
-    f->config.vocab_size = c->vocab_size;
-    f->config.layer_norm_epsilon = TG_LLMC_EPSILON;
-    f->config.activation = TG_GELU_TANH;
-    f->config.tied = true;
-    for (size_t i = 0; i < sizeof known / sizeof known[0]; i++)
-        tg_config_set_known(f, known[i]);
+    tg_model_file_set_size(f, TG_CONFIG_N_LAYER, c->n_layer);
+    tg_model_file_set_size(f, TG_CONFIG_N_HEAD, c->n_head);
+    tg_model_file_set_size(f, TG_CONFIG_N_EMBD, c->n_embd);
+    tg_model_file_set_size(f, TG_CONFIG_N_CTX, c->n_ctx);
+    tg_model_file_set_size(f, TG_CONFIG_VOCAB_SIZE, c->vocab_size);
+    tg_model_file_set_norm(f, TG_GELU_TANH, TG_LLMC_EPSILON);
+    tg_model_file_set_tied(f, true);
 }
 
 /* A note, if rows of wte.weight that belong to no id have values. */
@@ -60,4 +44,5 @@ static tg_status open_model(tg_model_file *f, const char *path, const tg_model_a
     return status ? status : tg_model_file_match(f, &names, ask, err);
 }
 
-const tg_model_format tg_llmc_format = {.text = "an llm.c model", .recognize = recognize, .open = open_model};
+const tg_model_format tg_llmc_format = {
+    .text = "an llm.c model", .format = TG_FORMAT_LLMC_MODEL, .open = open_model};

@@ -5,7 +5,6 @@
 
 #include "formats/llmc.h"
 #include "formats/sink.h"
-#include "lib/models/llmc.h"
 #include "lib/models/writing.h"
 #include "lib/text/tokenizer.h"
 
@@ -36,6 +35,8 @@ static tg_status check(const tg_model_file *f, const tg_write_options *o, tg_not
 {
     tg_status status;
 
+    if ((status = tg_names_check_family(&tg_names_nanogpt, &f->config, "an llm.c model", err)))
+        return status;
     if (o->type != TG_WRITE_F32 && o->type != TG_WRITE_BF16)
         return tg_fail(err, TG_EUSAGE, "llm.c's models are float32 or bfloat16: expected f32 or bf16");
     if (o->split_qkv)
@@ -78,14 +79,14 @@ static tg_status put_padding(const struct writing *w, tg_err *err)
 /* Write the tensor with this name in the format. */
 static tg_status put_tensor(struct writing *w, const char *name, tg_err *err)
 {
-    const tg_param *const p = tg_params_find(&w->padded.table, name);
-    const size_t i = (size_t)(p - w->padded.table.entry);
+    const tg_param *const p = tg_params_find(&w->padded.file.table, name);
+    const size_t i = (size_t)(p - w->padded.file.table.entry);
     const float *x;
     const void *bytes;
     tg_status status;
 
     assert(p);
-    if ((status = tg_padded_params_get(&x, &w->padded, i, tg_is_linear(p->kind), err)) ||
+    if ((status = tg_model_file_get(&x, &w->padded.buffer, &w->padded.file, i, tg_is_linear(p), err)) ||
         (status = tg_write_convert(&bytes, w->rounded, x, p->count, w->o->type, p->name, err)) ||
         (status = tg_write_all(w->fd, bytes, p->count * (w->config.bf16 ? 2 : 4), err)))
         return status;

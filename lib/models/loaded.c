@@ -1,6 +1,6 @@
 /* Files in memory: see model_format.h. */
 #define _DEFAULT_SOURCE /* madvise */
-#include <errno.h>
+#include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -10,14 +10,21 @@
 #include "formats/format.h"
 #include "formats/path.h"
 #include "lib/base/grow.h"
+#include "lib/base/size.h"
 #include "lib/models/model_format.h"
+
+struct tg_kept {
+    struct tg_kept *next;
+    max_align_t memory[];
+};
 
 void tg_loaded_free(tg_loaded *file)
 {
     tg_tensor_list_free(&file->list);
-    for (size_t i = 0; i < file->n_kept; i++)
-        free(file->kept[i]);
-    free(file->kept);
+    for (struct tg_kept *next, *kept = file->kept; kept; kept = next) {
+        next = kept->next;
+        free(kept);
+    }
     tg_source_close(&file->source);
     if (file->fd >= 0)
         close(file->fd);
@@ -30,34 +37,22 @@ void tg_loaded_free(tg_loaded *file)
 
 static tg_status read_to_end(tg_source *source, tg_err *err)
 {
-    tg_status status = tg_source_peek(source, TG_FORMAT_BYTES, err);
+    const tg_status status = tg_source_peek(source, TG_FORMAT_BYTES, err);
+    tg_format format;
+    bool tensors;
 
     if (status)
         return status;
-    switch (tg_format_recognize(source->next, source->ready)) {
-    case TG_FORMAT_ZIP:
-    case TG_FORMAT_SAFETENSORS:
-    case TG_FORMAT_GGUF:
-    case TG_FORMAT_LLMC_MODEL:
-        return tg_source_all(source, PTRDIFF_MAX, err);
-    default:
-        return tg_source_all(source, source->map ? PTRDIFF_MAX : OTHER_MAX, err);
-    }
+    format = tg_format_recognize(source->next, source->ready);
+    tensors = format == TG_FORMAT_ZIP || format == TG_FORMAT_SAFETENSORS || format == TG_FORMAT_GGUF ||
+              format == TG_FORMAT_LLMC_MODEL;
+    return tg_source_all(source, tensors || source->map ? PTRDIFF_MAX : OTHER_MAX, err);
 }
 
 static tg_status open_path(tg_loaded *file, tg_err *err)
 {
     struct stat st;
-    int sys;
 
-    file->fd = tg_path_open(file->path);
-    if (file->fd < 0) {
-        sys = errno;
-        (void)tg_fail(err, TG_EIO, "%s", strerror(sys));
-        if (err)
-            err->sys = sys;
-        return TG_EIO;
-    }
     if (fstat(file->fd, &st) == 0 && S_ISDIR(st.st_mode))
         return tg_fail(err, TG_EDATA, "a directory, expected a file");
     return tg_source_open(&file->source, file->fd, err);
@@ -66,14 +61,16 @@ static tg_status open_path(tg_loaded *file, tg_err *err)
 /* Load what the file's source has; open the path, if it has none. */
 static tg_status load(tg_loaded *file, const char *path, tg_err *err)
 {
-    tg_status status;
+    tg_status status = TG_OK;
 
-    if (!(file->path = malloc(strlen(path) + 1)))
-        return tg_fail_memory(err, strlen(path), "a path");
-    strcpy(file->path, path);
-    if ((file->source.fd < 0 && (status = open_path(file, err))) ||
-        (status = read_to_end(&file->source, err)))
-        return status;
+    if (file->source.fd < 0 && (file->fd = tg_path_open(path)) < 0)
+        return tg_fail_sys(err, "%s", path);
+    if (!(file->path = strdup(path)))
+        status = tg_fail_memory(err, strlen(path), "a path");
+    else if (file->fd >= 0)
+        status = open_path(file, err);
+    if (status || read_to_end(&file->source, err))
+        return tg_err_in(err, path);
     file->bytes = file->source.next;
     file->n = file->source.ready;
     file->mapped = file->source.map != NULL;
@@ -88,17 +85,15 @@ tg_source tg_loaded_take_source(tg_loaded *file)
     return source;
 }
 
-tg_status tg_loaded_keep(tg_loaded *file, void *memory, tg_err *err)
+void *tg_loaded_alloc(tg_loaded *file, size_t n)
 {
-    const tg_status status = tg_grow(&file->kept, &file->kept_capacity, file->n_kept + 1, sizeof(void *),
-                                     "the list of tensors", err);
+    struct tg_kept *kept = malloc(tg_size_add_sat(sizeof *kept, n));
 
-    if (status) {
-        free(memory);
-        return status;
-    }
-    file->kept[file->n_kept++] = memory;
-    return TG_OK;
+    if (!kept)
+        return NULL;
+    kept->next = file->kept;
+    file->kept = kept;
+    return kept->memory;
 }
 
 tg_status tg_model_file_add(tg_model_file *f, const char *path, tg_source *source, tg_loaded **loaded,
@@ -118,17 +113,12 @@ tg_status tg_model_file_add(tg_model_file *f, const char *path, tg_source *sourc
     }
     file->fd = -1;
     file->source = source ? *source : (tg_source){.fd = -1};
-    if (load(file, path, err)) {
+    if ((status = load(file, path, err))) {
         tg_loaded_free(file);
-        return tg_err_in(err, path);
+        return status;
     }
     *loaded = f->file[f->n_files++] = file;
     return TG_OK;
-}
-
-tg_status tg_model_file_load(tg_model_file *f, const char *path, tg_loaded **loaded, tg_err *err)
-{
-    return tg_model_file_add(f, path, NULL, loaded, err);
 }
 
 void tg_loaded_forget(const tg_loaded *file, const void *bytes, size_t n)

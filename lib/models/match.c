@@ -1,11 +1,10 @@
 /* Which stored tensor is which parameter. */
-#include <assert.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "lib/base/size.h"
+#include "lib/gpt/family.h"
 #include "lib/models/model_format.h"
-#include "lib/models/name_map.h"
 
 /* The tensors that a name stands for, by part. */
 struct candidates {
@@ -22,12 +21,12 @@ struct match {
     bool transposed;               /* matrices of linear layers are [out,in] */
 };
 
-static struct candidates *candidates_at(const struct match *m, int kind, size_t layer)
+static struct candidates *candidates_at(const struct match *m, tg_param_kind kind, size_t layer)
 {
-    return &m->candidates[(size_t)kind * TG_LAYERS_MAX + layer];
+    return &m->candidates[kind * TG_LAYERS_MAX + layer];
 }
 
-static bool has(const struct match *m, int kind)
+static bool has(const struct match *m, tg_param_kind kind)
 {
     for (size_t l = 0; l < TG_LAYERS_MAX; l++)
         for (size_t part = 0; part < TG_NAME_PARTS; part++)
@@ -37,14 +36,33 @@ static bool has(const struct match *m, int kind)
 }
 
 /* The tensor of one kind outside the blocks, or NULL. */
-static const tg_stored *single(const struct match *m, int kind)
+static const tg_stored *single(const struct match *m, tg_param_kind kind)
 {
     return candidates_at(m, kind, 0)->stored[TG_NAME_WHOLE];
 }
 
 static bool is_known(const tg_model_file *f, tg_config_id id)
 {
-    return f->config_known >> id & 1;
+    return f->config_known & TG_CONFIG_BIT(id);
+}
+
+void tg_model_file_set_size(tg_model_file *f, tg_config_id id, size_t size)
+{
+    *(size_t *)tg_field_member(&tg_config_fields.row[id], &f->config) = size;
+    f->config_known |= TG_CONFIG_BIT(id);
+}
+
+void tg_model_file_set_norm(tg_model_file *f, tg_gelu_kind activation, double epsilon)
+{
+    f->config.activation = activation;
+    f->config.layer_norm_epsilon = epsilon;
+    f->config_known |= TG_CONFIG_BIT(TG_CONFIG_ACTIVATION);
+}
+
+void tg_model_file_set_tied(tg_model_file *f, bool tied)
+{
+    f->config.tied = tied;
+    f->config_known |= TG_CONFIG_BIT(TG_CONFIG_TIED);
 }
 
 /* ---- names */
@@ -81,7 +99,7 @@ static tg_status find_one(struct match *m, const tg_stored *s, tg_err *err)
     if (row->part != TG_NAME_WHOLE && !m->ask->fuse_qkv)
         return tg_fail(err, TG_EUSAGE, "%s: q, k and v are separate; they are joined on request (--fuse-qkv)",
                        s->array.name);
-    candidates = candidates_at(m, row->kind, layer);
+    candidates = candidates_at(m, (tg_param_kind)row->kind, layer);
     if (candidates->stored[row->part])
         return tg_fail(err, TG_EDATA, "%s and %s are the same tensor",
                        candidates->stored[row->part]->array.name, s->array.name);
@@ -106,14 +124,14 @@ static bool are_transposed(const struct match *m)
     return s && s->array.ndim == 2 && s->array.shape[0] > s->array.shape[1];
 }
 
-static tg_status size_from(struct match *m, tg_config_id id, size_t *member, const tg_stored *s, size_t dim,
+static tg_status size_from(const struct match *m, tg_config_id id, const tg_stored *s, size_t dim,
                            tg_err *err)
 {
     if (is_known(m->f, id))
         return TG_OK;
     if (s->array.ndim != 2)
         return tg_fail(err, TG_EDATA, "%s has %zu dimensions, expected 2", s->array.name, s->array.ndim);
-    *member = s->array.shape[dim];
+    tg_model_file_set_size(m->f, id, s->array.shape[dim]);
     return TG_OK;
 }
 
@@ -131,10 +149,10 @@ static tg_status find_sizes(struct match *m, tg_err *err)
     else if (m->layers > c->n_layer)
         return tg_fail(err, TG_EDATA, "there are tensors of layer %zu, but the config has n_layer = %zu",
                        m->layers - 1, c->n_layer);
-    if ((status = size_from(m, TG_CONFIG_VOCAB_SIZE, &c->vocab_size, wte, 0, err)) ||
-        (status = size_from(m, TG_CONFIG_N_EMBD, &c->n_embd, wte, 1, err)))
+    if ((status = size_from(m, TG_CONFIG_VOCAB_SIZE, wte, 0, err)) ||
+        (status = size_from(m, TG_CONFIG_N_EMBD, wte, 1, err)))
         return status;
-    return size_from(m, TG_CONFIG_N_CTX, &c->n_ctx, wpe, 0, err);
+    return size_from(m, TG_CONFIG_N_CTX, wpe, 0, err);
 }
 
 static tg_status find_heads(struct match *m, tg_err *err)
@@ -163,7 +181,6 @@ static tg_status assume(struct match *m, tg_err *err)
     const char *asked = m->ask->activation;
     const bool exact = asked && strcmp(asked, "gelu") == 0;
 
-    assert(is_known(m->f, TG_CONFIG_ACTIVATION) == is_known(m->f, TG_CONFIG_LAYER_NORM_EPSILON));
     if (is_known(m->f, TG_CONFIG_ACTIVATION)) {
         if (!asked || exact == (c->activation == TG_GELU_ERF))
             return TG_OK;
@@ -178,24 +195,19 @@ static tg_status assume(struct match *m, tg_err *err)
                         "no activation or LayerNorm epsilon in the file: assuming gelu_new and 1e-5");
 }
 
-/* A member of the config that says whether some tensors exist. */
-static void find_flag(const struct match *m, bool *member, const int *kinds, size_t n)
-{
-    *member = false;
-    for (size_t i = 0; i < n; i++)
-        *member |= has(m, kinds[i]);
-}
-
+/* What some parameters depend on is true if one of them is there. */
 static void find_flags(const struct match *m)
 {
-    static const int gains[] = {TG_LN1_W, TG_LN2_W, TG_LNF_W}, ln_biases[] = {TG_LN1_B, TG_LN2_B, TG_LNF_B},
-                     biases[] = {TG_QKV_B, TG_ATT_PROJ_B, TG_FC_B, TG_FC_PROJ_B}, head[] = {TG_HEAD_B};
+    const tg_family *family = tg_config_family(&m->f->config);
+    bool found[TG_IF_HEAD_BIAS + 1] = {false};
     tg_config *c = &m->f->config;
 
-    find_flag(m, &c->layer_norm_weight, gains, 3);
-    find_flag(m, &c->layer_norm_bias, ln_biases, 3);
-    find_flag(m, &c->linear_bias, biases, 4);
-    find_flag(m, &c->head_bias, head, 1);
+    for (size_t i = 0; i < family->n_rows; i++)
+        found[family->row[i].when] |= has(m, family->row[i].kind);
+    c->layer_norm_weight = found[TG_IF_LN_WEIGHT];
+    c->layer_norm_bias = found[TG_IF_LN_BIAS];
+    c->linear_bias = found[TG_IF_LINEAR_BIAS];
+    c->head_bias = found[TG_IF_HEAD_BIAS];
 }
 
 /* ---- the head */
@@ -257,18 +269,6 @@ static tg_status find_tie(struct match *m, tg_err *err)
 
 /* ---- values */
 
-/* Not the head's: it exists only with its tensor. */
-static bool is_bias(tg_param_kind kind)
-{
-    return kind == TG_LN1_B || kind == TG_QKV_B || kind == TG_ATT_PROJ_B || kind == TG_LN2_B ||
-           kind == TG_FC_B || kind == TG_FC_PROJ_B || kind == TG_LNF_B;
-}
-
-static bool is_gain(tg_param_kind kind)
-{
-    return kind == TG_LN1_W || kind == TG_LN2_W || kind == TG_LNF_W;
-}
-
 static tg_status check_shape(const struct match *m, const tg_stored *s, const tg_param *p, bool part,
                              bool transposed, tg_err *err)
 {
@@ -296,7 +296,7 @@ static tg_status match_parts(const struct match *m, tg_values *v, const struct c
     const size_t first = parts ? TG_NAME_Q : TG_NAME_WHOLE;
 
     v->n = parts ? 3 : 1;
-    v->transposed = candidates->transposed[first] || (tg_is_linear(p->kind) && m->transposed);
+    v->transposed = candidates->transposed[first] || (tg_is_linear(p) && m->transposed);
     v->transposed = v->transposed && p->ndim == 2;
     for (size_t i = 0; i < v->n; i++) {
         const tg_stored *s = candidates->stored[first + i];
@@ -315,16 +315,15 @@ static tg_status match_parts(const struct match *m, tg_values *v, const struct c
 
 static tg_status match_one(const struct match *m, tg_values *v, const tg_param *p, tg_err *err)
 {
-    const struct candidates *candidates = candidates_at(m, (int)p->kind, p->layer);
+    const struct candidates *candidates = candidates_at(m, p->kind, p->layer);
 
     for (size_t part = 0; part < TG_NAME_PARTS; part++)
         if (candidates->stored[part])
             return match_parts(m, v, candidates, p, err);
-    if (!is_bias(p->kind) && !is_gain(p->kind))
+    if (p->use != TG_USE_BIAS && p->use != TG_USE_NORM)
         return tg_fail(err, TG_EDATA, "%s is missing", p->name);
-    v->fill = is_gain(p->kind) ? 1 : 0;
-    return tg_notes_add(&m->f->notes, err, "%s is missing: all %s", p->name,
-                        is_gain(p->kind) ? "ones" : "zeros");
+    v->fill = (float)p->mean;
+    return tg_notes_add(&m->f->notes, err, "%s is missing: all %s", p->name, p->mean > 0 ? "ones" : "zeros");
 }
 
 static tg_status match_values(struct match *m, tg_err *err)

@@ -10,6 +10,7 @@
 #include "formats/torch_file.h"
 #include "lib/base/finite.h"
 #include "lib/models/model_format.h"
+#include "lib/models/model_open.h"
 #include "lib/text/bare_ids.h"
 
 void tg_model_file_close(tg_model_file *f)
@@ -25,12 +26,8 @@ void tg_model_file_close(tg_model_file *f)
     *f = (tg_model_file){0};
 }
 
-const char *tg_model_file_kind(const tg_model_file *f)
-{
-    return f->format->text;
-}
-
-/* The formats of other projects' models; a zip file may be one. */
+/* The formats of other projects' models; a zip file may be one.  Without their table, so that a tool that
+ * asks only this is not linked with their readers. */
 static bool is_foreign(const unsigned char *first, size_t n)
 {
     switch (tg_format_recognize(first, n)) {
@@ -93,12 +90,24 @@ static void settle_ends(tg_model_file *f)
         c->bos_token = c->eos_token = 0;
 }
 
+/* Whether a file, or, if that is NULL, a directory, is of this format. */
+static bool is_of(const tg_model_format *format, const tg_loaded *file)
+{
+    if (!file || format->directory)
+        return !file && format->directory;
+    if (format->recognize)
+        return format->recognize(file->bytes, file->n);
+    return tg_format_recognize(file->bytes, file->n) == format->format &&
+           (format->format != TG_FORMAT_ZIP || tg_format_zip(file->bytes, file->n) == format->member);
+}
+
 /* source: taken over; path is then its name.  NULL: of the path. */
 static tg_status open_any(tg_model_file *f, const char *path, tg_source *source, const tg_model_ask *ask,
                           tg_err *err)
 {
     static const tg_model_ask nothing = {0};
     const char *const around = source ? NULL : path;
+    const tg_model_format *const *format = tg_model_formats;
     tg_loaded *file = NULL;
     struct stat st = {0};
     bool exists;
@@ -107,10 +116,10 @@ static tg_status open_any(tg_model_file *f, const char *path, tg_source *source,
     if ((!source && (status = tg_path_examine(path, &st, &exists, err))) ||
         (!S_ISDIR(st.st_mode) && (status = tg_model_file_add(f, path, source, &file, err))))
         return status;
-    for (const tg_model_format *const *format = tg_model_formats; *format && !f->format; format++)
-        if ((*format)->recognize(file))
-            f->format = *format;
-    status = f->format ? f->format->open(f, around, ask ? ask : &nothing, err) : unknown(file, err);
+    while (*format && !is_of(*format, file))
+        format++;
+    f->kind = *format ? (*format)->text : NULL;
+    status = *format ? (*format)->open(f, around, ask ? ask : &nothing, err) : unknown(file, err);
     if (!status && f->tokenizer)
         status = tg_model_check_vocab(&f->config, f->tokenizer, err);
     settle_ends(f);
@@ -202,4 +211,17 @@ tg_status tg_model_file_to_model(tg_model *m, tg_model_file *f, bool flat, uint6
         tg_model_free(m);
     tg_model_file_close(f);
     return status;
+}
+
+tg_status tg_model_open(tg_model *m, const char *path, tg_err *err)
+{
+    tg_model_file f;
+    uint64_t copied;
+    tg_status status;
+
+    *m = (tg_model){0};
+    if ((status = tg_model_file_open(&f, path, NULL, err)))
+        return status;
+    status = tg_model_file_to_model(m, &f, false, &copied, err);
+    return status ? tg_err_in(err, path) : TG_OK;
 }

@@ -24,7 +24,6 @@
 #include "lib/gpt/params.h"
 #include "lib/text/tokenizer.h"
 
-struct tg_model_format;
 struct tg_model_writer;
 
 /* Notes of a reader or writer, a line each: gaps filled, defaults assumed, tensors dropped. */
@@ -47,8 +46,7 @@ typedef struct tg_loaded {
     size_t n;
     bool mapped; /* otherwise it has been read */
     tg_tensor_list list;
-    void **kept; /* [n_kept] memory of tensors that are not in bytes; owned */
-    size_t n_kept, kept_capacity;
+    struct tg_kept *kept; /* memory of tensors that are not in bytes; owned */
 } tg_loaded;
 
 /* Where the values of a parameter come from. */
@@ -60,9 +58,9 @@ typedef struct tg_values {
 } tg_values;
 
 typedef struct tg_model_file {
-    const struct tg_model_format *format;
+    const char *kind; /* what the format is called in messages: "a Hugging Face checkpoint" */
     tg_config config;
-    unsigned config_known; /* bit i: a reader of the format has set tg_config_id i (tg_model_file_match()) */
+    uint64_t config_known; /* bit i: the files tell tg_config_id i (tg_model_file_set_size() and the like) */
     const tg_tokenizer *tokenizer; /* a reference; NULL: the files have none */
     tg_params table;               /* of config */
     tg_values *values;             /* [table.n] */
@@ -76,7 +74,7 @@ typedef struct tg_model_file {
 typedef struct tg_model_ask {
     size_t heads;           /* for files that do not give them; 0: not given */
     const char *activation; /* likewise: "gelu_new" or "gelu"; NULL: not given, gelu_new is assumed */
-    const char *map;        /* a file that names the tensors (lib/models/name_map.h); NULL: none */
+    const char *map;        /* a file that names the tensors (lib/models/model_format.h); NULL: none */
     bool fuse_qkv;          /* join three separate matrices q, k, v */
     bool lossy;             /* leave out what the model cannot hold, and say so in the notes */
 } tg_model_ask;
@@ -108,9 +106,6 @@ bool tg_model_file_begins(const unsigned char *first, size_t n);
  * the message names it.
  */
 TG_MUST_CHECK tg_status tg_model_file_is_foreign(const char *path, bool *foreign, tg_err *err);
-
-/* What the format is called in messages: "a Hugging Face checkpoint". */
-const char *tg_model_file_kind(const tg_model_file *f);
 
 /*
  * Read table entry i into out, as float32, [rows,columns] or, if transposed, [columns,rows].

@@ -11,22 +11,24 @@
 #include <stdbool.h>
 #include <stddef.h>
 
+#include "formats/format.h"
 #include "lib/models/model_file.h"
 
 /* How a format is read. */
 typedef struct tg_model_format {
     const char *text; /* "a Hugging Face checkpoint" */
 
-    /* recognize: whether a file begins like one of this format; file is NULL for a directory, of which
-     * only one format says that it is its own. */
-    bool (*recognize)(const tg_loaded *file);
+    /* What is of this format: directories, or files that begin so.  recognize: instead of the other two. */
+    bool directory;
+    tg_format format;
+    tg_format_member member; /* the first of a zip file */
+    bool (*recognize)(const void *first, size_t n);
 
     /*
-     * open: read the file f->file[0], or the directory at path: set the members of f->config that the files
-     * tell (sizes, tied, and either both or none of activation and layer_norm_epsilon) and their bits in
-     * config_known, set the tokenizer if there is one, fill the lists of tensors, and
-     * call tg_model_file_match().  The caller closes f after a failure, and adds path to the message.  path
-     * is NULL for a stream, which is one file.
+     * open: read the file f->file[0], or the directory at path: set what the files tell of f->config
+     * (tg_model_file_set_size() and the like), set the tokenizer if there is one, fill the lists of tensors,
+     * and call tg_model_file_match().  The caller closes f after a failure, and adds path to the message.
+     * path is NULL for a stream, which is one file.
      */
     tg_status (*open)(tg_model_file *f, const char *path, const tg_model_ask *ask, tg_err *err);
 } tg_model_format;
@@ -62,12 +64,8 @@ extern const tg_model_writer *const tg_model_writers[];
 
 /* ---- for open() */
 
-/* Load a whole file into f; *loaded stays valid as long as f.  TG_EIO, TG_ENOMEM, with the path. */
-TG_MUST_CHECK tg_status tg_model_file_load(tg_model_file *f, const char *path, tg_loaded **loaded,
-                                           tg_err *err);
-
-/* The same of a source, which is taken over, also after a failure; path is then its name.  NULL: of the path.
- */
+/* Load a whole file into f; *loaded stays valid as long as f.  source: taken over, also after a failure, and
+ * path is its name; NULL: of the path.  TG_EIO, TG_ENOMEM, with the path. */
 TG_MUST_CHECK tg_status tg_model_file_add(tg_model_file *f, const char *path, tg_source *source,
                                           tg_loaded **loaded, tg_err *err);
 void tg_loaded_free(tg_loaded *file); /* tg_model_file_close() does this */
@@ -75,18 +73,18 @@ void tg_loaded_free(tg_loaded *file); /* tg_model_file_close() does this */
 /* Hand the source over to a reader that closes it; the bytes stay where they are until then. */
 tg_source tg_loaded_take_source(tg_loaded *file);
 
-/* Free `memory` together with the file; at once after a failure, TG_ENOMEM. */
-TG_MUST_CHECK tg_status tg_loaded_keep(tg_loaded *file, void *memory, tg_err *err);
+/* Memory for n bytes, aligned for any type, which is freed together with the file.  NULL: there is none. */
+void *tg_loaded_alloc(tg_loaded *file, size_t n);
 
 /* Take the whole pages among the bytes at [n] out of memory, if they are in a mapped file; the system reads
  * them again when they are used again. */
 void tg_loaded_forget(const tg_loaded *file, const void *bytes, size_t n);
 
-/* Mark a member of f->config as known from the files. */
-static inline void tg_config_set_known(tg_model_file *f, tg_config_id id)
-{
-    f->config_known |= 1u << id;
-}
+/* Set what the files tell of f->config: a size; the activation and LayerNorm's epsilon; whether the head is
+ * tied. */
+void tg_model_file_set_size(tg_model_file *f, tg_config_id id, size_t size);
+void tg_model_file_set_norm(tg_model_file *f, tg_gelu_kind activation, double epsilon);
+void tg_model_file_set_tied(tg_model_file *f, bool tied);
 
 /* A name in a format's table. */
 typedef struct tg_name {
@@ -108,8 +106,10 @@ typedef enum tg_layout {
     TG_LAYOUT_BY_SHAPE /* either; the first matrix that is not square tells */
 } tg_layout;
 
+/* What a format calls the tensors of a family (lib/gpt/family.h). */
 typedef struct tg_names {
-    const char *what; /* "GPT-2", for "x is not a tensor of WHAT" */
+    const char *family; /* "gpt2" */
+    const char *what;   /* "GPT-2", for "x is not a tensor of WHAT" */
     const tg_name *row;
     size_t n;
     tg_layout layout;
@@ -120,9 +120,39 @@ typedef struct tg_names {
 extern const tg_names tg_names_gpt2;     /* Hugging Face's, [in,out] */
 extern const tg_names tg_names_nanogpt;  /* the same names, [out,in] */
 extern const tg_names tg_names_by_shape; /* either */
+extern const tg_names tg_names_gguf;     /* llama.cpp's, [out,in] */
 
 /* The row for a tensor's name, and its layer; NULL: there is none. */
 const tg_name *tg_names_find(const tg_names *names, const char *name, size_t *layer);
+
+/* ---- names from a file */
+
+/*
+ * A map of names: a text file that says which tensors are which parameters.
+ *
+ *     # THEIRS             OURS                    [transposed]
+ *     blocks.N.attn.W_qkv  h.N.attn.c_attn.weight  transposed
+ *     blocks.N.attn.mask   -
+ *
+ * THEIRS is a tensor's name in the file, OURS a parameter's (lib/gpt/params.h), or h.N.attn.q_proj.weight and
+ * the like for a third of c_attn; "-": the tensor is none.  N, between characters that are no letters or
+ * digits, is the layer; both names have it, or neither.  "transposed": stored as [out,in].
+ */
+typedef struct tg_name_map {
+    tg_names names;
+    tg_name *row; /* [names.n]; owned, like text */
+    char *text;
+} tg_name_map;
+
+#ifndef TG_NAME_MAP_MAX                   /* tests/fuzz/limits.h */
+#define TG_NAME_MAP_MAX ((size_t)1 << 20) /* bytes of the file */
+#endif
+
+/* Read the file.  TG_EDATA, with path and line; TG_EIO, TG_ENOMEM.  After a failure *map needs no free. */
+TG_MUST_CHECK tg_status tg_name_map_read(tg_name_map *map, const char *path, tg_err *err);
+void tg_name_map_free(tg_name_map *map);
+
+/* ---- tensors and parameters */
 
 /*
  * Find the parameters among the tensors of f's files: complete f->config (what config_known does not have
@@ -137,23 +167,17 @@ TG_MUST_CHECK tg_status tg_model_file_match(tg_model_file *f, const tg_names *na
 /* ---- for write() */
 
 /* Whether a parameter is the matrix of a linear layer, which some formats store transposed. */
-static inline bool tg_is_linear(tg_param_kind kind)
+static inline bool tg_is_linear(const tg_param *p)
 {
-    return kind == TG_QKV_W || kind == TG_ATT_PROJ_W || kind == TG_FC_W || kind == TG_FC_PROJ_W;
+    return p->use == TG_USE_MATRIX && p->kind != TG_HEAD_W;
 }
 
-/* Make room for p's values.  TG_ENOMEM. */
-TG_MUST_CHECK tg_status tg_float_buffer_grow(tg_float_buffer *buffer, const tg_param *p, tg_err *err);
+/* The tensor's name, into name [size]; the family has the kind, and the table the part. */
+void tg_names_put(char *name, size_t size, const tg_names *names, tg_param_kind kind, int part, size_t layer);
 
-/* out [columns,rows] = in [rows,columns] transposed, with all threads. */
-void tg_transpose(float *out, const float *in, size_t rows, size_t columns);
-
-/*
- * Round x [n] to float16 or bfloat16, to nearest, ties to even.  TG_EDATA: x[i] is beyond the range of
- * float16 (bfloat16), with `name` and i.
- */
-TG_MUST_CHECK tg_status tg_to_half(uint16_t *out, const float *x, size_t n, const char *name, tg_err *err);
-TG_MUST_CHECK tg_status tg_to_bf16(uint16_t *out, const float *x, size_t n, const char *name, tg_err *err);
+/* Refuse a model of another family than the names'.  TG_EUSAGE. */
+TG_MUST_CHECK tg_status tg_names_check_family(const tg_names *names, const tg_config *config,
+                                              const char *format, tg_err *err);
 
 /* Whether all values of table entry i are `value`; false also if the config leaves the kind out (i =
  * table.n). */

@@ -31,13 +31,6 @@ struct copying {
     const struct matrix *m;
 };
 
-static void copy_values(void *context, size_t begin, size_t end)
-{
-    const struct copying *c = context;
-
-    load(c->out + begin, c->m->stored, begin, end - begin);
-}
-
 static void copy_rows(void *context, size_t begin, size_t end)
 {
     const struct copying *c = context;
@@ -50,12 +43,7 @@ static void copy_rows(void *context, size_t begin, size_t end)
 /* out[r * stride + c] = m[r,c] */
 static void copy(float *out, size_t stride, const struct matrix *m)
 {
-    struct copying c = {out, stride, m};
-
-    if (stride == m->columns)
-        tg_threads_run(m->rows * m->columns, SPAN, copy_values, &c);
-    else
-        tg_threads_run(m->rows, tg_size_max(1, SPAN / m->columns), copy_rows, &c);
+    tg_threads_run(m->rows, tg_size_max(1, SPAN / m->columns), copy_rows, &(struct copying){out, stride, m});
 }
 
 /* The tile that begins at [r,c]. */
@@ -87,15 +75,6 @@ static void copy_transposed(float *out, size_t stride, const struct matrix *m)
     const size_t tiles = tg_ceil_div(m->rows, TILE) * tg_ceil_div(m->columns, RUN);
 
     tg_threads_run(tiles, SPAN / (TILE * RUN), transpose_tiles, &(struct copying){out, stride, m});
-}
-
-void tg_transpose(float *out, const float *in, size_t rows, size_t columns)
-{
-    const tg_stored s = {.array = {.dtype = TG_F32, .count = rows * columns},
-                         .at = (const unsigned char *)in};
-    const struct matrix m = {&s, rows, columns};
-
-    copy_transposed(out, rows, &m);
 }
 
 /* Piece i of a parameter's values, into its place in out. */
@@ -136,7 +115,8 @@ const float *tg_model_file_direct(const tg_model_file *f, size_t i)
     return (uintptr_t)s->at % sizeof(float) == 0 ? (const float *)(const void *)s->at : NULL;
 }
 
-tg_status tg_float_buffer_grow(tg_float_buffer *buffer, const tg_param *p, tg_err *err)
+/* Make room for p's values.  TG_ENOMEM. */
+static tg_status grow(tg_float_buffer *buffer, const tg_param *p, tg_err *err)
 {
     if (buffer->capacity >= p->count)
         return TG_OK;
@@ -157,7 +137,7 @@ tg_status tg_model_file_get(const float **values, tg_float_buffer *buffer, const
     *values = transposed && p->ndim == 2 ? NULL : tg_model_file_direct(f, i);
     if (*values)
         return tg_check_finite(p->name, *values, p->count, err);
-    if ((status = tg_float_buffer_grow(buffer, p, err)))
+    if ((status = grow(buffer, p, err)))
         return status;
     *values = buffer->x;
     return tg_model_file_read(buffer->x, f, i, transposed, err);

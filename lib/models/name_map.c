@@ -1,12 +1,11 @@
-#include "lib/models/name_map.h"
-
+/* The names of tensors from a file: see model_format.h. */
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
 #include "formats/path.h"
 #include "formats/source.h"
-#include "lib/base/size.h"
+#include "lib/models/model_format.h"
 
 void tg_name_map_free(tg_name_map *map)
 {

@@ -1,6 +1,9 @@
-/* The names that other projects give to GPT-2's tensors. */
+/* The names that other projects give to a family's tensors: a table for each format. */
+#include <assert.h>
+#include <stdio.h>
 #include <string.h>
 
+#include "lib/gpt/family.h"
 #include "lib/models/model_format.h"
 
 /* Q, k and v as matrices of their own are not GPT-2's, but many of its relatives'. */
@@ -33,16 +36,42 @@ static const tg_name gpt2[] = {
     {"lm_head.bias", TG_HEAD_B, 0, 0, false},
 };
 
-#define GPT2(variable, of_layout)                                                                            \
-    const tg_names variable = {.what = "GPT-2",                                                              \
-                               .row = gpt2,                                                                  \
-                               .n = sizeof gpt2 / sizeof gpt2[0],                                            \
-                               .layout = (of_layout),                                                        \
-                               .prefixes = true}
+static const tg_name gpt2_gguf[] = {
+    {.pattern = "token_embd.weight", .kind = TG_WTE},
+    {.pattern = "position_embd.weight", .kind = TG_WPE},
+    {.pattern = "blk.N.attn_norm.weight", .kind = TG_LN1_W},
+    {.pattern = "blk.N.attn_norm.bias", .kind = TG_LN1_B},
+    {.pattern = "blk.N.attn_qkv.weight", .kind = TG_QKV_W},
+    {.pattern = "blk.N.attn_qkv.bias", .kind = TG_QKV_B},
+    {.pattern = "blk.N.attn_output.weight", .kind = TG_ATT_PROJ_W},
+    {.pattern = "blk.N.attn_output.bias", .kind = TG_ATT_PROJ_B},
+    {.pattern = "blk.N.ffn_norm.weight", .kind = TG_LN2_W},
+    {.pattern = "blk.N.ffn_norm.bias", .kind = TG_LN2_B},
+    {.pattern = "blk.N.ffn_up.weight", .kind = TG_FC_W},
+    {.pattern = "blk.N.ffn_up.bias", .kind = TG_FC_B},
+    {.pattern = "blk.N.ffn_down.weight", .kind = TG_FC_PROJ_W},
+    {.pattern = "blk.N.ffn_down.bias", .kind = TG_FC_PROJ_B},
+    {.pattern = "output_norm.weight", .kind = TG_LNF_W},
+    {.pattern = "output_norm.bias", .kind = TG_LNF_B},
+    {.pattern = "output.weight", .kind = TG_HEAD_W},
+    {.pattern = "blk.N.attn_q.weight", .kind = TG_QKV_W, .part = TG_NAME_Q},
+    {.pattern = "blk.N.attn_k.weight", .kind = TG_QKV_W, .part = TG_NAME_K},
+    {.pattern = "blk.N.attn_v.weight", .kind = TG_QKV_W, .part = TG_NAME_V},
+    {.pattern = "blk.N.attn_q.bias", .kind = TG_QKV_B, .part = TG_NAME_Q},
+    {.pattern = "blk.N.attn_k.bias", .kind = TG_QKV_B, .part = TG_NAME_K},
+    {.pattern = "blk.N.attn_v.bias", .kind = TG_QKV_B, .part = TG_NAME_V},
+};
 
-GPT2(tg_names_gpt2, TG_LAYOUT_IN_OUT);
-GPT2(tg_names_nanogpt, TG_LAYOUT_OUT_IN);
-GPT2(tg_names_by_shape, TG_LAYOUT_BY_SHAPE);
+#define NAMES(family_name, shown, rows, of_layout, may_have_prefixes)                                        \
+    {                                                                                                        \
+        .family = (family_name), .what = (shown), .row = (rows), .n = sizeof(rows) / sizeof(rows)[0],        \
+        .layout = (of_layout), .prefixes = (may_have_prefixes)                                               \
+    }
+
+const tg_names tg_names_gpt2 = NAMES("gpt2", "GPT-2", gpt2, TG_LAYOUT_IN_OUT, true);
+const tg_names tg_names_nanogpt = NAMES("gpt2", "GPT-2", gpt2, TG_LAYOUT_OUT_IN, true);
+const tg_names tg_names_by_shape = NAMES("gpt2", "GPT-2", gpt2, TG_LAYOUT_BY_SHAPE, true);
+const tg_names tg_names_gguf = NAMES("gpt2", "GPT-2", gpt2_gguf, TG_LAYOUT_OUT_IN, false);
 
 static const char *without_prefixes(const char *name)
 {
@@ -104,4 +133,30 @@ const tg_name *tg_names_find(const tg_names *names, const char *name, size_t *la
         if (matches(&names->row[i], name, layer))
             return &names->row[i];
     return NULL;
+}
+
+void tg_names_put(char *name, size_t size, const tg_names *names, tg_param_kind kind, int part, size_t layer)
+{
+    const char *pattern = NULL, *number;
+
+    for (size_t i = 0; i < names->n && !pattern; i++)
+        if (names->row[i].kind == (int)kind && names->row[i].part == part)
+            pattern = names->row[i].pattern;
+    assert(pattern);
+    number = strchr(pattern, 'N');
+    if (number)
+        snprintf(name, size, "%.*s%zu%s", (int)(number - pattern), pattern, layer, number + 1);
+    else
+        snprintf(name, size, "%s", pattern);
+}
+
+tg_status tg_names_check_family(const tg_names *names, const tg_config *config, const char *format,
+                                tg_err *err)
+{
+    const char *const family = tg_config_family(config)->name;
+
+    if (strcmp(family, names->family) == 0)
+        return TG_OK;
+    return tg_fail(err, TG_EUSAGE, "%s has no names for the tensors of a model of the family %s", format,
+                   family);
 }

@@ -18,9 +18,9 @@ tg_status tg_notes_add(tg_notes *notes, tg_err *err, const char *format, ...)
     va_end(args);
     if (!notes->line)
         notes->line = calloc(TG_NOTES_MAX, sizeof *notes->line);
-    if (!notes->line || !(notes->line[notes->n] = malloc(strlen(line) + 1)))
+    if (!notes->line || !(notes->line[notes->n] = strdup(line)))
         return tg_fail_memory(err, sizeof line, "a note");
-    strcpy(notes->line[notes->n++], line);
+    notes->n++;
     return TG_OK;
 }
 

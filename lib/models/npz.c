@@ -3,20 +3,9 @@
 #include <string.h>
 
 #include "formats/archive.h"
-#include "formats/format.h"
 #include "lib/models/model_archive.h"
 #include "lib/models/writing.h"
 #include "lib/text/bare_ids.h"
-
-static bool recognize_own(const tg_loaded *file)
-{
-    return file && tg_format_zip(file->bytes, file->n) == TG_MEMBER_KIND;
-}
-
-static bool recognize_arrays(const tg_loaded *file)
-{
-    return file && tg_format_zip(file->bytes, file->n) == TG_MEMBER_ARRAY;
-}
 
 /* ---- our own */
 
@@ -55,7 +44,6 @@ static tg_status open_own(tg_model_file *f, const char *path, const tg_model_ask
     if (status)
         return status;
     f->config = f->own.config;
-    f->config_known = (1u << TG_CONFIG_MEMBERS) - 1;
     if (ask->heads > 0 && ask->heads != f->config.n_head)
         return tg_fail(err, TG_EUSAGE, "the file says %zu heads, not %zu", f->config.n_head, ask->heads);
     if (tg_tokenizer_has_text(f->own.tokenizer))
@@ -69,13 +57,10 @@ static tg_status open_own(tg_model_file *f, const char *path, const tg_model_ask
 /* The data of an array that is not mapped. */
 static tg_status read_data(tg_model_file *f, tg_archive_reader *r, tg_array *a, tg_err *err)
 {
-    void *data = malloc(a->bytes + 1);
-    tg_status status;
+    void *data = tg_loaded_alloc(f->file[0], a->bytes);
 
     if (!data)
         return tg_fail_memory(err, a->bytes, a->name);
-    if ((status = tg_loaded_keep(f->file[0], data, err)))
-        return status;
     a->data = data;
     return tg_archive_read(r, data, a->bytes, err);
 }
@@ -140,9 +125,12 @@ static tg_status open_arrays(tg_model_file *f, const char *path, const tg_model_
     return status ? status : tg_model_file_match(f, &tg_names_by_shape, ask, err);
 }
 
-const tg_model_format tg_npz_format = {.text = "a model of tg", .recognize = recognize_own, .open = open_own};
-const tg_model_format tg_arrays_format = {
-    .text = "an .npz file of arrays", .recognize = recognize_arrays, .open = open_arrays};
+const tg_model_format tg_npz_format = {
+    .text = "a model of tg", .format = TG_FORMAT_ZIP, .member = TG_MEMBER_KIND, .open = open_own};
+const tg_model_format tg_arrays_format = {.text = "an .npz file of arrays",
+                                          .format = TG_FORMAT_ZIP,
+                                          .member = TG_MEMBER_ARRAY,
+                                          .open = open_arrays};
 
 /* ---- writing */
 

@@ -326,14 +326,14 @@ static tg_status copy(struct output *out, struct input *in, const tg_token_ask *
     /* an archive tells its tokenizer with its first ids, other files not at all */
     if (out->format == TG_TOKENS_NPZ && !in->archive)
         status = begin_archive(out, in, ask, err);
-    while (!status && !(status = next_ids(in, &ids, &n, &width, err)) && n > 0) {
+    while (!status && !(status = next_ids(in, &ids, &n, &width, err))) {
         if (out->format == TG_TOKENS_NPZ && !out->archive)
             status = begin_archive(out, in, ask, err);
+        if (n == 0)
+            break;
         if (!status)
             status = put_ids(out, ids, n, width, err);
     }
-    if (!status && out->format == TG_TOKENS_NPZ && !out->archive)
-        status = begin_archive(out, in, ask, err);
     if (!status && out->format == TG_TOKENS_NPZ)
         status = tg_tokens_finish(out->archive, err);
     else if (!status && out->format == TG_TOKENS_LLMC)

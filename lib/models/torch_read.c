@@ -4,10 +4,9 @@
 
 #include "formats/json.h"
 #include "formats/path.h"
-#include "formats/shown.h"
+#include "formats/span.h"
 #include "formats/torch_file.h"
-#include "lib/models/hf.h"
-#include "lib/models/torch.h"
+#include "lib/models/reading.h"
 
 /* An open file, and what it says about the model. */
 struct reading {
@@ -17,21 +16,31 @@ struct reading {
     tg_torch t;
     const tg_pickle_value *state; /* the dict of tensors */
     const tg_pickle_value *args;  /* nanoGPT's model_args; NULL: there are none */
-    tg_torch_transposed transposed;
     const tg_names *names;
 };
 
+/* The sizes of nanoGPT's model_args, and of minGPT's config.json. */
+static const struct size {
+    const char *name;
+    tg_config_id id;
+} sizes[] = {{"n_layer", TG_CONFIG_N_LAYER},
+             {"n_head", TG_CONFIG_N_HEAD},
+             {"n_embd", TG_CONFIG_N_EMBD},
+             {"block_size", TG_CONFIG_N_CTX},
+             {"vocab_size", TG_CONFIG_VOCAB_SIZE}};
+enum { SIZES = sizeof sizes / sizeof sizes[0] };
+
 /* ---- nanoGPT's model_args */
 
-static tg_status take_size(size_t *size, const char *name, const tg_pickle_value *v, tg_err *err)
+static tg_status take_size(tg_model_file *f, const struct size *size, const tg_pickle_value *v, tg_err *err)
 {
     if (v->kind != TG_PICKLE_INT)
-        return tg_fail(err, TG_EDATA, "model_args: %s is %s, expected an integer", name,
+        return tg_fail(err, TG_EDATA, "model_args: %s is %s, expected an integer", size->name,
                        tg_pickle_kind_text(v->kind));
     if (v->of.integer < 1 || v->of.integer > TG_SIZE_LIMIT)
-        return tg_fail(err, TG_EDATA, "model_args: %s is %lld, expected 1 to %d", name,
+        return tg_fail(err, TG_EDATA, "model_args: %s is %lld, expected 1 to %d", size->name,
                        (long long)v->of.integer, TG_SIZE_LIMIT);
-    *size = (size_t)v->of.integer;
+    tg_model_file_set_size(f, size->id, (size_t)v->of.integer);
     return TG_OK;
 }
 
@@ -39,27 +48,14 @@ static tg_status take_size(size_t *size, const char *name, const tg_pickle_value
 static tg_status take_arg(struct reading *r, const tg_pickle_value *key, const tg_pickle_value *v,
                           tg_err *err)
 {
-    tg_config *const c = &r->f->config;
-    const struct {
-        const char *name;
-        size_t *member;
-        tg_config_id id;
-    } sizes[] = {{"n_layer", &c->n_layer, TG_CONFIG_N_LAYER},
-                 {"n_head", &c->n_head, TG_CONFIG_N_HEAD},
-                 {"n_embd", &c->n_embd, TG_CONFIG_N_EMBD},
-                 {"block_size", &c->n_ctx, TG_CONFIG_N_CTX},
-                 {"vocab_size", &c->vocab_size, TG_CONFIG_VOCAB_SIZE}};
     char shown[TG_SHOWN_MAX];
 
-    for (size_t i = 0; i < sizeof sizes / sizeof sizes[0]; i++)
-        if (tg_pickle_is_text(key, sizes[i].name)) {
-            tg_config_set_known(r->f, sizes[i].id);
-            return take_size(sizes[i].member, sizes[i].name, v, err);
-        }
+    for (size_t i = 0; i < SIZES; i++)
+        if (tg_pickle_is_text(key, sizes[i].name))
+            return take_size(r->f, &sizes[i], v, err);
     if (tg_pickle_is_text(key, "dropout") || tg_pickle_is_text(key, "bias"))
         return TG_OK; /* the tensors tell whether there are biases */
-    tg_shown(shown, key->kind == TG_PICKLE_TEXT ? key->of.text : "?",
-             key->kind == TG_PICKLE_TEXT ? key->n : 1);
+    tg_shown(shown, key->kind == TG_PICKLE_TEXT ? tg_pickle_text(key) : (tg_span){"?", 1});
     if (r->ask->lossy)
         return tg_notes_add(&r->f->notes, err, "model_args: %s is ignored", shown);
     return tg_fail(err, TG_EDATA, "model_args: %s is not nanoGPT's", shown);
@@ -75,10 +71,7 @@ static tg_status take_args(struct reading *r, tg_err *err)
                        tg_pickle_kind_text(r->args->kind));
     for (size_t i = 0; !status && i < r->args->n; i += 2)
         status = take_arg(r, tg_pickle_item(p, r->args, i), tg_pickle_item(p, r->args, i + 1), err);
-    r->f->config.activation = TG_GELU_ERF;
-    r->f->config.layer_norm_epsilon = 1e-5;
-    tg_config_set_known(r->f, TG_CONFIG_ACTIVATION);
-    tg_config_set_known(r->f, TG_CONFIG_LAYER_NORM_EPSILON);
+    tg_model_file_set_norm(r->f, TG_GELU_ERF, 1e-5);
     r->names = &tg_names_nanogpt;
     return status;
 }
@@ -88,51 +81,30 @@ static tg_status take_args(struct reading *r, tg_err *err)
 /* minGPT's sizes, in the object "model".  Its GELU is the one with tanh. */
 static void take_mingpt(struct reading *r, tg_json *j)
 {
-    static const char *const names[] = {"n_layer", "n_head", "n_embd", "vocab_size", "block_size"};
-    tg_config *const c = &r->f->config;
-    const struct {
-        size_t *member;
-        tg_config_id id;
-    } sizes[] = {{&c->n_layer, TG_CONFIG_N_LAYER},
-                 {&c->n_head, TG_CONFIG_N_HEAD},
-                 {&c->n_embd, TG_CONFIG_N_EMBD},
-                 {&c->vocab_size, TG_CONFIG_VOCAB_SIZE},
-                 {&c->n_ctx, TG_CONFIG_N_CTX}};
-    size_t at[5];
+    const size_t object = j->at;
 
-    tg_json_members(j, names, 5, at);
-    for (size_t i = 0; i < 5; i++)
-        if (at[i] > 0) {
-            (void)tg_json_go(j, at[i]);
-            *sizes[i].member = tg_json_get_size(j);
-            tg_config_set_known(r->f, sizes[i].id);
-        }
-    c->activation = TG_GELU_TANH;
-    c->layer_norm_epsilon = 1e-5;
-    tg_config_set_known(r->f, TG_CONFIG_ACTIVATION);
-    tg_config_set_known(r->f, TG_CONFIG_LAYER_NORM_EPSILON);
+    for (size_t i = 0; i < SIZES; i++)
+        if (tg_json_find(j, object, sizes[i].name))
+            tg_model_file_set_size(r->f, sizes[i].id, tg_json_get_size(j));
+    tg_model_file_set_norm(r->f, TG_GELU_TANH, 1e-5);
     r->names = &tg_names_nanogpt;
 }
 
 static tg_status take_json(struct reading *r, const char *path, const tg_loaded *text, tg_err *err)
 {
-    static const char *const names[] = {"model_type", "model"};
     tg_json j;
-    size_t at[2];
-    bool config;
+    bool hf;
 
     tg_json_open(&j, text->bytes, text->n, err);
-    tg_json_members(&j, names, 2, at);
-    if (at[0] == 0 && at[1] > 0) {
-        (void)tg_json_go(&j, at[1]);
+    hf = tg_json_find(&j, 0, "model_type");
+    if (!hf && tg_json_find(&j, 0, "model"))
         take_mingpt(r, &j);
-    }
     if (tg_json_close(&j))
         return tg_err_in(err, "config.json");
-    if (at[0] == 0)
+    if (!hf)
         return TG_OK;
     r->names = &tg_names_gpt2;
-    return tg_hf_read_around(r->f, &config, path, false, r->ask, err);
+    return tg_hf_read_around(r->f, path, false, r->ask, err);
 }
 
 /* Without a config, the shapes tell how the matrices are stored. */
@@ -149,7 +121,7 @@ static tg_status take_beside(struct reading *r, const char *path, tg_err *err)
     if (!(json = tg_path_sibling(path, "config.json")))
         return tg_fail_memory(err, strlen(path), "a path");
     status = tg_path_examine_found(json, &exists, err);
-    if (!status && exists && !(status = tg_model_file_load(r->f, json, &text, err)))
+    if (!status && exists && !(status = tg_model_file_add(r->f, json, NULL, &text, err)))
         status = take_json(r, path, text, err);
     free(json);
     return status;
@@ -165,7 +137,7 @@ static tg_status turn(const struct reading *r, tg_err *err)
         size_t turned = 0;
 
         for (size_t p = 0; p < v->n; p++)
-            turned += tg_torch_is_transposed(&r->transposed, v->piece[p]->array.name);
+            turned += v->piece[p]->transposed;
         if (turned > 0 && turned < v->n)
             return tg_fail(err, TG_EDATA, "%s: of its q, k and v, some are transposed",
                            r->f->table.entry[i].name);
@@ -181,9 +153,9 @@ static tg_status read_model(struct reading *r, const char *path, tg_err *err)
     if (status)
         return status;
     r->state = tg_torch_find_state(&r->t);
-    r->args = tg_pickle_find(&r->t.pickle, tg_pickle_root(&r->t.pickle), "model_args");
+    r->args = tg_pickle_find(&r->t.pickle, r->t.pickle.root, "model_args");
     status = r->args ? take_args(r, err) : take_beside(r, path, err);
-    if (status || (status = tg_torch_list(&r->file->list, &r->t, r->state, &r->transposed, err)) ||
+    if (status || (status = tg_torch_list(&r->file->list, &r->t, r->state, true, err)) ||
         (status = tg_model_file_match(r->f, r->names, r->ask, err)))
         return status;
     return turn(r, err);
@@ -194,16 +166,10 @@ static tg_status open_model(tg_model_file *f, const char *path, const tg_model_a
     struct reading r = {.f = f, .ask = ask, .file = f->file[0]};
     const tg_status status = read_model(&r, path, err);
 
-    tg_torch_transposed_free(&r.transposed);
     tg_torch_close(&r.t);
     return status;
 }
 
 /* Old files too, so that the message says what they are. */
-static bool recognize(const tg_loaded *file)
-{
-    return file && tg_torch_recognize(file->bytes, file->n);
-}
-
 const tg_model_format tg_torch_format = {
-    .text = "a PyTorch checkpoint", .recognize = recognize, .open = open_model};
+    .text = "a PyTorch checkpoint", .recognize = tg_torch_recognize, .open = open_model};

@@ -1,5 +1,5 @@
 /* The tensors in PyTorch's files, whoever has written them. */
-#include "lib/models/torch.h"
+#include "lib/models/reading.h"
 
 /* Storages are read once for their checksums. */
 static void release(void *file, const void *at, size_t n)
@@ -19,7 +19,7 @@ tg_status tg_torch_open_loaded(tg_torch *t, tg_loaded *file, tg_err *err)
 const tg_pickle_value *tg_torch_find_state(const tg_torch *t)
 {
     static const char *const names[] = {"model", "state_dict", "model_state_dict"};
-    const tg_pickle_value *const root = tg_pickle_root(&t->pickle);
+    const tg_pickle_value *const root = t->pickle.root;
 
     for (size_t i = 0; i < sizeof names / sizeof names[0]; i++) {
         const tg_pickle_value *const state = tg_pickle_find(&t->pickle, root, names[i]);
@@ -36,7 +36,7 @@ tg_status tg_torch_read_tensors(tg_loaded *file, tg_err *err)
     tg_status status = tg_torch_open_loaded(&t, file, err);
 
     if (!status)
-        status = tg_torch_list(&file->list, &t, tg_torch_find_state(&t), NULL, err);
+        status = tg_torch_list(&file->list, &t, tg_torch_find_state(&t), false, err);
     tg_torch_close(&t);
     return status;
 }

@@ -1,77 +1,104 @@
 #include "lib/models/writing.h"
 
+#include <stdatomic.h>
 #include <stdlib.h>
 
+#include "lib/base/convert.h"
 #include "lib/base/size.h"
+#include "lib/base/threads.h"
+
+/* ---- parameters */
 
 tg_status tg_padded_params_open(tg_padded_params *padded, const tg_model_file *f, tg_err *err)
 {
+    tg_params *const table = &padded->file.table;
     tg_config all = f->config;
     tg_status status;
 
-    *padded = (tg_padded_params){.f = f};
+    *padded = (tg_padded_params){.file = *f};
+    padded->file.values = NULL;
     all.layer_norm_weight = all.layer_norm_bias = all.linear_bias = true;
     all.head_bias = false;
-    if ((status = tg_params_build(&padded->table, &all, err)))
+    if ((status = tg_params_build(table, &all, err)))
         return status;
-    for (size_t i = 0; i < padded->table.n; i++)
-        padded->largest = tg_size_max(padded->largest, padded->table.entry[i].count);
+    if (!(padded->file.values = calloc(table->n, sizeof *f->values)))
+        return tg_fail_memory(err, table->n * sizeof *f->values, "the table of values");
+    for (size_t i = 0; i < table->n; i++) {
+        const tg_param *p = &table->entry[i];
+        const size_t entry = tg_params_index(&f->table, p->kind, p->layer);
+
+        padded->file.values[i] = entry < f->table.n
+                                     ? f->values[entry]
+                                     : (tg_values){.fill = (float)p->mean}; /* of gains 1, else 0 */
+        padded->largest = tg_size_max(padded->largest, p->count);
+    }
     return TG_OK;
 }
 
 void tg_padded_params_close(tg_padded_params *padded)
 {
-    tg_params_free(&padded->table);
+    tg_params_free(&padded->file.table);
+    free(padded->file.values);
     free(padded->buffer.x);
     *padded = (tg_padded_params){0};
 }
 
-/* The entry of the model; its table's n if it has none. */
-static size_t entry_of(const tg_padded_params *padded, size_t i)
-{
-    const tg_param *p = &padded->table.entry[i];
-
-    return tg_params_index(&padded->f->table, p->kind, p->layer);
-}
-
-tg_status tg_padded_params_get(const float **values, tg_padded_params *padded, size_t i, bool transposed,
-                               tg_err *err)
-{
-    const size_t entry = entry_of(padded, i);
-    const tg_param *p = &padded->table.entry[i];
-    tg_status status;
-
-    if (entry < padded->f->table.n)
-        return tg_model_file_get(values, &padded->buffer, padded->f, entry, transposed, err);
-    if ((status = tg_float_buffer_grow(&padded->buffer, p, err)))
-        return status;
-    for (size_t e = 0; e < p->count; e++)
-        padded->buffer.x[e] = (float)p->mean; /* 1 of gains, 0 of biases */
-    *values = padded->buffer.x;
-    return TG_OK;
-}
-
 void tg_padded_params_done(tg_padded_params *padded, size_t i, const tg_write_options *o)
 {
-    const size_t entry = entry_of(padded, i);
+    const tg_params *table = &padded->file.table;
 
-    if (entry < padded->f->table.n)
-        tg_model_file_release(padded->f, entry);
-    padded->done += padded->table.entry[i].count * sizeof(float);
+    tg_model_file_release(&padded->file, i);
+    padded->done += table->entry[i].count * sizeof(float);
     if (o->progress)
-        o->progress(o->context, padded->done, (uint64_t)padded->table.count * sizeof(float));
+        o->progress(o->context, padded->done, (uint64_t)table->count * sizeof(float));
+}
+
+/* ---- types */
+
+/* A type of 16 bits. */
+struct type {
+    const char *name, *max;
+    uint16_t exponent; /* its bits: all ones in infinities and NaNs */
+    bool (*round)(void *out, const float *x, size_t n);
+};
+
+struct rounding {
+    const struct type *type;
+    uint16_t *out;
+    const float *x;
+    atomic_bool bad; /* some result is not finite */
+};
+
+static void round_some(void *context, size_t begin, size_t end)
+{
+    struct rounding *r = context;
+
+    if (!r->type->round(r->out + begin, r->x + begin, end - begin))
+        r->bad = true;
 }
 
 tg_status tg_write_convert(const void **bytes, uint16_t *buffer, const float *values, size_t n,
                            tg_write_type type, const char *name, tg_err *err)
 {
+    static const struct type types[TG_WRITE_TYPES] = {
+        [TG_WRITE_F16] = {"f16", "65504", 0x7C00, tg_round_to_half},
+        [TG_WRITE_BF16] = {"bf16", "3.39e38", 0x7F80, tg_round_to_bf16},
+    };
+    struct rounding r = {.type = &types[type], .out = buffer, .x = values};
+    size_t i = 0;
+
     *bytes = type == TG_WRITE_F32 ? (const void *)values : buffer;
-    if (type == TG_WRITE_F16)
-        return tg_to_half(buffer, values, n, name, err);
-    if (type == TG_WRITE_BF16)
-        return tg_to_bf16(buffer, values, n, name, err);
-    return TG_OK;
+    if (type != TG_WRITE_F32)
+        tg_threads_run(n, TG_THREADS_ELEMENTS, round_some, &r);
+    if (!r.bad)
+        return TG_OK;
+    while ((buffer[i] & r.type->exponent) != r.type->exponent)
+        i++;
+    return tg_fail(err, TG_EDATA, "%s[%zu] is %g: %s holds at most %s", name, i, (double)values[i],
+                   r.type->name, r.type->max);
 }
+
+/* ---- what a format does not have */
 
 tg_status tg_check_head_bias(const tg_model_file *f, const tg_write_options *o, const char *format,
                              tg_notes *notes, tg_err *err)
@@ -92,16 +119,15 @@ tg_status tg_check_head_bias(const tg_model_file *f, const tg_write_options *o, 
                    format);
 }
 
-static tg_status note_end(size_t token, const char *name, const char *format, tg_notes *notes, tg_err *err)
-{
-    if (token == 0)
-        return TG_OK;
-    return tg_notes_add(notes, err, "%s %zu is left out: %s does not have it", name, token - 1, format);
-}
-
 tg_status tg_note_ends(const tg_config *c, const char *format, tg_notes *notes, tg_err *err)
 {
-    const tg_status status = note_end(c->bos_token, "bos_token_id", format, notes, err);
+    static const char *const names[] = {"bos_token_id", "eos_token_id"};
+    const size_t token[] = {c->bos_token, c->eos_token};
+    tg_status status = TG_OK;
 
-    return status ? status : note_end(c->eos_token, "eos_token_id", format, notes, err);
+    for (size_t i = 0; !status && i < 2; i++)
+        if (token[i] > 0)
+            status = tg_notes_add(notes, err, "%s %zu is left out: %s does not have it", names[i],
+                                  token[i] - 1, format);
+    return status;
 }

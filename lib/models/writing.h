@@ -14,26 +14,22 @@
  * model lacks are zeros and ones, which changes no result.  A head's bias is not one of them.
  */
 typedef struct tg_padded_params {
-    tg_params table;
-    size_t largest; /* values of an entry */
-    const tg_model_file *f;
-    tg_float_buffer buffer;
-    uint64_t done; /* bytes read */
+    tg_model_file file;     /* the model's, with a table and values of its own */
+    size_t largest;         /* values of an entry */
+    tg_float_buffer buffer; /* for tg_model_file_get() */
+    uint64_t done;          /* bytes read */
 } tg_padded_params;
 
 TG_MUST_CHECK tg_status tg_padded_params_open(tg_padded_params *padded, const tg_model_file *f, tg_err *err);
 void tg_padded_params_close(tg_padded_params *padded); /* a zeroed one is fine */
 
-/* The values of padded->table's entry i, as tg_model_file_get() gives them.  Releases the values of the
- * model's previous entry. */
-TG_MUST_CHECK tg_status tg_padded_params_get(const float **values, tg_padded_params *padded, size_t i,
-                                             bool transposed, tg_err *err);
-
-/* Call when entry i has been written: releases it, and reports the progress. */
+/* Call when entry i of padded->file.table has been written: releases it, and reports the progress. */
 void tg_padded_params_done(tg_padded_params *padded, size_t i, const tg_write_options *o);
 
-/* Values as the bytes of a type, F32, F16 or BF16: the values themselves, or in a buffer [n * 2 bytes] of the
- * caller's.  TG_EDATA: beyond the type's range. */
+/*
+ * Values as the bytes of a type, F32, F16 or BF16: the values themselves, or rounded to nearest, ties to
+ * even, in a buffer [n] of the caller's.  TG_EDATA: values[i] is beyond the type's range, with `name` and i.
+ */
 TG_MUST_CHECK tg_status tg_write_convert(const void **bytes, uint16_t *buffer, const float *values, size_t n,
                                          tg_write_type type, const char *name, tg_err *err);
 

@@ -2,32 +2,40 @@
 
 #include <assert.h>
 #include <math.h>
+#include <string.h>
 
-#include "lib/base/arena.h"
 #include "lib/base/convert.h"
 #include "lib/base/size.h"
 #include "lib/base/threads.h"
 #include "lib/kernels/kernels.h"
-#include "lib/nn/ops16.h"
+#include "lib/nn/elementwise.h"
+#include "lib/nn/ref/ref.h"
 
 /* ---- scratch: the kernel's, and then the gradients of keys and values that several heads have in common */
 
-static void place_scratch(tg_arena *arena, tg_attention_scratch *scratch, size_t work, size_t shared)
+void tg_attention_place(tg_arena *arena, tg_attention_scratch *scratch, tg_type type, size_t keys, size_t D,
+                        size_t group)
 {
+    size_t work = 0, shared = 0;
+
+    switch (type) {
+    case TG_TYPE_FLOAT:
+        work = tg_attention_head_work(keys, D);
+        shared = 2 * keys * D;
+        break;
+    case TG_TYPE_BF16:
+        work = tg_attention_head16_work(keys, D);
+        shared = 3 * keys * D;
+        break;
+    case TG_TYPE_DOUBLE: /* a row of scores, of probabilities, and of the gradients of both */
+        work = tg_size_mul_sat(4 * sizeof(double) / sizeof(float), keys);
+        break;
+    }
     scratch->kernel = tg_round_up(work, TG_ALIGN / sizeof(float));
     scratch->threads = tg_threads();
-    scratch->each = tg_round_up(tg_size_add_sat(scratch->kernel, shared), TG_ALIGN / sizeof(float));
+    scratch->each =
+        tg_round_up(tg_size_add_sat(scratch->kernel, group > 1 ? shared : 0), TG_ALIGN / sizeof(float));
     scratch->floats = tg_arena_take(arena, tg_size_mul_sat(scratch->threads, scratch->each), sizeof(float));
-}
-
-void tg_attention_place(tg_arena *arena, tg_attention_scratch *scratch, size_t keys, size_t D, size_t group)
-{
-    place_scratch(arena, scratch, tg_attention_head_work(keys, D), group > 1 ? 2 * keys * D : 0);
-}
-
-void tg_attention16_place(tg_arena *arena, tg_attention_scratch *scratch, size_t keys, size_t D, size_t group)
-{
-    place_scratch(arena, scratch, tg_attention_head16_work(keys, D), group > 1 ? 3 * keys * D : 0);
 }
 
 /* The calling thread's. */
@@ -36,65 +44,37 @@ static float *own(const tg_attention_scratch *scratch)
     return scratch->floats + tg_threads_self() * scratch->each;
 }
 
-/* ---- what both types have in common */
+/* ---- the heads of an operation */
 
 /* One head of one sequence. */
 struct head {
     const tg_attention *a;
-    size_t b, g;     /* the sequence; the head of keys and values that it reads */
+    size_t each;     /* bytes of an element */
+    size_t b, h, g;  /* the sequence; the head; that of keys and values, which it reads */
     size_t in_group; /* its number among those that read them: the first writes their gradients, others add */
-    size_t q, k, v;  /* offsets of its first row in q, k and v */
-    size_t out;      /* in out */
-    size_t lse, prob; /* in lse and in the probabilities [B,H,T,T] */
+    size_t number;   /* among all sequences' heads */
 };
 
-static struct head head_of(const tg_attention *a, size_t bh)
-{
-    const size_t b = bh / a->H, h = bh % a->H, group = a->H / a->KV, g = h / group;
-
-    return (struct head){
-        .a = a,
-        .b = b,
-        .g = g,
-        .in_group = h % group,
-        .q = b * a->T * a->ldq + h * a->D,
-        .k = b * a->T * a->ldk + g * a->D,
-        .v = b * a->T * a->ldv + g * a->D,
-        .out = (b * a->T * a->H + h) * a->D,
-        .lse = bh * a->T,
-        .prob = bh * a->T * a->T,
-    };
-}
-
-static void keep(float *factors, size_t query, size_t first, size_t n, const void *context)
-{
-    const struct head *h = context;
-
-    tg_dropout_factors(factors, h->a->drop, h->prob + query * h->a->T + first, n);
-}
-
-/* The arrays of an operation, of floats or of bf16, what it does not use being NULL; and what it does for one
- * head. */
+/* The matrices of an operation; what it does not use is empty.  And what it does for one head. */
 struct arrays {
     void (*one)(const struct arrays *x, const struct head *h);
-    size_t group; /* heads that one call after the other computes, because they add to the same gradients */
-    const void *q, *k, *v;
-    void *out;
-    float *lse;
-    void *dq, *dk, *dv;
-    const void *dout, *saved_out;
-    const float *saved_lse;
     const tg_attention *a;
+    size_t group; /* heads that one call after the other computes, because they add to the same gradients */
+    tg_qkv in, d;
+    tg_matrix out, dout;
+    float *lse;
 };
 
 static void some_heads(void *context, size_t begin, size_t end)
 {
     const struct arrays *x = context;
+    const tg_attention *a = x->a;
+    const size_t each = tg_type_size(x->out.type), group = a->H / a->KV;
 
     for (size_t bh = begin * x->group; bh < end * x->group; bh++) {
-        const struct head h = head_of(x->a, bh);
+        const size_t h = bh % a->H;
 
-        x->one(x, &h);
+        x->one(x, &(struct head){a, each, bh / a->H, h, h / group, h % group, bh});
     }
 }
 
@@ -108,179 +88,227 @@ static void each_head(struct arrays *x, size_t keys)
     tg_threads_run_on(a->scratch->threads, n, large ? 1 : n, some_heads, x);
 }
 
-/* The kernel's inputs, which have elements of this type; the caller adds the outputs. */
-#define INPUTS(element, x, h)                                                                                \
-    {                                                                                                        \
-        .queries = (h)->a->T, .D = (h)->a->D, .scale = 1.0f / sqrtf((float)(h)->a->D),                       \
-        .q = (const element *)(x)->q + (h)->q, .k = (const element *)(x)->k + (h)->k,                        \
-        .v = (const element *)(x)->v + (h)->v, .ldq = (h)->a->ldq, .ldk = (h)->a->ldk, .ldv = (h)->a->ldv,   \
-        .ldo = (h)->a->H * (h)->a->D, .keep = (h)->a->drop && (h)->a->drop->p > 0 ? keep : NULL,             \
-        .context = (h)                                                                                       \
-    }
-
-/* ---- float32 */
-
-/* Attend to k and v. */
-static void forward_uncached(const struct arrays *x, const struct head *h)
+/* The rows of head number `n` of m, in the sequence of h. */
+static tg_matrix part(tg_matrix m, const struct head *h, size_t n)
 {
-    tg_attention_head op = INPUTS(float, x, h);
+    const size_t at = h->b * h->a->T * m.ld + n * h->a->D;
 
-    op.out = (float *)x->out + h->out;
-    op.lse = x->lse + h->lse;
-    tg_kernels_get()->attend_forward(&op, own(x->a->scratch));
+    return (tg_matrix){(char *)m.data + at * h->each, m.type, h->a->D, m.ld};
 }
 
-/* Attend to the keys and values in the cache, to which k and v have been appended. */
-static void forward_cached(const struct arrays *x, const struct head *h)
+static tg_qkv parts(const tg_qkv *m, const struct head *h)
+{
+    return (tg_qkv){part(m->q, h, h->h), part(m->k, h, h->g), part(m->v, h, h->g)};
+}
+
+static bool drops(const tg_attention *a)
+{
+    return a->drop && a->drop->p > 0;
+}
+
+/* ---- float32 and bf16, by kernels */
+
+static void keep(float *factors, size_t query, size_t first, size_t n, const void *context)
+{
+    const struct head *h = context;
+    const size_t T = h->a->T;
+
+    tg_dropout_factors(factors, h->a->drop, (h->number * T + query) * T + first, n);
+}
+
+/* The kernel's inputs; the caller adds the outputs. */
+static tg_attention_head inputs(const struct arrays *x, const struct head *h)
 {
     const tg_attention *a = x->a;
-    const size_t at = tg_kv_cache_at(a->cache, a->first + h->b, a->layer) + h->g * a->D;
-    tg_attention_head op = INPUTS(float, x, h);
+    const tg_qkv in = parts(&x->in, h);
 
-    op.keep = NULL;
-    op.past = a->cache->past;
-    op.k = a->cache->k + at;
-    op.v = a->cache->v + at;
-    op.ldk = op.ldv = a->cache->width;
-    op.out = (float *)x->out + h->out;
-    tg_kernels_get()->attend_forward(&op, own(a->scratch));
+    return (tg_attention_head){
+        .queries = a->T,
+        .D = a->D,
+        .scale = 1.0f / sqrtf((float)a->D),
+        .q = in.q.data,
+        .k = in.k.data,
+        .v = in.v.data,
+        .ldq = in.q.ld,
+        .ldk = in.k.ld,
+        .ldv = in.v.ld,
+        .ldo = x->out.ld,
+        .keep = drops(a) ? keep : NULL,
+        .context = h,
+    };
 }
 
-void tg_attention_forward(float *out, float *lse, const float *q, const float *k, const float *v,
-                          const tg_attention *a)
+/* Attend to the keys and values in the cache, to which the new ones have been appended. */
+static void attend_to_cache(tg_attention_head *op, const struct head *h)
 {
-    struct arrays x = {forward_uncached, .group = 1, .q = q, .k = k, .v = v, .out = out, .lse = lse, .a = a};
+    const tg_kv_cache *cache = h->a->cache;
+    const size_t at = tg_kv_cache_at(cache, h->a->first + h->b, h->a->layer) + h->g * h->a->D;
+
+    op->keep = NULL;
+    op->past = cache->past;
+    op->k = cache->k + at;
+    op->v = cache->v + at;
+    op->ldk = op->ldv = cache->width;
+}
+
+static void forward(const struct arrays *x, const struct head *h)
+{
+    const tg_kernels *kernels = tg_kernels_get();
+    tg_attention_head op = inputs(x, h);
+
+    op.out = part(x->out, h, h->h).data;
+    if (h->a->cache)
+        attend_to_cache(&op, h);
+    else
+        op.lse = x->lse + h->number * h->a->T;
+    (x->out.type == TG_TYPE_BF16 ? kernels->attend16_forward : kernels->attend_forward)(&op,
+                                                                                        own(h->a->scratch));
+}
+
+/* to += one, T rows */
+static void add_rows(tg_matrix to, tg_matrix one, size_t T)
+{
+    const float *from = tg_floats(one);
+    float *sum = tg_floats(to);
+
+    for (size_t t = 0; t < T; t++)
+        for (size_t d = 0; d < to.cols; d++)
+            sum[t * to.ld + d] += from[t * one.ld + d];
+}
+
+/* sum [T,D] = or += the gradients of one head; after the last head of the group they are rounded. */
+static void add_rows16(tg_matrix to, float *sum, tg_matrix one, const struct head *h)
+{
+    const bool last = h->in_group + 1 == h->a->H / h->a->KV;
+    const tg_bf16 *from = tg_halves(one);
+    tg_bf16 *rounded = tg_halves(to);
+
+    for (size_t t = 0; t < h->a->T; t++)
+        for (size_t d = 0; d < to.cols; d++) {
+            float *s = &sum[t * to.cols + d];
+
+            *s = tg_float_from_bf16(from[t * one.ld + d]) + (h->in_group > 0 ? *s : 0);
+            if (last)
+                rounded[t * to.ld + d] = tg_bf16_from_float(*s);
+        }
+}
+
+/* Heads that read the same keys add their gradients: in float32 the first writes what the others add to; in
+ * bf16 the sums are float32. */
+static void backward(const struct arrays *x, const struct head *h)
+{
+    const tg_kernels *kernels = tg_kernels_get();
+    const size_t T = h->a->T, TD = T * h->a->D;
+    const bool half = x->out.type == TG_TYPE_BF16, apart = half ? x->group > 1 : h->in_group > 0;
+    const tg_qkv d = parts(&x->d, h);
+    float *work = own(h->a->scratch), *shared = work + h->a->scratch->kernel;
+    tg_matrix dk = d.k, dv = d.v;
+    tg_attention_head op = inputs(x, h);
+
+    if (apart) {
+        dk = tg_matrix_of(half ? shared + 2 * TD : shared, d.k.type, d.k.cols);
+        dv = tg_matrix_from(dk, T);
+    }
+    op.saved_out = part(x->out, h, h->h).data;
+    op.saved_lse = x->lse + h->number * T;
+    op.dout = part(x->dout, h, h->h).data;
+    op.dq = d.q.data;
+    op.dk = dk.data;
+    op.dv = dv.data;
+    op.lddk = dk.ld;
+    op.lddv = dv.ld;
+    (half ? kernels->attend16_backward : kernels->attend_backward)(&op, work);
+    if (apart && half) {
+        add_rows16(d.k, shared, dk, h);
+        add_rows16(d.v, shared + TD, dv, h);
+    } else if (apart) {
+        add_rows(d.k, dk, T);
+        add_rows(d.v, dv, T);
+    }
+}
+
+/* ---- double, by the references: the probabilities are not kept, backward computes them again */
+
+static void forward64(const struct arrays *x, const struct head *h)
+{
+    const size_t T = h->a->T, D = h->a->D;
+    const tg_qkv in = parts(&x->in, h);
+    const tg_matrix out = part(x->out, h, h->h);
+    double *scores = (void *)own(h->a->scratch), *probs = scores + T;
+
+    for (size_t i = 0; i < T; i++) {
+        tg_attention_scores_row_ref64(scores, tg_doubles(in.q) + i * in.q.ld, tg_doubles(in.k), in.k.ld, T, D,
+                                      i);
+        tg_softmax_row_ref64(probs, scores, i + 1);
+        tg_attention_values_row_ref64(tg_doubles(out) + i * out.ld, probs, NULL, tg_doubles(in.v), in.v.ld, D,
+                                      i);
+    }
+}
+
+static void zero_rows(tg_matrix m, size_t T)
+{
+    for (size_t t = 0; t < T; t++)
+        tg_zero_rows(tg_matrix_from(m, t), 1);
+}
+
+static void backward64(const struct arrays *x, const struct head *h)
+{
+    const size_t T = h->a->T, D = h->a->D;
+    const tg_qkv in = parts(&x->in, h), d = parts(&x->d, h);
+    const tg_matrix dout = part(x->dout, h, h->h);
+    double *scores = (void *)own(h->a->scratch), *probs = scores + T, *dprobs = probs + T,
+           *dscores = dprobs + T;
+
+    zero_rows(d.q, T);
+    if (h->in_group == 0) {
+        zero_rows(d.k, T);
+        zero_rows(d.v, T);
+    }
+    for (size_t i = 0; i < T; i++) {
+        const double *q = tg_doubles(in.q) + i * in.q.ld;
+
+        tg_attention_scores_row_ref64(scores, q, tg_doubles(in.k), in.k.ld, T, D, i);
+        tg_softmax_row_ref64(probs, scores, i + 1);
+        tg_attention_values_row_backward_ref64(dprobs, tg_doubles(d.v), tg_doubles(dout) + i * dout.ld, probs,
+                                               NULL, tg_doubles(in.v), in.v.ld, T, D, i);
+        memset(dscores, 0, T * sizeof *dscores);
+        tg_softmax_row_backward_ref64(dscores, dprobs, probs, i + 1);
+        tg_attention_scores_row_backward_ref64(tg_doubles(d.q) + i * d.q.ld, tg_doubles(d.k), dscores, q,
+                                               tg_doubles(in.k), in.k.ld, D, i);
+    }
+}
+
+/* ---- all heads */
+
+void tg_attention_forward(tg_matrix out, tg_matrix lse, const tg_qkv *inp, const tg_attention *a)
+{
+    const bool is_double = out.type == TG_TYPE_DOUBLE;
+    struct arrays x = {
+        is_double ? forward64 : forward, a, .group = 1, .in = *inp, .out = out, .lse = lse.data};
     size_t keys = a->T;
 
+    assert(!is_double || (!a->cache && !drops(a)));
     if (a->cache) {
-        tg_kv_cache_append(a->cache, a->layer, k, a->ldk, v, a->ldv, a->first, a->B, a->T);
-        x.one = forward_cached;
+        tg_kv_cache_append(a->cache, a->layer, tg_floats(inp->k), inp->k.ld, tg_floats(inp->v), inp->v.ld,
+                           a->first, a->B, a->T);
         keys += a->cache->past;
     }
     each_head(&x, keys);
 }
 
-/* to [T rows of D, ld apart] += from [T,D] */
-static void add_rows(float *to, size_t ld, const float *from, size_t T, size_t D)
+void tg_attention_backward(const tg_qkv *dinp, tg_matrix dout, tg_matrix out, tg_matrix lse,
+                           const tg_qkv *inp, const tg_attention *a)
 {
-    for (size_t t = 0; t < T; t++)
-        for (size_t d = 0; d < D; d++)
-            to[t * ld + d] += from[t * D + d];
-}
+    const bool is_double = dout.type == TG_TYPE_DOUBLE;
+    struct arrays x = {.one = is_double ? backward64 : backward,
+                       .a = a,
+                       .group = a->H / a->KV,
+                       .in = *inp,
+                       .d = *dinp,
+                       .out = out,
+                       .dout = dout,
+                       .lse = lse.data};
 
-static void backward(const struct arrays *x, const struct head *h)
-{
-    const tg_attention *a = x->a;
-    float *dk = (float *)x->dk + h->k, *dv = (float *)x->dv + h->v;
-    float *work = own(a->scratch), *shared = work + a->scratch->kernel;
-    const bool adds = h->in_group > 0;
-    tg_attention_head op = INPUTS(float, x, h);
-
-    op.saved_out = (const float *)x->saved_out + h->out;
-    op.saved_lse = x->saved_lse + h->lse;
-    op.dout = (const float *)x->dout + h->out;
-    op.dq = (float *)x->dq + h->q;
-    op.dk = adds ? shared : dk;
-    op.dv = adds ? shared + a->T * a->D : dv;
-    op.lddk = adds ? a->D : a->ldk;
-    op.lddv = adds ? a->D : a->ldv;
-    tg_kernels_get()->attend_backward(&op, work);
-    if (adds) {
-        add_rows(dk, a->ldk, op.dk, a->T, a->D);
-        add_rows(dv, a->ldv, op.dv, a->T, a->D);
-    }
-}
-
-void tg_attention_backward(const tg_attention_gradient *g, const float *q, const float *k, const float *v,
-                           const tg_attention *a)
-{
-    assert(!a->cache);
-    each_head(&(struct arrays){.one = backward,
-                               .group = a->H / a->KV,
-                               .q = q,
-                               .k = k,
-                               .v = v,
-                               .dq = g->dq,
-                               .dk = g->dk,
-                               .dv = g->dv,
-                               .dout = g->dout,
-                               .saved_out = g->out,
-                               .saved_lse = g->lse,
-                               .a = a},
-              a->T);
-}
-
-/* ---- bf16, without a cache */
-
-static void forward16(const struct arrays *x, const struct head *h)
-{
-    tg_attention_head16 op = INPUTS(tg_bf16, x, h);
-
-    op.out = (tg_bf16 *)x->out + h->out;
-    op.lse = x->lse + h->lse;
-    tg_kernels_get()->attend16_forward(&op, own(x->a->scratch));
-}
-
-void tg_attention16_forward(tg_bf16 *out, float *lse, const tg_bf16 *q, const tg_bf16 *k, const tg_bf16 *v,
-                            const tg_attention *a)
-{
-    each_head(&(struct arrays){forward16, .group = 1, .q = q, .k = k, .v = v, .out = out, .lse = lse, .a = a},
-              a->T);
-}
-
-/* sum [T,D] = or += the gradients of one head; after the last head of the group they are rounded. */
-static void gather16(tg_bf16 *to, size_t ld, float *sum, const tg_bf16 *from, const tg_attention *a, size_t n)
-{
-    for (size_t t = 0; t < a->T; t++)
-        for (size_t d = 0; d < a->D; d++) {
-            float *s = &sum[t * a->D + d];
-
-            *s = tg_float_from_bf16(from[t * a->D + d]) + (n > 0 ? *s : 0);
-            if (n + 1 == a->H / a->KV)
-                to[t * ld + d] = tg_bf16_from_float(*s);
-        }
-}
-
-static void backward16(const struct arrays *x, const struct head *h)
-{
-    const tg_attention *a = x->a;
-    const size_t D = a->D, TD = a->T * D;
-    float *work = own(a->scratch), *sums = work + a->scratch->kernel;
-    tg_bf16 *dk = (tg_bf16 *)x->dk + h->k, *dv = (tg_bf16 *)x->dv + h->v,
-            *one = (tg_bf16 *)(void *)(sums + 2 * TD);
-    const bool grouped = a->H > a->KV;
-    tg_attention_head16 op = INPUTS(tg_bf16, x, h);
-
-    op.saved_out = (const tg_bf16 *)x->saved_out + h->out;
-    op.saved_lse = x->saved_lse + h->lse;
-    op.dout = (const tg_bf16 *)x->dout + h->out;
-    op.dq = (tg_bf16 *)x->dq + h->q;
-    op.dk = grouped ? one : dk;
-    op.dv = grouped ? one + TD : dv;
-    op.lddk = grouped ? D : a->ldk;
-    op.lddv = grouped ? D : a->ldv;
-    tg_kernels_get()->attend16_backward(&op, work);
-    if (grouped) {
-        gather16(dk, a->ldk, sums, op.dk, a, h->in_group);
-        gather16(dv, a->ldv, sums + TD, op.dv, a, h->in_group);
-    }
-}
-
-void tg_attention16_backward(const tg_attention16_gradient *g, const tg_bf16 *q, const tg_bf16 *k,
-                             const tg_bf16 *v, const tg_attention *a)
-{
-    assert(!a->cache);
-    each_head(&(struct arrays){.one = backward16,
-                               .group = a->H / a->KV,
-                               .q = q,
-                               .k = k,
-                               .v = v,
-                               .dq = g->dq,
-                               .dk = g->dk,
-                               .dv = g->dv,
-                               .dout = g->dout,
-                               .saved_out = g->out,
-                               .saved_lse = g->lse,
-                               .a = a},
-              a->T);
+    assert(!a->cache && !(is_double && drops(a)));
+    each_head(&x, a->T);
 }

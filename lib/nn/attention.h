@@ -7,6 +7,7 @@
  * There are H heads of queries, and KV heads of keys and values, of D elements each; KV divides H, and H/KV
  * neighbouring heads read the keys of one: g = h / (H/KV).  In GPT-2 KV = H, D = C/H.
  *
+ * Any kind of operands (lib/nn/ops.h); in a pass in bf16 all but lse is bf16.
  * One thread computes all of a (b,h), or in backward all of a (b,g), so results do not depend on the
  * number of threads.
  * Source: Vaswani et al. 2017, arXiv:1706.03762; backward, which recomputes p from the
@@ -20,6 +21,7 @@
 
 #include "lib/base/api.h"
 #include "lib/base/arena.h"
+#include "lib/base/matrix.h"
 #include "lib/nn/dropout.h"
 #include "lib/nn/kv_cache.h"
 
@@ -31,17 +33,16 @@ typedef struct tg_attention_scratch {
     size_t each; /* floats per thread, of which the kernel's come first */
     size_t kernel;
     size_t threads; /* max threads to use, even if tg_threads() is larger later */
-    double *rows;   /* in double precision, instead: [B,H,4T], per head the scores, the probabilities, and the
-                     * gradients of both */
 } tg_attention_scratch;
 
-/* Place scratch for up to `keys` keys of D elements, which `group` = H/KV heads read (see arena.h). */
-void tg_attention_place(tg_arena *arena, tg_attention_scratch *scratch, size_t keys, size_t D, size_t group);
+/* Place scratch (see arena.h) for operands of a type: up to `keys` keys of D elements, which `group` = H/KV
+ * heads read. */
+void tg_attention_place(tg_arena *arena, tg_attention_scratch *scratch, tg_type type, size_t keys, size_t D,
+                        size_t group);
 
 /* The arguments that forward and backward have in common. */
 typedef struct tg_attention {
     size_t B, T, H, KV, D;
-    size_t ldq, ldk, ldv;   /* from one token to the next, in q, k, v and their gradients */
     const tg_dropout *drop; /* of the probabilities; an element's number is its offset in [B,H,T,T].
                              * NULL or p = 0: none */
     const tg_attention_scratch *scratch;
@@ -49,28 +50,25 @@ typedef struct tg_attention {
     size_t layer, first; /* in the cache: the layer, and the first of the B sequences */
 } tg_attention;
 
+/* [B,T,H*D], and [B,T,KV*D] twice, all of one type.  Each may be columns of a wider matrix. */
+typedef struct tg_qkv {
+    tg_matrix q, k, v;
+} tg_qkv;
+
 /*
  * tg_attention_forward
  *
- *   out  [B,T,H*D]   written       lse  [B,H,T]  written unless there is a cache; for backward
- *   q    [B,T,H*D]   read          k, v [B,T,KV*D]  read
+ *   out  [B,T,H*D]   written       lse  [B,H,T]  written, unless there is a cache or in double; for backward
  *
- * With a cache, the keys and values of the T new tokens are appended to the `past` ones
+ * With a cache, which is for float32, the keys and values of the T new tokens are appended to the `past` ones
  * there, and the queries see all of them; dropout is not applied.
  */
-void tg_attention_forward(float *out, float *lse, const float *q, const float *k, const float *v,
-                          const tg_attention *a);
+void tg_attention_forward(tg_matrix out, tg_matrix lse, const tg_qkv *inp, const tg_attention *a);
 
-/* What backward writes, in the layouts of q, k and v, and what it reads beside those. */
-typedef struct tg_attention_gradient {
-    float *dq, *dk, *dv;
-    const float *dout, *out; /* [B,T,H*D] */
-    const float *lse;        /* of forward */
-} tg_attention_gradient;
-
-/* cache is NULL. */
-void tg_attention_backward(const tg_attention_gradient *g, const float *q, const float *k, const float *v,
-                           const tg_attention *a);
+/* dinp is written; dout is in the layout of out, which with lse is forward's (in double neither is read).
+ * cache is NULL. */
+void tg_attention_backward(const tg_qkv *dinp, tg_matrix dout, tg_matrix out, tg_matrix lse,
+                           const tg_qkv *inp, const tg_attention *a);
 
 TG_API_END
 

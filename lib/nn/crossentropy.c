@@ -3,7 +3,6 @@
 #include "lib/base/size.h"
 #include "lib/base/threads.h"
 #include "lib/kernels/kernels.h"
-#include "lib/nn/ops16.h"
 
 /* Rows of logits held at a time: 16 MiB of them, but at least 256, so that the matrix
  * product is efficient. */
@@ -42,11 +41,9 @@ static void some_rows(void *context, size_t begin, size_t end)
     }
 }
 
-static void each_row(const struct rows *rows, size_t N)
+static void each_row(struct rows *r, size_t N)
 {
-    struct rows r = *rows;
-
-    tg_threads_run(N, tg_threads_grain(r.V, 1), some_rows, &r);
+    tg_threads_run(N, tg_threads_grain(r->V, 1), some_rows, r);
 }
 
 void tg_crossentropy_forward(float *losses, float *logits, const int32_t *targets, size_t N, size_t V)
@@ -60,28 +57,26 @@ void tg_crossentropy_backward(float *losses, float *logits, const int32_t *targe
     each_row(&(struct rows){losses, logits, targets, scale, V, false}, N);
 }
 
-void tg_crossentropy16_backward(float *losses, float *logits, const int32_t *targets, float scale, size_t N,
-                                size_t V)
-{
-    each_row(&(struct rows){losses, logits, targets, scale, V, true}, N);
-}
-
-void tg_head_loss(float *losses, float *dinp, const float *inp, const int32_t *targets, const tg_linear *head,
+void tg_head_loss(float *losses, tg_matrix dinp, tg_matrix inp, const int32_t *targets, const tg_linear *head,
                   float scale, size_t N, float *logits)
 {
-    const size_t block = block_rows(N, head->out), C = head->in, V = head->out;
+    const size_t block = block_rows(N, head->out), V = head->out;
+    const bool round = inp.type == TG_TYPE_BF16;
+    const tg_matrix out = tg_matrix_of(logits, TG_TYPE_FLOAT, V), none = {0};
+    const tg_matrix dout = {logits, inp.type, V, round ? 2 * V : V}; /* each row where its logits were */
     tg_linear some = *head;
 
     for (size_t n = 0; n < N; n += block) {
         const size_t rows = tg_size_min(block, N - n);
+        const tg_matrix x = tg_matrix_from(inp, n);
 
-        tg_linear_forward(logits, NULL, inp + n * C, head, rows);
-        if (dinp) {
-            tg_crossentropy_backward(losses + n, logits, targets + n, scale, rows, V);
-            tg_linear_backward(dinp + n * C, logits, inp + n * C, &some, rows);
-            some.overwrite = false; /* later blocks add to what the first one wrote */
-        } else {
+        tg_linear_forward(out, none, x, head, rows);
+        if (!dinp.data) {
             tg_crossentropy_forward(losses + n, logits, targets + n, rows, V);
+            continue;
         }
+        each_row(&(struct rows){losses + n, logits, targets + n, scale, V, round}, rows);
+        tg_linear_backward(tg_matrix_from(dinp, n), dout, x, &some, rows);
+        some.overwrite = false; /* later blocks add to what the first one wrote */
     }
 }

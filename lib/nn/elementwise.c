@@ -27,6 +27,14 @@ void tg_zero(float *x, size_t n)
     tg_threads_run(n, CHUNK, zero, &(struct elements){x, NULL, NULL});
 }
 
+void tg_zero_rows(tg_matrix m, size_t N)
+{
+    if (m.type == TG_TYPE_DOUBLE)
+        memset(tg_doubles(m), 0, N * m.cols * sizeof(double));
+    else
+        tg_zero(tg_floats(m), N * m.cols);
+}
+
 static void copy(void *context, size_t begin, size_t end)
 {
     const struct elements *e = context;

@@ -9,8 +9,13 @@
 
 #include <stddef.h>
 
-/* x [n] = 0. */
+#include "lib/base/matrix.h"
+
+#define TG_PIECE ((size_t)512) /* values of a bf16 row that an operation has in float32 at a time */
+
+/* x [n] = 0; the same of N rows of doubles or floats. */
 void tg_zero(float *x, size_t n);
+void tg_zero_rows(tg_matrix m, size_t N);
 
 /* out [n] = inp [n]; they do not overlap. */
 void tg_copy(float *out, const float *inp, size_t n);

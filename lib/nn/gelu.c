@@ -2,8 +2,11 @@
 
 #include <math.h>
 
+#include "lib/base/size.h"
 #include "lib/base/threads.h"
 #include "lib/kernels/kernels.h"
+#include "lib/nn/elementwise.h"
+#include "lib/nn/ref/ref.h"
 
 static void erf_forward(float *out, const float *inp, size_t n)
 {
@@ -36,19 +39,38 @@ tg_gelu_function tg_gelu_gradient_elements(tg_gelu_kind kind)
 
 struct elements {
     tg_gelu_function gelu;
-    float *out;
-    const float *inp;
+    tg_matrix out, inp;
 };
 
-static void some_elements(void *context, size_t begin, size_t end)
+static void some_floats(void *context, size_t begin, size_t end)
 {
     const struct elements *e = context;
 
-    e->gelu(e->out + begin, e->inp + begin, end - begin);
+    e->gelu(tg_floats(e->out) + begin, tg_floats(e->inp) + begin, end - begin);
 }
 
-void tg_gelu_forward(float *out, const float *inp, size_t n, tg_gelu_kind kind)
+static void some_halves(void *context, size_t begin, size_t end)
 {
-    tg_threads_run(n, TG_THREADS_ELEMENTS, some_elements,
-                   &(struct elements){tg_gelu_elements(kind), out, inp});
+    const tg_kernels *kernels = tg_kernels_get();
+    const struct elements *e = context;
+    float values[TG_PIECE];
+
+    for (size_t i = begin; i < end; i += TG_PIECE) {
+        const size_t n = tg_size_min(TG_PIECE, end - i);
+
+        kernels->widen(values, tg_halves(e->inp) + i, n);
+        e->gelu(values, values, n);
+        kernels->round16(tg_halves(e->out) + i, values, n);
+    }
+}
+
+void tg_gelu_forward(tg_matrix out, tg_matrix inp, size_t N, tg_gelu_kind kind)
+{
+    const size_t n = N * inp.cols;
+
+    if (inp.type == TG_TYPE_DOUBLE)
+        tg_gelu_forward_ref64(tg_doubles(out), tg_doubles(inp), n, kind);
+    else
+        tg_threads_run(n, TG_THREADS_ELEMENTS, inp.type == TG_TYPE_BF16 ? some_halves : some_floats,
+                       &(struct elements){tg_gelu_elements(kind), out, inp});
 }

@@ -8,6 +8,7 @@
 #include <stddef.h>
 
 #include "lib/base/api.h"
+#include "lib/base/matrix.h"
 #include "lib/nn/ref/gelu_kind.h"
 
 TG_API_BEGIN
@@ -25,8 +26,8 @@ tg_gelu_function tg_gelu_elements(tg_gelu_kind kind);
 /* The function that computes d[i] *= gelu'(inp[i]), which a product calls likewise. */
 tg_gelu_function tg_gelu_gradient_elements(tg_gelu_kind kind);
 
-/* tg_gelu_forward: out [n] = gelu(inp [n]); out may be inp. */
-void tg_gelu_forward(float *out, const float *inp, size_t n, tg_gelu_kind kind);
+/* tg_gelu_forward: out = gelu(inp), N rows, both of one type; out may be inp. */
+void tg_gelu_forward(tg_matrix out, tg_matrix inp, size_t N, tg_gelu_kind kind);
 
 TG_API_END
 

@@ -2,8 +2,6 @@
 
 #include <string.h>
 
-#include "lib/nn/slice.h"
-
 void tg_kv_cache_place(tg_arena *arena, tg_kv_cache *cache, size_t sequences, size_t L, size_t keys,
                        size_t width)
 {
@@ -19,6 +17,13 @@ size_t tg_kv_cache_at(const tg_kv_cache *cache, size_t sequence, size_t l)
     return (sequence * cache->L + l) * cache->keys * cache->width;
 }
 
+/* T rows, ld apart, to where they follow one another. */
+static void copy_rows(float *to, const float *rows, size_t ld, size_t T, size_t width)
+{
+    for (size_t t = 0; t < T; t++)
+        memcpy(to + t * width, rows + t * ld, width * sizeof *to);
+}
+
 void tg_kv_cache_append(tg_kv_cache *cache, size_t l, const float *k, size_t ldk, const float *v, size_t ldv,
                         size_t first, size_t B, size_t T)
 {
@@ -27,8 +32,8 @@ void tg_kv_cache_append(tg_kv_cache *cache, size_t l, const float *k, size_t ldk
     for (size_t b = 0; b < B; b++) {
         const size_t to = tg_kv_cache_at(cache, first + b, l) + cache->past * width;
 
-        tg_slice_forward(cache->k + to, k + b * T * ldk, T, ldk, 0, width);
-        tg_slice_forward(cache->v + to, v + b * T * ldv, T, ldv, 0, width);
+        copy_rows(cache->k + to, k + b * T * ldk, ldk, T, width);
+        copy_rows(cache->v + to, v + b * T * ldv, ldv, T, width);
     }
 }
 

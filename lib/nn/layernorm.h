@@ -3,7 +3,7 @@
  *
  *   out[n,c] = (inp[n,c] - mean[n]) * rstd[n] * w[c] + b[c]
  *
- * N rows (B*T).  Row-major, contiguous, float32.  N, C >= 1.
+ * N rows (B*T).  N, C >= 1.  Any kind of operands (lib/nn/ops.h); in a pass in bf16 out alone is bf16.
  * Source: Ba et al. 2016, arXiv:1607.06450.  Reference: tg_layernorm_*_ref.
  * Tolerances: docs/numerics.md
  */
@@ -13,6 +13,7 @@
 #include <stddef.h>
 
 #include "lib/base/api.h"
+#include "lib/base/matrix.h"
 
 TG_API_BEGIN
 
@@ -24,10 +25,10 @@ typedef struct tg_layernorm {
     double epsilon; /* added to the variance */
 } tg_layernorm;
 
-/* Per row [N]: its mean, and 1/sqrt(var + epsilon), var biased. */
-typedef struct tg_row_stats {
-    float *mean, *rstd;
-} tg_row_stats;
+/* Per row: its mean, and 1/sqrt(var + epsilon), var biased. */
+typedef struct tg_norm_stats {
+    tg_matrix mean, rstd; /* [N,1], of the type of the operation's input */
+} tg_norm_stats;
 
 /*
  * tg_layernorm_forward
@@ -36,15 +37,15 @@ typedef struct tg_row_stats {
  *   stats  [N]    written; saved for backward
  *   inp    [N,C]  read
  */
-void tg_layernorm_forward(float *out, tg_row_stats stats, const float *inp, const tg_layernorm *norm,
+void tg_layernorm_forward(tg_matrix out, tg_norm_stats stats, tg_matrix inp, const tg_layernorm *norm,
                           size_t N);
 
 /* The same output, recomputed from the saved stats. */
-void tg_layernorm_recompute(float *out, tg_row_stats stats, const float *inp, const tg_layernorm *norm,
+void tg_layernorm_recompute(tg_matrix out, tg_norm_stats stats, tg_matrix inp, const tg_layernorm *norm,
                             size_t N);
 
 /* tg_layernorm_backward: adds to dinp [N,C], norm->dw and norm->db; reads dout, inp [N,C], stats. */
-void tg_layernorm_backward(float *dinp, const float *dout, const float *inp, tg_row_stats stats,
+void tg_layernorm_backward(tg_matrix dinp, tg_matrix dout, tg_matrix inp, tg_norm_stats stats,
                            const tg_layernorm *norm, size_t N);
 
 TG_API_END

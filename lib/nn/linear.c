@@ -5,99 +5,193 @@
 #include "lib/base/size.h"
 #include "lib/base/threads.h"
 #include "lib/kernels/kernels.h"
-#include "lib/nn/linear_products.h"
+#include "lib/nn/linear64.h"
+#include "lib/nn/ref/ref.h"
 
-static void run_forward(tg_matmul *op, const float *inp, const tg_linear *linear)
+/* ---- forward */
+
+/* c = inp W (+ b) */
+static tg_matmul product(tg_matrix c, tg_matrix inp, const tg_linear *linear, size_t N)
 {
-    op->a = inp;
+    const bool t = linear->transposed;
+
+    return (tg_matmul){
+        .M = N,
+        .N = linear->out,
+        .K = linear->in,
+        .a = inp.data,
+        .a_type = inp.type,
+        .a_row = inp.ld,
+        .a_col = 1,
+        .b = linear->w,
+        .b_row = t ? 1 : linear->out,
+        .b_col = t ? linear->in : 1,
+        .c = c.data,
+        .c_type = c.type,
+        .ldc = c.ld,
+        .bias = linear->b,
+    };
+}
+
+static void run_forward(const tg_matmul *op, const tg_linear *linear)
+{
     if (linear->packed)
         tg_packed_matrix_run(op, linear->packed);
     else
         tg_matmul_run(op, linear->scratch);
 }
 
-void tg_linear_forward(float *out, const float *add, const float *inp, const tg_linear *linear, size_t N)
+void tg_linear_forward(tg_matrix out, tg_matrix add, tg_matrix inp, const tg_linear *linear, size_t N)
 {
-    /* out = inp W (+ b) (+ add) */
-    tg_matmul op = tg_linear_product(linear, N);
+    tg_matmul op = product(out, inp, linear, N);
 
-    op.c = out;
-    op.add = add;
-    run_forward(&op, inp, linear);
+    if (inp.type == TG_TYPE_DOUBLE) {
+        tg_linear64_forward(tg_doubles(out), add.data, tg_doubles(inp), linear, N);
+        return;
+    }
+    op.add = add.data;
+    run_forward(&op, linear);
 }
 
-void tg_linear_gelu_forward(float *out, float *pre, const float *inp, const tg_linear *linear,
+void tg_linear_gelu_forward(tg_matrix out, tg_matrix pre, tg_matrix inp, const tg_linear *linear,
                             tg_gelu_kind kind, size_t N)
 {
-    /* pre = inp W (+ b); out = gelu(pre) */
-    tg_matmul op = tg_linear_product(linear, N);
+    tg_matmul op = product(pre, inp, linear, N);
 
-    op.c = pre;
+    if (inp.type == TG_TYPE_DOUBLE) {
+        tg_linear64_forward(tg_doubles(pre), NULL, tg_doubles(inp), linear, N);
+        tg_gelu_forward(out, pre, N, kind);
+        return;
+    }
     op.map = tg_gelu_elements(kind);
-    op.mapped = out;
-    run_forward(&op, inp, linear);
+    op.mapped = out.data;
+    run_forward(&op, linear);
 }
+
+/* ---- backward */
 
 struct columns {
     float *db;
-    const float *dout;
-    size_t ld, N;
+    tg_matrix dout;
+    size_t N;
 };
 
 static void add_columns(void *context, size_t begin, size_t end)
 {
+    const tg_kernels *kernels = tg_kernels_get();
     const struct columns *of = context;
+    const tg_matrix dout = of->dout;
 
-    for (size_t c = begin; c < end; c += TG_COLUMNS)
-        tg_kernels_get()->add_rows(of->db + c, of->dout + c, of->ld, of->N, tg_size_min(TG_COLUMNS, end - c));
+    for (size_t c = begin; c < end; c += TG_COLUMNS) {
+        const size_t n = tg_size_min(TG_COLUMNS, end - c);
+
+        if (dout.type == TG_TYPE_BF16)
+            kernels->add_rows16(of->db + c, tg_halves(dout) + c, dout.ld, of->N, n);
+        else
+            kernels->add_rows(of->db + c, tg_floats(dout) + c, dout.ld, of->N, n);
+    }
 }
 
-void tg_bias_backward(float *db, const float *dout, size_t ld, size_t N, size_t width)
+void tg_bias_backward(float *db, tg_matrix dout, size_t N)
 {
-    tg_threads_run(width, tg_threads_grain(N, TG_COLUMNS), add_columns, &(struct columns){db, dout, ld, N});
+    tg_threads_run(dout.cols, tg_threads_grain(N, TG_COLUMNS), add_columns, &(struct columns){db, dout, N});
 }
 
-/* dw += inp^T dout; for a transposed W, dw += dout^T inp */
-static void weight_backward(const float *dout, const float *inp, const tg_linear *linear, size_t N)
+/* dw += inp^T dout; for a transposed W, dw += dout^T inp (= if linear->overwrite) */
+static void weight_backward(tg_matrix dout, tg_matrix inp, const tg_linear *linear, size_t N)
 {
-    tg_matmul op = tg_linear_weight_product(linear, linear->out, N);
+    const bool t = linear->transposed;
+    const tg_matrix a = t ? dout : inp, b = t ? inp : dout;
 
-    op.a = linear->transposed ? dout : inp;
-    op.b = linear->transposed ? inp : dout;
-    tg_matmul_run(&op, linear->scratch);
+    tg_matmul_run(
+        &(tg_matmul){
+            .M = t ? linear->out : linear->in,
+            .N = t ? linear->in : linear->out,
+            .K = N,
+            .a = a.data,
+            .a_type = a.type,
+            .a_row = 1,
+            .a_col = a.ld,
+            .b = b.data,
+            .b_type = b.type,
+            .b_row = b.ld,
+            .b_col = 1,
+            .c = linear->dw,
+            .ldc = t ? linear->in : linear->out,
+            .accumulate = !linear->overwrite,
+        },
+        linear->scratch);
 }
 
-static void parameters_backward(const float *dout, const float *inp, const tg_linear *linear, size_t N)
+/* dinp = dout W^T, multiplied with slope(pre) unless that is NULL */
+static void input_backward(tg_matrix dinp, tg_matrix dout, const tg_linear *linear, size_t N,
+                           tg_gelu_function slope, const void *pre)
+{
+    const bool t = linear->transposed;
+
+    tg_matmul_run(
+        &(tg_matmul){
+            .M = N,
+            .N = linear->in,
+            .K = linear->out,
+            .a = dout.data,
+            .a_type = dout.type,
+            .a_row = dout.ld,
+            .a_col = 1,
+            .b = linear->w,
+            .b_row = t ? linear->in : 1,
+            .b_col = t ? 1 : linear->out,
+            .c = dinp.data,
+            .c_type = dinp.type,
+            .ldc = dinp.ld,
+            .accumulate = linear->adds,
+            .slope = slope,
+            .pre = pre,
+        },
+        linear->scratch);
+}
+
+/* The parameters' first: dinp may be inp. */
+static void backward(tg_matrix dinp, tg_matrix dout, tg_matrix inp, const tg_linear *linear, size_t N,
+                     tg_gelu_function slope, const void *pre)
 {
     if (linear->dw)
         weight_backward(dout, inp, linear, N);
     if (linear->db && linear->overwrite)
         memset(linear->db, 0, linear->out * sizeof *linear->db);
     if (linear->db)
-        tg_bias_backward(linear->db, dout, linear->out, N, linear->out);
+        tg_bias_backward(linear->db, dout, N);
+    if (dinp.data)
+        input_backward(dinp, dout, linear, N, slope, pre);
 }
 
-void tg_linear_backward(float *dinp, const float *dout, const float *inp, const tg_linear *linear, size_t N)
+void tg_linear_backward(tg_matrix dinp, tg_matrix dout, tg_matrix inp, const tg_linear *linear, size_t N)
 {
-    tg_matmul op = tg_linear_input_product(linear, linear->out, N);
-
-    parameters_backward(dout, inp, linear, N); /* first: dinp may be inp */
-    if (!dinp)
-        return;
-    op.a = dout;
-    op.c = dinp;
-    tg_matmul_run(&op, linear->scratch);
+    if (dout.type == TG_TYPE_DOUBLE)
+        tg_linear64_backward(tg_doubles(dinp), tg_doubles(dout), linear, N);
+    else
+        backward(dinp, dout, inp, linear, N, NULL, NULL);
 }
 
-void tg_linear_after_gelu_backward(float *dpre, const float *dout, const float *inp, const float *pre,
+static void after_gelu64(double *dpre, const double *dout, const double *pre, const tg_linear *linear,
+                         tg_gelu_kind kind, size_t N)
+{
+    const double one = 1;
+
+    tg_linear64_backward(dpre, dout, linear, N);
+    for (size_t i = 0; i < N * linear->in; i++) {
+        double slope = 0;
+
+        tg_gelu_backward_ref64(&slope, &one, &pre[i], 1, kind);
+        dpre[i] *= slope;
+    }
+}
+
+void tg_linear_after_gelu_backward(tg_matrix dpre, tg_matrix dout, tg_matrix inp, tg_matrix pre,
                                    const tg_linear *linear, tg_gelu_kind kind, size_t N)
 {
-    tg_matmul op = tg_linear_input_product(linear, linear->out, N);
-
-    parameters_backward(dout, inp, linear, N); /* first: dpre may be inp */
-    op.a = dout;
-    op.c = dpre;
-    op.slope = tg_gelu_gradient_elements(kind);
-    op.pre = pre;
-    tg_matmul_run(&op, linear->scratch);
+    if (dout.type == TG_TYPE_DOUBLE)
+        after_gelu64(tg_doubles(dpre), tg_doubles(dout), tg_doubles(pre), linear, kind, N);
+    else
+        backward(dpre, dout, inp, linear, N, tg_gelu_gradient_elements(kind), pre.data);
 }

@@ -1,7 +1,8 @@
 /*
  * linear: y = x W + b on the last dimension.
  *
- * N is the number of rows (B*T).  Row-major, contiguous, float32.
+ * N is the number of rows (B*T).  Any kind of operands (lib/nn/ops.h); in a pass in bf16 inp and the gradient
+ * of y are bf16, and y and the gradient of inp bf16 or float32.
  * Reference: tg_linear_*_ref.  Tolerances: docs/numerics.md
  */
 #ifndef TG_NN_LINEAR_H
@@ -11,6 +12,7 @@
 #include <stddef.h>
 
 #include "lib/base/api.h"
+#include "lib/base/matrix.h"
 #include "lib/kernels/matmul.h"
 #include "lib/kernels/packed_matrix.h"
 #include "lib/nn/gelu.h"
@@ -27,48 +29,48 @@ typedef struct tg_linear {
     size_t in, out;
     bool transposed;                  /* y = x w^T + b, as for a token embedding [V,C] used as the head */
     const tg_packed_matrix *packed;   /* the same matrix, packed for few rows; NULL: multiply with w */
-    const tg_matmul_scratch *scratch; /* needed unless packed (lib/kernels/matmul.h) */
+    const tg_matmul_scratch *scratch; /* needed unless packed, or in double (lib/kernels/matmul.h) */
 } tg_linear;
 
 /*
  * tg_linear_forward: out[n,o] = sum_i inp[n,i] W[i,o] + b[o] + add[n,o]
  *
  *   out   [N,out]  written
- *   add   [N,out]  read, or NULL for none: the residual; may be out itself
+ *   add   [N,out]  read, or empty for none: the residual; may be out itself, but in double.  out is not bf16
  *   inp   [N,in]   read
  */
-void tg_linear_forward(float *out, const float *add, const float *inp, const tg_linear *linear, size_t N);
+void tg_linear_forward(tg_matrix out, tg_matrix add, tg_matrix inp, const tg_linear *linear, size_t N);
 
 /*
  * tg_linear_gelu_forward: pre = inp W + b, out = gelu(pre)
  *
- *   out, pre  [N,out]  written; out may be pre, which it then overwrites
+ *   out, pre  [N,out]  written, both of inp's type; out may be pre, which it then overwrites
  */
-void tg_linear_gelu_forward(float *out, float *pre, const float *inp, const tg_linear *linear,
+void tg_linear_gelu_forward(tg_matrix out, tg_matrix pre, tg_matrix inp, const tg_linear *linear,
                             tg_gelu_kind kind, size_t N);
 
 /*
  * tg_linear_backward:
  *
- *   dinp[n,i]  = sum_o dout[n,o] W[i,o]        written, or added if linear->adds; NULL: not wanted
+ *   dinp[n,i]  = sum_o dout[n,o] W[i,o]        written, or added if linear->adds; empty: not wanted
  *   dw[i,o]   += sum_n inp[n,i] dout[n,o]      NULL: not wanted; inp is then not read
  *                                              (= if linear->overwrite, here and below)
  *   db[o]     += sum_n dout[n,o]               NULL: not wanted
  *
  * dinp may be inp (it is written last); otherwise it overlaps neither inp nor dout.
  */
-void tg_linear_backward(float *dinp, const float *dout, const float *inp, const tg_linear *linear, size_t N);
+void tg_linear_backward(tg_matrix dinp, tg_matrix dout, tg_matrix inp, const tg_linear *linear, size_t N);
 
 /*
  * tg_linear_after_gelu_backward: the same for inp = gelu(pre), through the activation:
  *
  *   dpre[n,i]  = gelu'(pre[n,i]) sum_o dout[n,o] W[i,o]     written; may be inp
  */
-void tg_linear_after_gelu_backward(float *dpre, const float *dout, const float *inp, const float *pre,
+void tg_linear_after_gelu_backward(tg_matrix dpre, tg_matrix dout, tg_matrix inp, tg_matrix pre,
                                    const tg_linear *linear, tg_gelu_kind kind, size_t N);
 
-/* db[c] += sum_n dout[n,c], n in order.  dout has row stride ld >= width. */
-void tg_bias_backward(float *db, const float *dout, size_t ld, size_t N, size_t width);
+/* db[c] += sum_n dout[n,c], n in order; float or bf16. */
+void tg_bias_backward(float *db, tg_matrix dout, size_t N);
 
 TG_API_END
 

@@ -1,16 +1,16 @@
+#include "lib/nn/linear64.h"
+
 #include <assert.h>
 
 #include "lib/base/size.h"
 #include "lib/base/threads.h"
-#include "lib/nn/ops64.h"
-#include "lib/nn/ref/ref.h"
 
 #define ROWS 8     /* of inp, computed together: w is read once for all of them */
 #define COLUMNS 32 /* of out, computed together: their sums stay in the first-level cache */
 
 /* out[0..rows, o0..o0+width) */
-static void forward_block(double *out, const double *inp, const float *w, const float *bias, size_t rows,
-                          size_t C, size_t OC, size_t width)
+static void forward_block(double *out, const double *inp, const float *w, size_t rows, size_t C, size_t OC,
+                          size_t width)
 {
     double sum[ROWS][COLUMNS] = {{0}};
     double w_c[COLUMNS] = {0};
@@ -28,7 +28,7 @@ static void forward_block(double *out, const double *inp, const float *w, const 
     }
     for (size_t n = 0; n < rows; n++) {
         for (size_t o = 0; o < width; o++)
-            out[n * OC + o] = bias ? sum[n][o] + (double)bias[o] : sum[n][o];
+            out[n * OC + o] = sum[n][o];
     }
 }
 
@@ -36,7 +36,7 @@ static void forward_block(double *out, const double *inp, const float *w, const 
 struct product {
     double *out;
     const double *inp;
-    const float *w, *bias;
+    const float *w;
     size_t N, C, OC;
     bool adds;
 };
@@ -54,15 +54,14 @@ static void product_columns(void *context, size_t begin, size_t end)
 
     for (size_t o = begin; o < end; o += COLUMNS)
         for (size_t n = 0; n < p->N; n += ROWS)
-            forward_block(p->out + n * OC + o, p->inp + n * C, p->w + o, p->bias ? p->bias + o : NULL,
-                          tg_size_min(ROWS, p->N - n), C, OC, tg_size_min(COLUMNS, OC - o));
+            forward_block(p->out + n * OC + o, p->inp + n * C, p->w + o, tg_size_min(ROWS, p->N - n), C, OC,
+                          tg_size_min(COLUMNS, OC - o));
 }
 
-/* out[n,o] = (sum over c of inp[n,c] * w[c,o]) + bias[o], w [C,OC] */
-static void product(double *out, const double *inp, const float *w, const float *bias, size_t N, size_t C,
-                    size_t OC)
+/* out[n,o] = sum over c of inp[n,c] * w[c,o], w [C,OC] */
+static void product(double *out, const double *inp, const float *w, size_t N, size_t C, size_t OC)
 {
-    struct product p = {out, inp, w, bias, N, C, OC, false};
+    struct product p = {out, inp, w, N, C, OC, false};
 
     tg_threads_run(OC, grain(N, C, COLUMNS), product_columns, &p);
 }
@@ -103,7 +102,7 @@ static void product_rows(void *context, size_t begin, size_t end)
 static void product_transposed(double *dinp, const double *dout, const float *w, size_t N, size_t C,
                                size_t OC, bool adds)
 {
-    struct product p = {dinp, dout, w, NULL, N, C, OC, adds};
+    struct product p = {dinp, dout, w, N, C, OC, adds};
 
     tg_threads_run(C, grain(N, OC, 1), product_rows, &p);
 }
@@ -121,30 +120,20 @@ void tg_linear64_forward(double *out, const double *add, const double *inp, cons
     const size_t in = linear->in, width = linear->out;
 
     assert(out != add);
-    if (linear->transposed) {
+    if (linear->transposed)
         product_transposed(out, inp, linear->w, N, width, in, false);
-        add_bias(out, linear->b, N, width);
-    } else {
-        product(out, inp, linear->w, linear->b, N, in, width);
-    }
+    else
+        product(out, inp, linear->w, N, in, width);
+    add_bias(out, linear->b, N, width);
     for (size_t i = 0; add && i < N * width; i++)
         out[i] += add[i];
 }
 
-void tg_linear64_gelu_forward(double *out, double *pre, const double *inp, const tg_linear *linear,
-                              tg_gelu_kind kind, size_t N)
+void tg_linear64_backward(double *dinp, const double *dout, const tg_linear *linear, size_t N)
 {
-    tg_linear64_forward(pre, NULL, inp, linear, N);
-    tg_gelu_forward_ref64(out, pre, N * linear->out, kind);
-}
-
-void tg_linear64_backward(double *dinp, const double *dout, const double *inp, const tg_linear *linear,
-                          size_t N)
-{
-    (void)inp; /* only the gradient of w needs it */
     assert(!linear->dw && !linear->db && !(linear->adds && linear->transposed));
     if (linear->transposed)
-        product(dinp, dout, linear->w, NULL, N, linear->out, linear->in);
+        product(dinp, dout, linear->w, N, linear->out, linear->in);
     else
         product_transposed(dinp, dout, linear->w, N, linear->in, linear->out, linear->adds);
 }

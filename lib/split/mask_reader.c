@@ -1,10 +1,8 @@
-#include "lib/split/mask_reader.h"
-
 #include <string.h>
 
 #include "lib/base/utf8.h"
 #include "lib/kernels/text_kernels.h"
-#include "lib/unicode/unicode.h"
+#include "lib/split/split_rules.h"
 
 /* n < 64 */
 static uint64_t ones(unsigned n)

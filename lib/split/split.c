@@ -2,30 +2,13 @@
 
 #include <string.h>
 
+#include "lib/base/choice.h"
 #include "lib/base/utf8.h"
 #include "lib/split/split_rules.h"
 
-/* ---- the rule none */
-
-static size_t settled_none(uint32_t state, const unsigned char *text, size_t n)
-{
-    (void)state;
-    (void)text;
-    return n;
-}
-
-/* state: whether the text has begun. */
-static void mark_none(uint32_t *state, uint64_t *starts, const unsigned char *text, size_t settled, size_t n)
-{
-    (void)text;
-    (void)n;
-    if (settled > 0 && !*state)
-        starts[0] = *state = 1;
-}
-
-static const tg_split_rule none = {"none", settled_none, mark_none};
-
 /* ---- the rules */
+
+static const tg_split_rule none = {.name = "none"};
 
 static const tg_split_rule *const rules[TG_SPLITS] = {
     [TG_SPLIT_NONE] = &none,
@@ -44,13 +27,12 @@ const char *tg_split_name(tg_split split)
 
 bool tg_split_find(tg_split *split, const char *name)
 {
-    for (unsigned i = 0; i < TG_SPLITS; i++) {
-        if (strcmp(name, rules[i]->name) == 0) {
-            *split = (tg_split)i;
-            return true;
-        }
-    }
-    return false;
+    size_t number;
+
+    if (!tg_choice_find(&number, TG_SPLIT_NAMES, name))
+        return false;
+    *split = (tg_split)number;
+    return true;
 }
 
 void tg_splitter_start(tg_splitter *s, tg_split split)
@@ -61,10 +43,13 @@ void tg_splitter_start(tg_splitter *s, tg_split split)
 size_t tg_splitter_mark(tg_splitter *s, uint64_t *starts, const unsigned char *text, size_t n, bool last)
 {
     const tg_split_rule *rule = rules[s->split];
-    const size_t settled = last ? n : rule->settled(s->state, text, n);
+    const size_t settled = last || !rule->settled ? n : rule->settled(s->state, text, n);
 
     memset(starts, 0, TG_SPLIT_WORDS(n) * sizeof *starts);
-    rule->mark(&s->state, starts, text, settled, n);
+    if (rule->mark)
+        rule->mark(rule->how, &s->state, starts, text, settled, n);
+    else if (n > 0 && s->state == 0) /* the text has not begun, and is one piece */
+        starts[0] = s->state = 1;
     if (last)
         s->state = 0;
     return settled;

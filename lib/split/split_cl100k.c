@@ -10,6 +10,8 @@
  */
 #include "lib/split/split_lines.h"
 
+enum { TRIPLES = 1, WHOLE_END = 2 };
+
 /* Whether all of these 64 bytes, or of those before the text's end, are in x. */
 static bool is_all(const tg_split_pass *p, uint64_t x)
 {
@@ -26,9 +28,9 @@ static uint64_t start_at_end(tg_split_pass *p, uint64_t line, uint64_t within)
     return first < 64 ? within & tg_split_after(line, p->before.line) & (uint64_t)1 << first : 0;
 }
 
-static inline __attribute__((always_inline)) uint64_t word(tg_split_pass *p, const tg_masks *m, bool triples,
-                                                           bool whole_end)
+static inline uint64_t word(tg_split_pass *p, const tg_masks *m)
 {
+    const bool ends_whole = p->how & WHOLE_END && p->n <= 64;
     tg_split_before *b = &p->before;
     const uint64_t after_other = tg_split_after(m->other, b->other);
     const uint64_t ends = m->line & (after_other | b->tail);
@@ -43,12 +45,12 @@ static inline __attribute__((always_inline)) uint64_t word(tg_split_pass *p, con
         letter &= ~tg_split_contractions(p, candidates, true, false);
     joined = tg_split_after(prefix, b->prefix) | tg_split_after(within, b->space & ~b->line);
     starts = others | (letter & ~tg_split_after(letter, b->letter) & ~joined);
-    if (whole_end && p->n <= 64 && is_all(p, within)) /* it began in an earlier word */
+    if (ends_whole && is_all(p, within)) /* it began in an earlier word */
         p->line_start = TG_SPLIT_NOWHERE;
     starts |= tg_split_spaces(p, m, tail, within);
-    if (whole_end && p->n <= 64)
+    if (ends_whole)
         starts &= ~start_at_end(p, m->line & ~tail, within);
-    if (!triples)
+    if (!(p->how & TRIPLES))
         starts |= m->number & ~m->continued;
     else if (m->number | b->number)
         starts |= tg_split_triples(p, m);
@@ -58,38 +60,12 @@ static inline __attribute__((always_inline)) uint64_t word(tg_split_pass *p, con
     return starts;
 }
 
-static inline uint64_t llama3_word(tg_split_pass *p, const tg_masks *m)
+static void mark(unsigned how, uint32_t *state, uint64_t *starts, const unsigned char *text, size_t settled,
+                 size_t n)
 {
-    return word(p, m, true, false);
+    tg_split_run(word, how, state, starts, text, settled, n);
 }
 
-static inline uint64_t cl100k_word(tg_split_pass *p, const tg_masks *m)
-{
-    return word(p, m, true, true);
-}
-
-static inline uint64_t qwen2_word(tg_split_pass *p, const tg_masks *m)
-{
-    return word(p, m, false, false);
-}
-
-static void mark_llama3(uint32_t *state, uint64_t *starts, const unsigned char *text, size_t settled,
-                        size_t n)
-{
-    tg_split_run(llama3_word, state, starts, text, settled, n);
-}
-
-static void mark_cl100k(uint32_t *state, uint64_t *starts, const unsigned char *text, size_t settled,
-                        size_t n)
-{
-    tg_split_run(cl100k_word, state, starts, text, settled, n);
-}
-
-static void mark_qwen2(uint32_t *state, uint64_t *starts, const unsigned char *text, size_t settled, size_t n)
-{
-    tg_split_run(qwen2_word, state, starts, text, settled, n);
-}
-
-const tg_split_rule tg_split_llama3 = {"llama3", tg_split_settled_lines, mark_llama3};
-const tg_split_rule tg_split_cl100k = {"cl100k", tg_split_settled_lines, mark_cl100k};
-const tg_split_rule tg_split_qwen2 = {"qwen2", tg_split_settled_lines, mark_qwen2};
+const tg_split_rule tg_split_llama3 = {"llama3", tg_split_settled_lines, mark, TRIPLES};
+const tg_split_rule tg_split_cl100k = {"cl100k", tg_split_settled_lines, mark, TRIPLES | WHOLE_END};
+const tg_split_rule tg_split_qwen2 = {"qwen2", tg_split_settled_lines, mark, 0};

@@ -17,7 +17,9 @@
  */
 #include "lib/split/split_rules.h"
 
-static inline __attribute__((always_inline)) uint64_t word(tg_split_pass *p, const tg_masks *m, bool digits)
+enum { DIGITS = 1 };
+
+static inline uint64_t word(tg_split_pass *p, const tg_masks *m)
 {
     tg_split_before *b = &p->before;
     const uint64_t joined = tg_split_after(m->blank, b->blank);
@@ -31,7 +33,7 @@ static inline __attribute__((always_inline)) uint64_t word(tg_split_pass *p, con
     runs = others | (letter & ~tg_split_after(letter, b->letter));
     alone = m->space & ~after_space;
     next = (m->letter | m->other) & after_space;
-    if (digits) {
+    if (p->how == DIGITS) {
         alone |= m->number & ~m->continued;
     } else {
         runs |= m->number & ~tg_split_after(m->number, b->number);
@@ -44,16 +46,6 @@ static inline __attribute__((always_inline)) uint64_t word(tg_split_pass *p, con
     b->space = m->space >> p->last & 1;
     b->blank = m->blank >> p->last & 1;
     return (runs & ~joined) | alone;
-}
-
-static inline uint64_t gpt2_word(tg_split_pass *p, const tg_masks *m)
-{
-    return word(p, m, false);
-}
-
-static inline uint64_t digits_word(tg_split_pass *p, const tg_masks *m)
-{
-    return word(p, m, true);
 }
 
 /* White space at the end may or may not be its run's last character. */
@@ -70,16 +62,11 @@ static size_t settled(uint32_t state, const unsigned char *text, size_t n)
     return class == TG_UNICODE_SPACE ? n - length : n;
 }
 
-static void mark_gpt2(uint32_t *state, uint64_t *starts, const unsigned char *text, size_t settled, size_t n)
+static void mark(unsigned how, uint32_t *state, uint64_t *starts, const unsigned char *text, size_t settled,
+                 size_t n)
 {
-    tg_split_run(gpt2_word, state, starts, text, settled, n);
+    tg_split_run(word, how, state, starts, text, settled, n);
 }
 
-static void mark_digits(uint32_t *state, uint64_t *starts, const unsigned char *text, size_t settled,
-                        size_t n)
-{
-    tg_split_run(digits_word, state, starts, text, settled, n);
-}
-
-const tg_split_rule tg_split_gpt2 = {"gpt2", settled, mark_gpt2};
-const tg_split_rule tg_split_gpt2_digits = {"gpt2-digits", settled, mark_digits};
+const tg_split_rule tg_split_gpt2 = {"gpt2", settled, mark, 0};
+const tg_split_rule tg_split_gpt2_digits = {"gpt2-digits", settled, mark, DIGITS};

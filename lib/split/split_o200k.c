@@ -114,9 +114,10 @@ static size_t settled(uint32_t state, const unsigned char *text, size_t n)
     return class == TG_UNICODE_LETTER || class == TG_UNICODE_MARK ? i : n;
 }
 
-static void mark(uint32_t *state, uint64_t *starts, const unsigned char *text, size_t settled, size_t n)
+static void mark(unsigned how, uint32_t *state, uint64_t *starts, const unsigned char *text, size_t settled,
+                 size_t n)
 {
-    tg_split_run(word, state, starts, text, settled, n);
+    tg_split_run(word, how, state, starts, text, settled, n);
 }
 
-const tg_split_rule tg_split_o200k = {"o200k", settled, mark};
+const tg_split_rule tg_split_o200k = {"o200k", settled, mark, 0};

@@ -12,9 +12,10 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "lib/split/mask_reader.h"
+#include "lib/kernels/masks.h"
 #include "lib/unicode/unicode.h"
 
+/* A rule; "none" has only a name. */
 typedef struct tg_split_rule {
     const char *name;
 
@@ -24,7 +25,9 @@ typedef struct tg_split_rule {
 
     /* Mark the starts in the first `settled` bytes of text [n]; starts is zeroed before.  *state
      * describes what precedes text[0], and is updated to what precedes text[settled]. */
-    void (*mark)(uint32_t *state, uint64_t *starts, const unsigned char *text, size_t settled, size_t n);
+    void (*mark)(unsigned how, uint32_t *state, uint64_t *starts, const unsigned char *text, size_t settled,
+                 size_t n);
+    unsigned how; /* what tells rules with the same functions apart */
 } tg_split_rule;
 
 extern const tg_split_rule tg_split_gpt2, tg_split_gpt2_digits;              /* split_gpt2.c */
@@ -49,6 +52,25 @@ size_t tg_split_whole(const unsigned char *text, size_t n);
 /* The bytes of the contraction at text [n], which begins with an apostrophe: 's 't 'm 'd 're 've
  * 'll; 0 for none.  any_case: capitals too, and U+017F, whose capital is S. */
 size_t tg_split_contraction(const unsigned char *text, size_t n, bool any_case);
+
+/* ---- mask_reader.c: a text as masks (lib/kernels/masks.h) that cover all its characters */
+
+typedef struct tg_mask_reader {
+    const unsigned char *next; /* text [n] not yet read */
+    size_t n;
+    void (*kernel)(tg_masks *masks, const unsigned char *text, size_t words);
+    /* for a character cut by the end of the last 64 bytes: how many of its bytes remain; its class */
+    unsigned spilled, class;
+} tg_mask_reader;
+
+void tg_mask_reader_start(tg_mask_reader *r, const unsigned char *text, size_t n);
+
+/*
+ * Write the masks of the next bytes into masks [words], 64 bytes per word; after the text's end all
+ * bits are 0.  letter is \p{L} (lower Ll, upper Lu and Lt), number \p{N}, space White_Space, mark
+ * \p{M}; a byte that is not part of a character counts as other.
+ */
+void tg_mask_reader_read(tg_mask_reader *r, tg_masks *masks, size_t words);
 
 /* ---- what precedes */
 
@@ -90,6 +112,7 @@ static inline uint32_t tg_split_pack(const tg_split_before *b)
 #define TG_SPLIT_NOWHERE SIZE_MAX
 
 typedef struct tg_split_pass {
+    unsigned how; /* the rule's */
     tg_split_before before;
     uint64_t contracted; /* bits of the next 64 bytes that belong to the end of a contraction */
     uint64_t continued;  /* tg_masks.continued of the previous 64 bytes */
@@ -169,15 +192,17 @@ static inline uint64_t tg_split_contractions(tg_split_pass *p, uint64_t candidat
 }
 
 /* Run `word` over the first `settled` bytes of text [n]. */
-static inline __attribute__((always_inline)) void tg_split_run(tg_split_word word, uint32_t *state,
-                                                               uint64_t *starts, const unsigned char *text,
-                                                               size_t settled, size_t n)
+static inline __attribute__((always_inline)) void tg_split_run(tg_split_word word, unsigned how,
+                                                               uint32_t *state, uint64_t *starts,
+                                                               const unsigned char *text, size_t settled,
+                                                               size_t n)
 {
     enum { WORDS = 32 };
     uint64_t nothing = 0;
     tg_mask_reader reader;
     tg_masks m[WORDS];
     tg_split_pass p = {
+        .how = how,
         .before = tg_split_unpack(*state),
         .line_start = TG_SPLIT_NOWHERE,
         .capitals = TG_SPLIT_NOWHERE,

@@ -14,20 +14,10 @@ struct bare_ids {
     char (*digits)[WIDTH]; /* [n] each id's text, in as many bytes as it has digits; owned */
 };
 
-static void fill(struct bare_ids *b)
-{
-    char number[TG_DECIMAL_SIZE];
-
-    for (size_t id = 0; id < b->n; id++) {
-        const size_t n = (size_t)(tg_decimal_size(number, id) - number);
-
-        memcpy(b->digits[id], number, tg_size_min(n, WIDTH));
-    }
-}
-
 static tg_status complete(void *tok, size_t *vocab_size, tg_err *err)
 {
     struct bare_ids *b = tok;
+    char number[TG_DECIMAL_SIZE];
 
     if (*vocab_size < 1 || *vocab_size > TG_BARE_IDS_MAX)
         return tg_fail(err, TG_EDATA, "tokenizer/vocab_size is %zu, expected 1 to %zu for \"ids\"",
@@ -35,7 +25,11 @@ static tg_status complete(void *tok, size_t *vocab_size, tg_err *err)
     b->n = *vocab_size;
     if (!(b->digits = calloc(b->n, sizeof *b->digits)))
         return tg_fail_memory(err, b->n * sizeof *b->digits, "the ids");
-    fill(b);
+    for (size_t id = 0; id < b->n; id++) {
+        const size_t n = (size_t)(tg_decimal_size(number, id) - number);
+
+        memcpy(b->digits[id], number, tg_size_min(n, WIDTH));
+    }
     return TG_OK;
 }
 
@@ -83,14 +77,8 @@ const tg_tokenizer_kind tg_tokenizer_kind_ids = {
 tg_status tg_bare_ids_create(const tg_tokenizer **out, size_t n, tg_err *err)
 {
     tg_tokenizer *tok;
-    tg_status status = tg_tokenizer_begin(&tok, &tg_tokenizer_kind_ids, err);
+    const tg_status status = tg_tokenizer_begin(&tok, &tg_tokenizer_kind_ids, err);
 
     *out = NULL;
-    if (status)
-        return status;
-    if ((status = tg_tokenizer_seal(tok, n, err)))
-        tg_tokenizer_free(tok);
-    else
-        *out = tok;
-    return status;
+    return status ? status : tg_tokenizer_seal(out, tok, n, err);
 }

@@ -39,8 +39,7 @@ static tg_status encode(void *encoder, const void *tok, tg_text *text, int32_t *
     *n = tg_size_min(text->n, max);
     for (size_t i = 0; i < *n; i++)
         ids[i] = text->next[i];
-    text->next += *n;
-    text->n -= *n;
+    tg_text_take(text, *n);
     return TG_OK;
 }
 

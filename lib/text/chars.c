@@ -1,6 +1,5 @@
 #include "lib/text/chars.h"
 
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -13,8 +12,6 @@
 #define CODES (BYTE + 0x100u)
 #define CODES_MAX ((size_t)CODES - 0x800 - 0x80) /* without surrogates and ASCII bytes */
 
-#define PAGE 256u
-#define PAGES (CODES / PAGE)
 #define WORDS (CODES / 64)
 #define ASCII 0x80u
 
@@ -29,17 +26,15 @@ struct partial {
 /* Whether it is known if the partial character begins with a whole character or a single byte. */
 static bool is_decided(const struct partial *p)
 {
-    if (p->n == 0)
-        return false;
-    return p->n >= tg_utf8_length(p->text[0]) || (p->n > 1 && !tg_utf8_continues(p->text[p->n - 1]));
+    return p->n > 0 && !tg_utf8_is_cut(p->text, p->n);
 }
 
 /* The code that text [n] begins with, n >= 1, and its length. */
 static uint32_t first_code(const unsigned char *text, size_t n, size_t *length)
 {
-    uint32_t code;
+    uint32_t code = text[0];
 
-    *length = tg_utf8_decode(&code, text, n);
+    *length = code < ASCII ? 1 : tg_utf8_decode(&code, text, n);
     if (*length > 0)
         return code;
     *length = 1;
@@ -57,15 +52,30 @@ static uint32_t take_code(struct partial *p)
     return code;
 }
 
+/* Take the next code of a text that arrives in parts; false: more of the text decides it. */
+static inline bool next_code(uint32_t *code, struct partial *p, tg_text *text)
+{
+    size_t length;
+
+    if (p->n == 0 && text->n > 0 && text->n >= tg_utf8_length(*text->next)) {
+        *code = first_code(text->next, text->n, &length);
+        tg_text_take(text, length);
+        return true;
+    }
+    for (; !is_decided(p); p->text[p->n++] = *tg_text_take(text, 1))
+        if (text->n == 0)
+            return false;
+    *code = take_code(p);
+    return true;
+}
+
 /* ---- the tokenizer's state */
 
 struct vocabulary {
     uint32_t *code; /* [V] ascending; owned */
     size_t V;
     char (*text)[TG_UTF8_MAX]; /* [V] owned */
-    int32_t ascii[ASCII];      /* id of each code, or -1 */
-    int32_t (*page)[PAGE];     /* [pages] the same for all codes; owned */
-    uint16_t page_of[PAGES];   /* which page; page 0 has no characters */
+    int32_t *number;           /* [CODES] the id of each code, plus 1; 0: none; owned */
 };
 
 static size_t put_text(char text[TG_UTF8_MAX], uint32_t code)
@@ -119,36 +129,6 @@ static tg_status check_codes(const struct vocabulary *v, tg_err *err)
     return TG_OK;
 }
 
-/* The number of pages with characters, plus one for all pages without. */
-static size_t count_pages(const struct vocabulary *v)
-{
-    size_t pages = 1;
-
-    for (size_t i = 0; i < v->V; i++)
-        pages += i == 0 || v->code[i] / PAGE != v->code[i - 1] / PAGE;
-    return pages;
-}
-
-/* Number the codes, which are in order. */
-static tg_status make_pages(struct vocabulary *v, tg_err *err)
-{
-    const size_t pages = count_pages(v);
-    uint16_t last = 0;
-
-    if (!(v->page = malloc(pages * sizeof *v->page)))
-        return tg_fail_memory(err, pages * sizeof *v->page, "characters");
-    memset(v->page, -1, pages * sizeof *v->page);
-    for (size_t i = 0; i < v->V; i++) {
-        const uint32_t code = v->code[i];
-
-        if (v->page_of[code / PAGE] == 0)
-            v->page_of[code / PAGE] = ++last;
-        v->page[last][code % PAGE] = (int32_t)i;
-    }
-    memcpy(v->ascii, v->page[v->page_of[0]], sizeof v->ascii);
-    return TG_OK;
-}
-
 static tg_status complete(void *tok, size_t *vocab_size, tg_err *err)
 {
     struct vocabulary *v = tok;
@@ -164,11 +144,13 @@ static tg_status complete(void *tok, size_t *vocab_size, tg_err *err)
     *vocab_size = v->V;
     if ((status = check_codes(v, err)))
         return status;
-    if (!(v->text = malloc(v->V * sizeof *v->text)))
-        return tg_fail_memory(err, v->V * sizeof *v->text, "characters");
-    for (size_t i = 0; i < v->V; i++)
+    if (!(v->text = malloc(v->V * sizeof *v->text)) || !(v->number = calloc(CODES, sizeof *v->number)))
+        return tg_fail_memory(err, v->V * sizeof *v->text + CODES * sizeof *v->number, "characters");
+    for (size_t i = 0; i < v->V; i++) {
         (void)put_text(v->text[i], v->code[i]);
-    return make_pages(v, err);
+        v->number[v->code[i]] = (int32_t)i + 1;
+    }
+    return TG_OK;
 }
 
 static bool array(const void *tok, size_t i, tg_array *a)
@@ -191,7 +173,7 @@ static void free_vocabulary(void *tok)
 
     free(v->code);
     free(v->text);
-    free(v->page);
+    free(v->number);
 }
 
 static const unsigned char *token(const void *tok, int32_t id, size_t *n)
@@ -242,7 +224,7 @@ static tg_status unknown(const struct vocabulary *v, uint32_t code, uint64_t at,
 static tg_status put_code(struct encoder *e, const struct vocabulary *v, uint32_t code, int32_t *ids,
                           size_t *n, tg_err *err)
 {
-    const int32_t id = v->page[v->page_of[code / PAGE]][code % PAGE];
+    const int32_t id = v->number[code] - 1;
 
     if (id < 0)
         return unknown(v, code, e->at, err);
@@ -259,7 +241,7 @@ static void put_ascii(struct encoder *e, const struct vocabulary *v, tg_text *te
     size_t i = 0;
 
     for (; i < end && text->next[i] < ASCII; i++) {
-        const int32_t id = v->ascii[text->next[i]];
+        const int32_t id = v->number[text->next[i]] - 1;
 
         if (id < 0)
             break;
@@ -267,47 +249,22 @@ static void put_ascii(struct encoder *e, const struct vocabulary *v, tg_text *te
     }
     *n += i;
     e->at += i;
-    text->next += i;
-    text->n -= i;
-}
-
-/* Encode whole characters in place, with `max` > *n; a character cut by the text's end is left. */
-static tg_status put_whole(struct encoder *e, const struct vocabulary *v, tg_text *text, int32_t *ids,
-                           size_t max, size_t *n, tg_err *err)
-{
-    tg_status status = TG_OK;
-
-    while (!status && *n < max && text->n > 0) {
-        size_t length;
-        uint32_t code;
-
-        put_ascii(e, v, text, ids, max, n);
-        if (*n == max || text->n < tg_utf8_length(text->n > 0 ? text->next[0] : 0))
-            break;
-        code = first_code(text->next, text->n, &length);
-        status = put_code(e, v, code, ids, n, err);
-        text->next += length;
-        text->n -= length;
-    }
-    return status;
+    tg_text_take(text, i);
 }
 
 static tg_status encode(void *encoder, const void *tok, tg_text *text, int32_t *ids, size_t max, size_t *n,
                         tg_err *err)
 {
     struct encoder *e = encoder;
-    struct partial *p = &e->partial;
     tg_status status = TG_OK;
+    uint32_t code;
 
-    while (!status && *n < max && (text->n > 0 || is_decided(p))) {
-        if (is_decided(p)) {
-            status = put_code(e, tok, take_code(p), ids, n, err);
-        } else if (p->n == 0 && text->n >= tg_utf8_length(text->next[0])) {
-            status = put_whole(e, tok, text, ids, max, n, err);
-        } else {
-            p->text[p->n++] = *text->next++;
-            text->n--;
-        }
+    while (!status && *n < max) {
+        if (e->partial.n == 0)
+            put_ascii(e, tok, text, ids, max, n);
+        if (*n == max || !next_code(&code, &e->partial, text))
+            break;
+        status = put_code(e, tok, code, ids, n, err);
     }
     return status;
 }
@@ -364,20 +321,11 @@ static void mark(tg_chars *c, uint32_t code)
 
 void tg_chars_add(tg_chars *c, const void *text, size_t n)
 {
-    const unsigned char *p = text, *const end = p + n;
+    tg_text rest = {text, n};
+    uint32_t code;
 
-    while (p < end) {
-        size_t length;
-
-        if (c->partial.n == 0 && (size_t)(end - p) >= tg_utf8_length(*p)) {
-            mark(c, first_code(p, (size_t)(end - p), &length));
-            p += length;
-            continue;
-        }
-        c->partial.text[c->partial.n++] = *p++;
-        while (is_decided(&c->partial))
-            mark(c, take_code(&c->partial));
-    }
+    while (next_code(&code, &c->partial, &rest))
+        mark(c, code);
 }
 
 static tg_status fill_vocabulary(struct vocabulary *v, const tg_chars *c, tg_err *err)
@@ -406,13 +354,11 @@ tg_status tg_chars_finish(tg_chars *c, const tg_tokenizer **out, tg_err *err)
         return status;
     while (c->partial.n > 0)
         mark(c, take_code(&c->partial));
-    if (!(status = fill_vocabulary(tg_tokenizer_state(tok), c, err)))
-        status = tg_tokenizer_seal(tok, 0, err);
+    status = fill_vocabulary((void *)tok->state, c, err);
     memset(c, 0, sizeof *c);
-    if (status)
-        tg_tokenizer_free(tok);
-    else
-        *out = tok;
+    if (!status)
+        return tg_tokenizer_seal(out, tok, 0, err);
+    tg_tokenizer_free(tok);
     return status;
 }
 

@@ -14,6 +14,7 @@
 
 /* The state of the search for special tokens. */
 struct search {
+    bool wanted; /* whether they are looked for */
     tg_specials specials;
     unsigned char held[TG_SPECIAL_MAX]; /* text that may be a special token's beginning */
     size_t n_held;
@@ -26,15 +27,14 @@ struct search {
 struct tg_encoder {
     const tg_tokenizer *tok;
     const tg_tokenizer_kind *kind;
-    const void *state;     /* of the tokenizer */
-    struct search *search; /* NULL: special tokens are not looked for; owned */
-    uint64_t offset;       /* of the text about which the search has not decided */
-    max_align_t own[];     /* the encoder's state, kind->encoder_size bytes */
+    struct search search;
+    uint64_t offset;   /* of the text about which the search has not decided */
+    max_align_t own[]; /* the encoder's state, kind->encoder_size bytes */
 };
 
 tg_status tg_encoder_create(tg_encoder **out, const tg_tokenizer *tok, tg_err *err)
 {
-    const tg_tokenizer_kind *kind = tg_tokenizer_kind_of(tok);
+    const tg_tokenizer_kind *kind = tok->kind;
     const size_t bytes = sizeof(tg_encoder) + kind->encoder_size;
     tg_encoder *e = calloc(1, bytes);
     tg_status status = TG_OK;
@@ -44,9 +44,8 @@ tg_status tg_encoder_create(tg_encoder **out, const tg_tokenizer *tok, tg_err *e
         return tg_fail_memory(err, bytes, "an encoder");
     e->tok = tg_tokenizer_ref(tok);
     e->kind = kind;
-    e->state = tg_tokenizer_state_of(tok);
     if (kind->start)
-        status = kind->start(e->own, e->state, err);
+        status = kind->start(e->own, tok->state, err);
     if (status)
         tg_encoder_free(e);
     else
@@ -54,27 +53,16 @@ tg_status tg_encoder_create(tg_encoder **out, const tg_tokenizer *tok, tg_err *e
     return status;
 }
 
-static void free_search(struct search *s)
-{
-    if (s)
-        tg_specials_free(&s->specials);
-    free(s);
-}
-
 tg_status tg_encoder_match_special(tg_encoder *e, tg_err *err)
 {
-    struct search *s = calloc(1, sizeof *s);
     tg_status status;
 
-    if (!s)
-        return tg_fail_memory(err, sizeof *s, "a search for special tokens");
-    if ((status = tg_specials_create(&s->specials, e->tok, err))) {
-        free_search(s);
-        return status;
-    }
-    free_search(e->search);
-    e->search = s;
-    return TG_OK;
+    if (e->search.wanted)
+        return TG_OK;
+    if ((status = tg_specials_create(&e->search.specials, e->tok, err)))
+        tg_specials_free(&e->search.specials);
+    e->search.wanted = !status;
+    return status;
 }
 
 void tg_encoder_set_offset(tg_encoder *e, uint64_t offset)
@@ -94,10 +82,10 @@ static tg_status encode_ordinary(tg_encoder *e, tg_text *text, int32_t *ids, siz
     size_t got = 0;
     tg_status status;
 
-    if (!e->search->in_text)
+    if (!e->search.in_text)
         tg_encoder_set_offset(e, e->offset);
-    e->search->in_text = true;
-    status = e->kind->encode(e->own, e->state, text, ids + *n, max - *n, &got, err);
+    e->search.in_text = true;
+    status = e->kind->encode(e->own, e->tok->state, text, ids + *n, max - *n, &got, err);
     *n += got;
     e->offset += before - text->n;
     return status;
@@ -107,13 +95,13 @@ static tg_status encode_ordinary(tg_encoder *e, tg_text *text, int32_t *ids, siz
 static tg_status finish(tg_encoder *e, int32_t *ids, size_t max, size_t *n, tg_err *err)
 {
     *n = 0;
-    return e->kind->finish ? e->kind->finish(e->own, e->state, ids, max, n, err) : TG_OK;
+    return e->kind->finish ? e->kind->finish(e->own, e->tok->state, ids, max, n, err) : TG_OK;
 }
 
-/* Write the ids that are due: the last ones of the ordinary text, then the special token. */
+/* Write the ids that are due: the last ones of the ordinary text, then the special token, if there is one. */
 static tg_status encode_due(tg_encoder *e, int32_t *ids, size_t max, size_t *n, tg_err *err)
 {
-    struct search *s = e->search;
+    struct search *s = &e->search;
     size_t got = 0;
     tg_status status;
 
@@ -124,73 +112,24 @@ static tg_status encode_due(tg_encoder *e, int32_t *ids, size_t max, size_t *n, 
             return status;
         s->finishing = s->in_text = false;
     }
-    ids[(*n)++] = s->id;
+    if (s->special_due)
+        ids[(*n)++] = s->id;
     s->special_due = false;
     return TG_OK;
 }
 
-static void take_special(tg_encoder *e, const tg_special_token *t)
+/* Find the next special token that begins in the text's first `window` bytes, and encode what is before it.
+ * last: no text follows. */
+static tg_status search_text(tg_encoder *e, tg_text *text, size_t window, bool last, int32_t *ids, size_t max,
+                             size_t *n, tg_err *err)
 {
-    struct search *s = e->search;
-
-    s->finishing = s->in_text;
-    s->special_due = true;
-    s->id = t->id;
-    e->offset += t->n;
-}
-
-/* Decide about the held text, with the text after it; last: there is none, and none will come. */
-static tg_status decide_held(tg_encoder *e, tg_text *text, bool last, int32_t *ids, size_t max, size_t *n,
-                             tg_err *err)
-{
-    struct search *s = e->search;
-    unsigned char both[2 * TG_SPECIAL_MAX];
-    const size_t more = tg_size_min(text->n, TG_SPECIAL_MAX), all = s->n_held + more;
-    const tg_special_token *token;
-    tg_special_match match;
-    tg_text first = {s->held, 1};
-    size_t used = 0;
-    tg_status status = TG_OK;
-
-    memcpy(both, s->held, s->n_held);
-    if (more > 0)
-        memcpy(both + s->n_held, text->next, more);
-    match = tg_specials_match(&s->specials, both, all, last, &token);
-    if (match == TG_SPECIAL_UNKNOWN) { /* some token is longer than all there is */
-        memcpy(s->held, both, all);
-        s->n_held = all;
-        text->next += more;
-        text->n -= more;
-        return TG_OK;
-    }
-    if (match == TG_SPECIAL_FOUND) {
-        take_special(e, token);
-        used = token->n;
-    } else {
-        status = encode_ordinary(e, &first, ids, max, n, err);
-        used = 1 - first.n;
-    }
-    if (used > s->n_held) {
-        text->next += used - s->n_held;
-        text->n -= used - s->n_held;
-        used = s->n_held;
-    }
-    s->n_held -= used;
-    memmove(s->held, s->held + used, s->n_held);
-    return status;
-}
-
-/* Find the next special token, and encode the text before it. */
-static tg_status search_text(tg_encoder *e, tg_text *text, int32_t *ids, size_t max, size_t *n, tg_err *err)
-{
-    struct search *s = e->search;
-    const size_t window = tg_size_min(text->n, WINDOW);
+    struct search *s = &e->search;
     tg_special_match match = TG_SPECIAL_NONE;
     const tg_special_token *token;
     size_t at = 0;
 
     while ((at += tg_specials_next(&s->specials, text->next + at, window - at)) < window) {
-        match = tg_specials_match(&s->specials, text->next + at, text->n - at, false, &token);
+        match = tg_specials_match(&s->specials, text->next + at, text->n - at, last, &token);
         if (match != TG_SPECIAL_NONE)
             break;
         at++;
@@ -199,37 +138,62 @@ static tg_status search_text(tg_encoder *e, tg_text *text, int32_t *ids, size_t 
         tg_text ordinary = {text->next, at};
         const tg_status status = encode_ordinary(e, &ordinary, ids, max, n, err);
 
-        text->n -= (size_t)(ordinary.next - text->next);
-        text->next = ordinary.next;
+        tg_text_take(text, at - ordinary.n);
         if (status || ordinary.n > 0)
             return status;
     }
     if (match == TG_SPECIAL_FOUND) {
-        take_special(e, token);
-        text->next += token->n;
-        text->n -= token->n;
+        tg_text_take(text, token->n);
+        e->offset += token->n;
+        s->finishing = s->in_text;
+        s->special_due = true;
+        s->id = token->id;
     } else if (match == TG_SPECIAL_UNKNOWN) {
-        memcpy(s->held, text->next, text->n);
         s->n_held = text->n;
-        text->next += text->n;
-        text->n = 0;
+        memcpy(s->held, tg_text_take(text, text->n), s->n_held);
     }
     return TG_OK;
+}
+
+/* The same for the held text, with the text after it. */
+static tg_status search_held(tg_encoder *e, tg_text *text, bool last, int32_t *ids, size_t max, size_t *n,
+                             tg_err *err)
+{
+    struct search *s = &e->search;
+    const size_t held = s->n_held, more = tg_size_min(text->n, TG_SPECIAL_MAX);
+    unsigned char both[2 * TG_SPECIAL_MAX];
+    tg_text joined = {both, held + more};
+    size_t used;
+    tg_status status;
+
+    memcpy(both, s->held, held);
+    if (more > 0)
+        memcpy(both + held, text->next, more);
+    s->n_held = 0;
+    status = search_text(e, &joined, held, last, ids, max, n, err);
+    used = held + more - joined.n;
+    if (used >= held) {
+        tg_text_take(text, used - held);
+        return status;
+    }
+    s->n_held = held - used;
+    memcpy(s->held, joined.next, s->n_held);
+    return status;
 }
 
 static tg_status encode_searching(tg_encoder *e, tg_text *text, bool last, int32_t *ids, size_t max,
                                   size_t *n, tg_err *err)
 {
-    struct search *s = e->search;
+    struct search *s = &e->search;
     tg_status status = TG_OK;
 
     while (!status && *n < max) {
         if (s->finishing || s->special_due)
             status = encode_due(e, ids, max, n, err);
         else if (s->n_held > 0 && (text->n > 0 || last))
-            status = decide_held(e, text, last, ids, max, n, err);
+            status = search_held(e, text, last, ids, max, n, err);
         else if (text->n > 0)
-            status = search_text(e, text, ids, max, n, err);
+            status = search_text(e, text, tg_size_min(text->n, WINDOW), false, ids, max, n, err);
         else
             break;
     }
@@ -238,19 +202,13 @@ static tg_status encode_searching(tg_encoder *e, tg_text *text, bool last, int32
 
 static tg_status finish_searching(tg_encoder *e, int32_t *ids, size_t max, size_t *n, tg_err *err)
 {
-    struct search *s = e->search;
-    tg_text none = {s->held, 0};
-    size_t got = 0;
-    tg_status status = encode_searching(e, &none, true, ids, max, n, err);
+    tg_text none = {e->search.held, 0};
+    const tg_status status = encode_searching(e, &none, true, ids, max, n, err);
 
     if (status || *n == max)
         return status;
-    if (s->in_text)
-        status = finish(e, ids + *n, max - *n, &got, err);
-    *n += got;
-    if (*n < max)
-        s->in_text = false;
-    return status;
+    e->search.finishing = e->search.in_text;
+    return encode_due(e, ids, max, n, err);
 }
 
 /* ---- for callers */
@@ -259,16 +217,16 @@ tg_status tg_encoder_encode(tg_encoder *e, tg_text *text, int32_t *ids, size_t m
 {
     assert(max >= 1);
     *n = 0;
-    if (e->search)
+    if (e->search.wanted)
         return encode_searching(e, text, false, ids, max, n, err);
-    return e->kind->encode(e->own, e->state, text, ids, max, n, err);
+    return e->kind->encode(e->own, e->tok->state, text, ids, max, n, err);
 }
 
 tg_status tg_encoder_finish(tg_encoder *e, int32_t *ids, size_t max, size_t *n, tg_err *err)
 {
     assert(max >= 1);
     *n = 0;
-    if (e->search)
+    if (e->search.wanted)
         return finish_searching(e, ids, max, n, err);
     return finish(e, ids, max, n, err);
 }
@@ -281,8 +239,8 @@ size_t tg_encoder_cut(const tg_encoder *e, const unsigned char *text, size_t n, 
     if (!e->kind->cut)
         return 0;
     /* unreached: a cut at `from`: every kind's are after it */
-    while (cut > from && (cut = e->kind->cut(e->state, text, cut, cut - from)) > 0)
-        if (!e->search || !tg_specials_cross(&e->search->specials, text[cut - 1], text[cut]))
+    while (cut > from && (cut = e->kind->cut(e->tok->state, text, cut, cut - from)) > 0)
+        if (!e->search.wanted || tg_borders_between(&e->search.specials.borders, text[cut - 1], text[cut]))
             return cut;
     return 0;
 }
@@ -293,7 +251,7 @@ void tg_encoder_free(tg_encoder *e)
         return;
     if (e->kind->stop)
         e->kind->stop(e->own);
-    free_search(e->search);
+    tg_specials_free(&e->search.specials);
     tg_tokenizer_free(e->tok);
     free(e);
 }

@@ -32,6 +32,16 @@ typedef struct tg_text {
     size_t n; /* bytes */
 } tg_text;
 
+/* Advance past the next n bytes; returns where they begin. */
+static inline const unsigned char *tg_text_take(tg_text *text, size_t n)
+{
+    const unsigned char *begin = text->next;
+
+    text->next += n;
+    text->n -= n;
+    return begin;
+}
+
 /* An encoder at the start of a text, to be freed; it takes a reference to tok.
  * TG_ENOMEM; *e is NULL after a failure. */
 TG_MUST_CHECK tg_status tg_encoder_create(tg_encoder **e, const tg_tokenizer *tok, tg_err *err);

@@ -7,26 +7,13 @@ size_t tg_ids_width(size_t vocab_size)
     return vocab_size <= (size_t)1 << 16 ? 2 : 4;
 }
 
-static uint32_t load1(const unsigned char *p)
-{
-    return p[0];
-}
-
-static uint32_t load2(const unsigned char *p)
-{
-    return p[0] | (uint32_t)p[1] << 8;
-}
-
-static uint32_t load4(const unsigned char *p)
-{
-    return load2(p) | load2(p + 2) << 16;
-}
-
 uint32_t tg_ids_load(const unsigned char *p, size_t width)
 {
-    if (width == 1)
-        return load1(p);
-    return width == 2 ? load2(p) : load4(p);
+    uint32_t id = p[0];
+
+    if (width >= 2)
+        id |= (uint32_t)p[1] << 8;
+    return width == 4 ? id | (uint32_t)p[2] << 16 | (uint32_t)p[3] << 24 : id;
 }
 
 static void store(unsigned char *p, size_t width, uint32_t id)
@@ -61,6 +48,22 @@ size_t tg_ids_check_packed(const void *packed, size_t width, size_t n, size_t vo
     return t;
 }
 
+bool tg_ids_contain(const uint32_t *ids, size_t n, size_t id)
+{
+    const size_t end = n;
+    size_t low = 0;
+
+    while (low < n) {
+        const size_t middle = low + (n - low) / 2;
+
+        if (ids[middle] < id)
+            low = middle + 1;
+        else
+            n = middle;
+    }
+    return low < end && ids[low] == id;
+}
+
 /* One loop per width, so that the compiler can vectorize it. */
 void tg_ids_pack(void *packed, size_t width, const int32_t *ids, size_t n)
 {
@@ -83,13 +86,13 @@ void tg_ids_unpack(int32_t *ids, const void *packed, size_t width, size_t n)
 
     if (width == 1)
         for (size_t i = 0; i < n; i++)
-            ids[i] = (int32_t)load1(p + i);
+            ids[i] = p[i];
     else if (width == 2)
         for (size_t i = 0; i < n; i++)
-            ids[i] = (int32_t)load2(p + 2 * i);
+            ids[i] = (int32_t)tg_ids_load(p + 2 * i, 2);
     else
         for (size_t i = 0; i < n; i++)
-            ids[i] = (int32_t)load4(p + 4 * i);
+            ids[i] = (int32_t)tg_ids_load(p + 4 * i, 4);
 }
 
 void tg_ids_convert(void *to, size_t to_width, const void *from, size_t from_width, size_t n)

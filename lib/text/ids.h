@@ -4,6 +4,7 @@
 #ifndef TG_TEXT_IDS_H
 #define TG_TEXT_IDS_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -21,6 +22,9 @@ uint32_t tg_ids_load(const unsigned char *p, size_t width);
  */
 size_t tg_ids_check(const int32_t *ids, size_t n, size_t vocab_size);
 size_t tg_ids_check_packed(const void *packed, size_t width, size_t n, size_t vocab_size);
+
+/* Whether ids [n], which ascend, have `id` among them. */
+bool tg_ids_contain(const uint32_t *ids, size_t n, size_t id);
 
 /* n ids from int32_t into `width` bytes each, which must hold them; and back. */
 void tg_ids_pack(void *packed, size_t width, const int32_t *ids, size_t n);

@@ -11,10 +11,12 @@
 #ifndef TG_TEXT_KIND_H
 #define TG_TEXT_KIND_H
 
+#include <stdatomic.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
+#include "formats/sha256.h"
 #include "lib/text/encoder.h"
 #include "lib/text/tokenizer.h"
 
@@ -87,17 +89,21 @@ extern const tg_tokenizer_kind tg_tokenizer_kind_bytes; /* bytes.c */
 extern const tg_tokenizer_kind tg_tokenizer_kind_char;  /* chars.c */
 extern const tg_tokenizer_kind tg_tokenizer_kind_ids;   /* bare_ids.c */
 
+struct tg_tokenizer {
+    const tg_tokenizer_kind *kind;
+    int64_t vocab_size; /* 0 until it is sealed */
+    unsigned char identity[TG_SHA256_SIZE];
+    atomic_size_t owners;
+    max_align_t state[]; /* kind->size bytes */
+};
+
 /*
  * To make a tokenizer without an archive: begin it, fill its state, then seal it with the number
- * of ids (0: the kind decides).  Until it is sealed, and after a failed seal, it has one owner,
- * and the only other legal call is tg_tokenizer_free().
+ * of ids (0: the kind decides).  Until it is sealed it has one owner, and the only other legal call is
+ * tg_tokenizer_free().  A failed seal frees it, and *out is NULL.
  */
 TG_MUST_CHECK tg_status tg_tokenizer_begin(tg_tokenizer **tok, const tg_tokenizer_kind *kind, tg_err *err);
-TG_MUST_CHECK tg_status tg_tokenizer_seal(tg_tokenizer *tok, size_t vocab_size, tg_err *err);
-void *tg_tokenizer_state(tg_tokenizer *tok);
-
-/* For encoder.c. */
-const tg_tokenizer_kind *tg_tokenizer_kind_of(const tg_tokenizer *tok);
-const void *tg_tokenizer_state_of(const tg_tokenizer *tok);
+TG_MUST_CHECK tg_status tg_tokenizer_seal(const tg_tokenizer **out, tg_tokenizer *tok, size_t vocab_size,
+                                          tg_err *err);
 
 #endif

@@ -13,15 +13,6 @@ static int compare(const void *x, const void *y)
     return order != 0 ? order : (a->n > b->n) - (a->n < b->n);
 }
 
-static void note_bytes(tg_specials *s, const tg_special_token *t)
-{
-    for (size_t i = 0; i + 1 < t->n; i++) {
-        const size_t bit = (size_t)t->text[i] << 8 | t->text[i + 1];
-
-        s->inside[bit / 8] |= (unsigned char)(1 << bit % 8);
-    }
-}
-
 tg_status tg_specials_create(tg_specials *s, const tg_tokenizer *tok, tg_err *err)
 {
     const uint32_t *ids;
@@ -40,7 +31,7 @@ tg_status tg_specials_create(tg_specials *s, const tg_tokenizer *tok, tg_err *er
         if (length == 0)
             continue;
         s->tokens[s->n++] = (tg_special_token){text, (uint32_t)length, (int32_t)ids[i]};
-        note_bytes(s, &s->tokens[s->n - 1]);
+        tg_borders_add(&s->borders, text, length);
     }
     qsort(s->tokens, s->n, sizeof *s->tokens, compare);
     for (size_t i = 0; i < s->n; i++)

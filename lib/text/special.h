@@ -13,6 +13,7 @@
 #include <stdint.h>
 
 #include "lib/base/status.h"
+#include "lib/text/borders.h"
 #include "lib/text/tokenizer.h"
 
 #define TG_SPECIAL_MAX ((size_t)256) /* bytes of a special token that can be looked for */
@@ -26,8 +27,8 @@ typedef struct tg_special_token {
 typedef struct tg_specials {
     tg_special_token *tokens; /* [n] sorted by their bytes; owned */
     size_t n;
-    size_t first[257];          /* tokens [first[c]..first[c+1]) begin with byte c */
-    unsigned char inside[8192]; /* bit a * 256 + b: in some token, byte b follows byte a */
+    size_t first[257];  /* tokens [first[c]..first[c+1]) begin with byte c */
+    tg_borders borders; /* none of them spans these */
 } tg_specials;
 
 /* The special tokens of tok, except empty ones.  TG_EDATA: one has more than TG_SPECIAL_MAX bytes.
@@ -50,13 +51,5 @@ tg_special_match tg_specials_match(const tg_specials *s, const unsigned char *te
 
 /* The first place in text [n] with the first byte of a special token; n: none. */
 size_t tg_specials_next(const tg_specials *s, const unsigned char *text, size_t n);
-
-/* Whether some special token may cross a border between bytes a and b. */
-static inline bool tg_specials_cross(const tg_specials *s, unsigned char a, unsigned char b)
-{
-    const size_t bit = (size_t)a << 8 | b;
-
-    return s->inside[bit / 8] >> bit % 8 & 1;
-}
 
 #endif

@@ -1,22 +1,12 @@
 #include "lib/text/tokenizer.h"
 
 #include <assert.h>
-#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "formats/sha256.h"
 #include "lib/text/ids.h"
 #include "lib/text/kind.h"
-
-struct tg_tokenizer {
-    const tg_tokenizer_kind *kind;
-    size_t vocab_size; /* 0 until it is sealed */
-    unsigned char identity[TG_SHA256_SIZE];
-    atomic_size_t owners;
-    max_align_t state[]; /* kind->size bytes */
-};
 
 /* ---- the identity */
 
@@ -51,31 +41,18 @@ static void extend_identity(unsigned char identity[TG_SHA256_SIZE], const tg_arr
 }
 
 /* Array i of the tokenizer's archive: the kind's name, the number of ids, the kind's own. */
-static bool describe_array(const tg_tokenizer *tok, const int64_t *vocab_size, size_t i, tg_array *a)
+static bool describe_array(const tg_tokenizer *tok, size_t i, tg_array *a)
 {
     *a = (tg_array){0};
     if (i == 0) {
         *a = (tg_array){
             .name = TG_TOKENIZER_KIND, .dtype = {'S', strlen(tok->kind->name)}, .data = tok->kind->name};
     } else if (i == 1) {
-        *a = (tg_array){.name = TG_TOKENIZER_VOCAB_SIZE, .dtype = TG_I64, .data = vocab_size};
+        *a = (tg_array){.name = TG_TOKENIZER_VOCAB_SIZE, .dtype = TG_I64, .data = &tok->vocab_size};
     } else if (!tok->kind->array || !tok->kind->array(tok->state, i - 2, a)) {
         return false;
     }
-    a->count = 1;
-    for (size_t d = 0; d < a->ndim; d++)
-        a->count *= a->shape[d];
-    a->bytes = a->count * a->dtype.size;
-    return true;
-}
-
-static void compute_identity(tg_tokenizer *tok)
-{
-    const int64_t vocab_size = (int64_t)tok->vocab_size;
-    tg_array a;
-
-    for (size_t i = 0; describe_array(tok, &vocab_size, i, &a); i++)
-        extend_identity(tok->identity, &a);
+    return tg_array_measure(a); /* true: it is in memory */
 }
 
 #define DESCRIPTION_SIZE (TG_KIND_NAME_SIZE + 64)
@@ -84,7 +61,8 @@ static void compute_identity(tg_tokenizer *tok)
 static void describe(char out[DESCRIPTION_SIZE], const tg_tokenizer *tok, bool with_identity)
 {
     const unsigned char *h = tok->identity;
-    const int n = snprintf(out, DESCRIPTION_SIZE, "\"%s\" with %zu ids", tok->kind->name, tok->vocab_size);
+    const int n =
+        snprintf(out, DESCRIPTION_SIZE, "\"%s\" with %zu ids", tok->kind->name, tg_tokenizer_vocab_size(tok));
 
     if (with_identity)
         snprintf(out + n, DESCRIPTION_SIZE - (size_t)n, " (%02x%02x%02x%02x)", h[0], h[1], h[2], h[3]);
@@ -117,15 +95,21 @@ tg_status tg_tokenizer_begin(tg_tokenizer **out, const tg_tokenizer_kind *kind, 
     return TG_OK;
 }
 
-tg_status tg_tokenizer_seal(tg_tokenizer *tok, size_t vocab_size, tg_err *err)
+tg_status tg_tokenizer_seal(const tg_tokenizer **out, tg_tokenizer *tok, size_t vocab_size, tg_err *err)
 {
-    tg_status status = tok->kind->complete(tok->state, &vocab_size, err);
+    const tg_status status = tok->kind->complete(tok->state, &vocab_size, err);
+    tg_array a;
 
-    if (status)
+    *out = NULL;
+    if (status) {
+        tg_tokenizer_free(tok);
         return status;
+    }
     assert(vocab_size >= 1 && vocab_size <= TG_VOCAB_MAX);
-    tok->vocab_size = vocab_size;
-    compute_identity(tok);
+    tok->vocab_size = (int64_t)vocab_size;
+    for (size_t i = 0; describe_array(tok, i, &a); i++)
+        extend_identity(tok->identity, &a);
+    *out = tok;
     return TG_OK;
 }
 
@@ -163,7 +147,7 @@ const char *tg_tokenizer_kind_name(const tg_tokenizer *tok)
 
 size_t tg_tokenizer_vocab_size(const tg_tokenizer *tok)
 {
-    return tok->vocab_size;
+    return (size_t)tok->vocab_size;
 }
 
 const unsigned char *tg_tokenizer_identity(const tg_tokenizer *tok)
@@ -186,7 +170,7 @@ const unsigned char *tg_tokenizer_token(const tg_tokenizer *tok, int32_t id, siz
     static const unsigned char none[1];
 
     *n = 0;
-    if (id < 0 || (size_t)id >= tok->vocab_size)
+    if (id < 0 || id >= tok->vocab_size)
         return none;
     return tok->kind->token(tok->state, id, n);
 }
@@ -222,29 +206,13 @@ int32_t tg_tokenizer_end_of_text(const tg_tokenizer *tok)
     return id;
 }
 
-const tg_tokenizer_kind *tg_tokenizer_kind_of(const tg_tokenizer *tok)
-{
-    return tok->kind;
-}
-
-const void *tg_tokenizer_state_of(const tg_tokenizer *tok)
-{
-    return tok->state;
-}
-
-void *tg_tokenizer_state(tg_tokenizer *tok)
-{
-    return tok->state;
-}
-
 /* ---- archives */
 
 tg_status tg_tokenizer_put(const tg_tokenizer *tok, tg_archive_writer *w, tg_err *err)
 {
-    const int64_t vocab_size = (int64_t)tok->vocab_size;
     tg_array a;
 
-    for (size_t i = 0; describe_array(tok, &vocab_size, i, &a); i++) {
+    for (size_t i = 0; describe_array(tok, i, &a); i++) {
         tg_status status = tg_archive_put(w, a.name, a.dtype, a.ndim, a.shape, a.data, err);
 
         if (status)

@@ -21,9 +21,7 @@
 #define TG_TOKENS_CHUNK ((size_t)1 << 19)
 #endif
 
+#define TG_CHUNK_NAME "tokens/%08zu" /* of the chunk with that number, from 0 */
 #define TG_CHUNK_NAME_SIZE 32
-
-/* "tokens/00000000" */
-void tg_chunk_name(char name[TG_CHUNK_NAME_SIZE], size_t number);
 
 #endif

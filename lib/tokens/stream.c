@@ -15,13 +15,6 @@ void tg_tokens_stream_open_ids(tg_tokens_stream *s, const tg_tokenizer *tok, con
     *s = (tg_tokens_stream){.tok = tok, .given = ids, .ready = n};
 }
 
-static tg_status open_text(tg_tokens_stream *s, const tg_tokenizer *tok, const void *text, size_t n,
-                           tg_err *err)
-{
-    *s = (tg_tokens_stream){.tok = tok, .text = {text, n}};
-    return tg_encoder_create(&s->encoder, tok, err);
-}
-
 tg_status tg_tokens_stream_open(tg_tokens_stream *s, const tg_tokenizer *tok, int fd, tg_err *err)
 {
     bool archive;
@@ -169,8 +162,8 @@ static tg_status collect(tg_tokens_prompt *p, tg_tokens_stream *s, size_t need, 
 tg_status tg_tokens_prompt_text(tg_tokens_prompt *p, const tg_tokenizer *tok, const void *text, size_t n,
                                 tg_err *err)
 {
-    tg_tokens_stream s;
-    const tg_status status = open_text(&s, tok, text, n, err);
+    tg_tokens_stream s = {.tok = tok, .text = {text, n}};
+    const tg_status status = tg_encoder_create(&s.encoder, tok, err);
 
     return collect(p, &s, IDS_MIN, status, err);
 }

@@ -39,14 +39,8 @@ tg_status tg_tokenizer_create(const tg_tokenizer **out, const char *name, tg_err
     *out = NULL;
     if (!kind)
         return unknown_kind(name, TG_EUSAGE, err);
-    if ((status = tg_tokenizer_begin(&tok, kind, err)))
-        return status;
-    status = tg_tokenizer_seal(tok, 0, err);
-    if (status)
-        tg_tokenizer_free(tok);
-    else
-        *out = tok;
-    return status;
+    status = tg_tokenizer_begin(&tok, kind, err);
+    return status ? status : tg_tokenizer_seal(out, tok, 0, err);
 }
 
 /* ---- archives */
@@ -80,7 +74,7 @@ static tg_status take_vocab_size(tg_tokenizer_draft *draft, tg_archive_reader *r
 tg_status tg_tokenizer_take(tg_tokenizer_draft *draft, tg_archive_reader *r, const tg_array *a, bool *taken,
                             tg_err *err)
 {
-    const tg_tokenizer_kind *kind = draft->tok ? tg_tokenizer_kind_of(draft->tok) : NULL;
+    const tg_tokenizer_kind *kind = draft->tok ? draft->tok->kind : NULL;
     bool known = false;
     tg_status status = TG_OK;
 
@@ -94,7 +88,7 @@ tg_status tg_tokenizer_take(tg_tokenizer_draft *draft, tg_archive_reader *r, con
     if (!kind)
         return tg_fail(err, TG_EDATA, "%s comes before " TG_TOKENIZER_KIND, a->name);
     if (kind->take)
-        status = kind->take(tg_tokenizer_state(draft->tok), r, a, &known, err);
+        status = kind->take(draft->tok->state, r, a, &known, err);
     if (status || known)
         return status;
     return tg_fail(err, TG_EDATA, "%s is not an array of tokenizer \"%s\"", a->name, kind->name);
@@ -102,18 +96,15 @@ tg_status tg_tokenizer_take(tg_tokenizer_draft *draft, tg_archive_reader *r, con
 
 tg_status tg_tokenizer_complete(const tg_tokenizer **tok, tg_tokenizer_draft *draft, tg_err *err)
 {
-    tg_status status;
+    const tg_tokenizer_draft d = *draft;
 
     *tok = NULL;
-    if (!draft->tok)
+    if (!d.tok)
         return tg_fail(err, TG_EDATA, TG_TOKENIZER_KIND " is missing");
-    if (draft->vocab_size == 0)
+    if (d.vocab_size == 0)
         return tg_fail(err, TG_EDATA, TG_TOKENIZER_VOCAB_SIZE " is missing");
-    if ((status = tg_tokenizer_seal(draft->tok, draft->vocab_size, err)))
-        return status;
-    *tok = draft->tok;
     *draft = (tg_tokenizer_draft){0};
-    return TG_OK;
+    return tg_tokenizer_seal(tok, d.tok, d.vocab_size, err);
 }
 
 void tg_tokenizer_draft_free(tg_tokenizer_draft *draft)

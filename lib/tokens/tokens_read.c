@@ -1,10 +1,12 @@
 #include "lib/tokens/tokens_read.h"
 
 #include <stdbool.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "formats/archive.h"
+#include "lib/base/grow.h"
 #include "lib/text/ids.h"
 #include "lib/tokens/chunk.h"
 #include "lib/tokens/tokenizer_read.h"
@@ -105,7 +107,7 @@ static tg_status check_chunk(const tg_tokens_reader *r, const tg_array *a, tg_er
 {
     char name[TG_CHUNK_NAME_SIZE];
 
-    tg_chunk_name(name, r->chunks);
+    snprintf(name, sizeof name, TG_CHUNK_NAME, r->chunks);
     if (strcmp(a->name, name) != 0)
         return tg_fail(err, TG_EDATA, "%s is out of place: expected %s", a->name, name);
     if (a->dtype.kind != 'u' || a->dtype.size > 4)
@@ -116,20 +118,6 @@ static tg_status check_chunk(const tg_tokens_reader *r, const tg_array *a, tg_er
     if (a->count > TG_TOKENS_CHUNK_MAX)
         return tg_fail(err, TG_EDATA, "%s has %zu ids, expected at most %zu", a->name, a->count,
                        TG_TOKENS_CHUNK_MAX);
-    return TG_OK;
-}
-
-/* Make *buffer at least `size` bytes; its contents may be lost. */
-static tg_status reserve(unsigned char **buffer, size_t *capacity, size_t size, tg_err *err)
-{
-    if (size <= *capacity)
-        return TG_OK;
-    free(*buffer);
-    *capacity = 0;
-    *buffer = malloc(size);
-    if (!*buffer)
-        return tg_fail_memory(err, size, "a chunk of tokens");
-    *capacity = size;
     return TG_OK;
 }
 
@@ -153,7 +141,7 @@ static tg_status take_chunk(tg_tokens_reader *r, const tg_array *a, const void *
         return status;
     r->chunks++;
     if (!stored) {
-        if ((status = reserve(&r->stored, &r->stored_size, a->bytes, err)) ||
+        if ((status = tg_grow(&r->stored, &r->stored_size, a->bytes, 1, "a chunk of tokens", err)) ||
             (status = tg_archive_read(r->archive, r->stored, a->bytes, err)))
             return status;
         stored = r->stored;
@@ -163,7 +151,7 @@ static tg_status take_chunk(tg_tokens_reader *r, const tg_array *a, const void *
     *ids = stored;
     if (a->dtype.size == r->width)
         return TG_OK;
-    if ((status = reserve(&r->ids, &r->ids_size, a->count * r->width, err)))
+    if ((status = tg_grow(&r->ids, &r->ids_size, a->count * r->width, 1, "a chunk of tokens", err)))
         return status;
     tg_ids_convert(r->ids, r->width, stored, a->dtype.size, a->count);
     *ids = r->ids;

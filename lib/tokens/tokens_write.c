@@ -1,6 +1,6 @@
 #include "lib/tokens/tokens_write.h"
 
-#include <stdbool.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -76,7 +76,7 @@ static tg_status put_chunk(tg_tokens_writer *w, const void *ids, size_t n, tg_er
     if (w->chunks == CHUNKS_MAX && ((status = tg_archive_put_i64(w->archive, TG_TOKENS_GOES_ON, 1, err)) ||
                                     (status = end_archive(w, err)) || (status = begin_archive(w, err))))
         return status;
-    tg_chunk_name(name, w->chunks++);
+    snprintf(name, sizeof name, TG_CHUNK_NAME, w->chunks++);
     w->written += n;
     return tg_archive_put(w->archive, name, (tg_dtype){'u', w->width}, 1, &n, ids, err);
 }

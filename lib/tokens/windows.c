@@ -58,13 +58,6 @@ static void copy_windows(tg_tokens_windows *w, size_t B, size_t T)
     }
 }
 
-/* Forget what precedes the next window. */
-static void advance(tg_tokens_windows *w, size_t tokens)
-{
-    w->n -= tokens;
-    memmove(w->kept, w->kept + tokens, w->n * sizeof *w->kept);
-}
-
 tg_status tg_tokens_windows_next(tg_tokens_windows *w, tg_tokens_window_batch *batch, tg_err *err)
 {
     const tg_status status = fill(w, err);
@@ -81,7 +74,8 @@ tg_status tg_tokens_windows_next(tg_tokens_windows *w, tg_tokens_window_batch *b
         batch->B = whole;
         batch->T = w->T;
         copy_windows(w, whole, w->T);
-        advance(w, whole * w->stride);
+        w->n -= whole * w->stride; /* what precedes the next window is forgotten */
+        memmove(w->kept, w->kept + whole * w->stride, w->n * sizeof *w->kept);
         w->seen = batch->seen;
     } else if (inputs > w->seen) {
         batch->B = 1;

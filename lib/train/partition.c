@@ -26,65 +26,55 @@ static size_t stage_begin(const tg_params *table, size_t stage)
 
 /* ---- segments */
 
-struct layout {
-    tg_partition *partition;
-    const tg_team *team;
-    size_t most; /* blocks of a segment */
-    size_t floats;
-};
-
 /* Append blocks begin .. end - 1 as a segment.  Its owner is the next member in turn. */
-static void append(const struct layout *l, size_t begin, size_t end)
+static void append(tg_partition *s, size_t floats, size_t begin, size_t end)
 {
-    tg_partition *s = l->partition;
-    const size_t block = tg_adamw_block(), last = tg_size_min(end * block, l->floats);
+    const size_t block = tg_adamw_block(), last = tg_size_min(end * block, floats), size = s->team->size;
 
     s->longest = tg_size_max(s->longest, last - begin * block);
     if (s->segment)
-        s->segment[s->n] = (tg_segment){begin * block, last, s->n % l->team->size, s->n / l->team->size};
+        s->segment[s->n] = (tg_segment){begin * block, last, s->n % size, s->n / size};
     s->n++;
 }
 
 /* Divide blocks begin .. end - 1 among all, in as many rounds as it takes. */
-static void divide(const struct layout *l, size_t begin, size_t end)
+static void divide(tg_partition *s, size_t floats, size_t begin, size_t end)
 {
-    const size_t size = l->team->size, rounds = tg_ceil_div(tg_ceil_div(end - begin, size), l->most);
+    const size_t size = s->team->size, most = segment_blocks(size);
+    const size_t rounds = tg_ceil_div(tg_ceil_div(end - begin, size), most);
 
     for (size_t round = 0; round < rounds; round++)
         for (size_t part = 0; part < size; part++) {
             size_t first, last;
 
-            tg_team_part(l->team, part, end - begin, &first, &last);
-            first += round * l->most;
-            last = tg_size_min(last, first + l->most);
+            tg_team_part(s->team, part, end - begin, &first, &last);
+            first += round * most;
+            last = tg_size_min(last, first + most);
             if (first < last)
-                append(l, begin + first, begin + last);
+                append(s, floats, begin + first, begin + last);
         }
 }
 
-static void lay_out(const struct layout *l, const tg_params *table)
+static void lay_out(tg_partition *s, const tg_params *table)
 {
     size_t end = tg_adamw_work(table);
 
-    l->partition->n = 0;
+    s->n = 0;
     for (size_t stage = 0; stage < table->blocks + 2; stage++) {
         const size_t begin = tg_size_min(end, tg_ceil_div(stage_begin(table, stage), tg_adamw_block()));
 
-        divide(l, begin, end);
+        divide(s, table->floats, begin, end);
         end = begin;
     }
 }
 
 void tg_partition_place(tg_arena *arena, tg_partition *partition, const tg_params *table, const tg_team *team)
 {
-    const struct layout l = {
-        .partition = partition, .team = team, .most = segment_blocks(team->size), .floats = table->floats};
-
-    *partition = (tg_partition){.window = UNDER_WAY * team->size, .slots = UNDER_WAY};
-    lay_out(&l, table); /* counts them */
+    *partition = (tg_partition){.team = team, .window = UNDER_WAY * team->size, .slots = UNDER_WAY};
+    lay_out(partition, table); /* counts them */
     partition->segment = tg_arena_take(arena, partition->n, sizeof *partition->segment);
     if (partition->segment)
-        lay_out(&l, table);
+        lay_out(partition, table);
 }
 
 size_t tg_partition_from(const tg_partition *partition, size_t first)
@@ -100,7 +90,6 @@ size_t tg_partition_from(const tg_partition *partition, size_t first)
 
 struct transport {
     const tg_partition *partition;
-    const tg_team *team;
     float *flat;
     tg_route route;
 };
@@ -109,7 +98,8 @@ static size_t list_segment(void *context, size_t group, tg_message *messages)
 {
     const struct transport *t = context;
     const tg_segment *s = &t->partition->segment[group];
-    const size_t from = t->route == TG_DEAL ? 0 : s->owner, rank = t->team->rank, size = t->team->size;
+    const size_t rank = t->partition->team->rank, size = t->partition->team->size;
+    const size_t from = t->route == TG_DEAL ? 0 : s->owner;
     const size_t to = t->route == TG_DEAL ? s->owner : 0; /* unless it is spread */
     tg_message message = {.data = t->flat + s->begin, .bytes = (s->end - s->begin) * sizeof(float)};
     size_t n = 0;
@@ -128,9 +118,10 @@ static size_t list_segment(void *context, size_t group, tg_message *messages)
     return n;
 }
 
-void tg_partition_send(const tg_partition *partition, const tg_team *team, float *flat, tg_route route)
+void tg_partition_send(const tg_partition *partition, float *flat, tg_route route)
 {
-    struct transport t = {partition, team, flat, route};
+    const tg_team *team = partition->team;
+    struct transport t = {partition, flat, route};
 
     tg_team_run(team, &(tg_flow){.groups = partition->n,
                                  .window = partition->window,

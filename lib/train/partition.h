@@ -27,6 +27,7 @@ typedef struct tg_segment {
 } tg_segment;
 
 typedef struct tg_partition {
+    const tg_team *team;
     tg_segment *segment; /* [n] in the order in which they are sent */
     size_t n;
     size_t longest; /* floats of a segment */
@@ -48,7 +49,7 @@ typedef enum tg_route {
     TG_COLLECT /* from each owner to member 0 */
 } tg_route;
 
-void tg_partition_send(const tg_partition *partition, const tg_team *team, float *flat, tg_route route);
+void tg_partition_send(const tg_partition *partition, float *flat, tg_route route);
 
 TG_API_END
 

@@ -7,8 +7,8 @@
 
 /* ---- which parts there are */
 
-/* The parts of a member, after those in r->part (NULL: they are only counted).  Returns their number. */
-static size_t add_parts(tg_reduction *r, size_t member)
+/* Add the parts of a member.  Without r->part they are only counted. */
+static void add_parts(tg_reduction *r, size_t member)
 {
     tg_tree_sum s = {.passes = r->passes, .buffers = TG_TREE_PARTS_MAX};
     size_t first, end;
@@ -18,20 +18,20 @@ static size_t add_parts(tg_reduction *r, size_t member)
         tg_tree_sum_push(&s, i, i + 1, 0);
     for (size_t i = 0; r->part && i < s.n; i++)
         r->part[r->n + i] = (tg_reduction_part){member, s.part[i].first, s.part[i].end};
-    return s.n;
+    r->n += s.n;
 }
 
 static void add_members(tg_reduction *r)
 {
     r->n = 0;
     for (size_t member = 0; member < r->team->size; member++) {
-        const size_t n = add_parts(r, member);
+        const size_t first = r->n;
 
-        if (member == r->team->rank) {
-            r->own_first = r->n;
-            r->own_n = n;
-        }
-        r->n += n;
+        add_parts(r, member);
+        if (member == r->team->rank)
+            r->own_n = r->n - first;
+        if (r->first)
+            r->first[member + 1] = r->n;
     }
 }
 
@@ -41,11 +41,12 @@ static void add_members(tg_reduction *r)
  * part is an index of r->part. */
 static float *place_of(const tg_reduction *r, const tg_segment *s, size_t part)
 {
+    const size_t own = r->first[r->team->rank];
     const size_t others = r->n - r->own_n, slot = s->number % r->partition->slots;
 
-    if (part >= r->own_first && part < r->own_first + r->own_n)
-        return r->own->part[part - r->own_first].grads + s->begin;
-    if (part > r->own_first)
+    if (part >= own && part < own + r->own_n)
+        return r->own->part[part - own].grads + s->begin;
+    if (part > own)
         part -= r->own_n;
     return r->slot + (slot * others + part) * r->partition->longest;
 }
@@ -81,7 +82,7 @@ static void arrived(void *context, size_t group)
         tg_tree_sum_push(&sum, r->part[i].first, r->part[i].end, 0);
     }
     assert(sum.n == 1);
-    if (r->own_first > 0)
+    if (r->first[r->team->rank] > 0)
         memcpy(r->own->part[0].grads + s->begin, sum.part[0].grads, sum.floats * sizeof(float));
 }
 
@@ -96,15 +97,6 @@ const tg_flow *tg_reduction_flow(tg_reduction *r, const tg_partition *partition,
                         .arrived = arrived,
                         .context = r};
     return &r->flow;
-}
-
-size_t tg_reduction_parts(const tg_reduction *r, size_t member)
-{
-    size_t n = 0;
-
-    for (size_t i = 0; i < r->n; i++)
-        n += r->part[i].member == member;
-    return n;
 }
 
 double tg_reduction_loss(const tg_reduction *r, const tg_part_result *result)
@@ -124,6 +116,7 @@ void tg_reduction_place(tg_arena *arena, tg_reduction *r, const tg_team *team, c
     *r = (tg_reduction){.team = team, .passes = own->passes};
     add_members(r); /* counts them */
     r->part = tg_arena_take(arena, r->n, sizeof *r->part);
+    r->first = tg_arena_take(arena, team->size + 1, sizeof *r->first);
     received = tg_size_mul_sat(r->n - r->own_n, partition->longest);
     r->slot = tg_arena_take_rows(arena, partition->slots, received, sizeof *r->slot);
     if (r->part)

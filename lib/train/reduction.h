@@ -36,9 +36,9 @@ typedef struct tg_reduction {
     tg_tree_sum *own;
     size_t passes, n;        /* parts of all members */
     tg_reduction_part *part; /* [n] in order */
-    size_t own_first;        /* which of them are this member's: from here on ... */
-    size_t own_n;
-    float *slot; /* [slots,n - own_n,longest] what is received */
+    size_t *first;           /* [size + 1] the first one of each member; n */
+    size_t own_n;            /* parts of this member */
+    float *slot;             /* [slots,n - own_n,longest] what is received */
     tg_flow flow;
 } tg_reduction;
 
@@ -51,9 +51,6 @@ void tg_reduction_place(tg_arena *arena, tg_reduction *r, const tg_team *team, c
  * appended to *own (tg_tree_sum_append()): its segments are added up when they are ready.
  * (Both are named again, because they may have been moved.) */
 const tg_flow *tg_reduction_flow(tg_reduction *r, const tg_partition *partition, tg_tree_sum *own);
-
-/* The number of a member's parts. */
-size_t tg_reduction_parts(const tg_reduction *r, size_t member);
 
 /* The sum of the losses of all parts [n], in the tree's order. */
 double tg_reduction_loss(const tg_reduction *r, const tg_part_result *result);

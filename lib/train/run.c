@@ -5,29 +5,23 @@
 
 #include "lib/base/finite.h"
 #include "lib/base/size.h"
-#include "lib/kernels/kernels.h"
 #include "lib/models/model_archive.h"
 #include "lib/train/recipe.h"
 
-/* The run's state, after its settings in the archive. */
-static const tg_field state_rows[] = {
+/* The run's state, after its settings in the archive: of every run; of one with a separate text for
+ * validation; of one that keeps its best model. */
+enum { STATE = 3, VAL = 2, BEST = 2 };
+static const tg_field rows[STATE + VAL + BEST] = {
     TG_SIZE_FIELD("train/step", tg_run, step, 0, (double)(TG_RUN_LIMIT - 1)),
     TG_SIZE_FIELD("train/text_tokens", tg_run, text_tokens, 0, 0),
     TG_SIZE_FIELD("train/text_crc", tg_run, text_crc, 0, 0),
-};
-static const tg_fields state_fields = {state_rows, sizeof state_rows / sizeof state_rows[0]};
-
-/* Of a run that has them, besides. */
-static const tg_field val_rows[] = {
     TG_SIZE_FIELD("train/val_text_tokens", tg_run, val_tokens, 0, 0),
     TG_SIZE_FIELD("train/val_text_crc", tg_run, val_crc, 0, 0),
-};
-static const tg_fields val_fields = {val_rows, sizeof val_rows / sizeof val_rows[0]};
-static const tg_field best_rows[] = {
     TG_SIZE_FIELD("train/best_step", tg_run, best_step, 0, (double)(TG_RUN_LIMIT - 1)),
     TG_REAL_FIELD("train/best_loss", tg_run, best_loss, 0, 1e30),
 };
-static const tg_fields best_fields = {best_rows, sizeof best_rows / sizeof best_rows[0]};
+static const tg_fields all_fields = {rows, STATE + VAL + BEST}, state_fields = {rows, STATE},
+                       val_fields = {rows + STATE, VAL}, best_fields = {rows + STATE + VAL, BEST};
 
 void tg_run_free(tg_run *run)
 {
@@ -92,12 +86,11 @@ static tg_status take_moment(tg_run *run, tg_archive_reader *r, const tg_array *
 static tg_status take(void *context, tg_archive_reader *r, const tg_array *a, bool *taken,
                       const tg_model *model, tg_err *err)
 {
-    const tg_fields tables[] = {state_fields, val_fields, best_fields};
     tg_run *run = context;
     tg_status status = tg_fields_take(tg_settings_fields, &run->settings, NULL, r, a, taken, err);
 
-    for (size_t i = 0; !status && !*taken && i < sizeof tables / sizeof tables[0]; i++)
-        status = tg_fields_take(tables[i], run, NULL, r, a, taken, err);
+    if (!status && !*taken)
+        status = tg_fields_take(all_fields, run, NULL, r, a, taken, err);
     if (!status && !*taken)
         status = tg_history_take(&run->history, r, a, taken, err);
     if (!status && !*taken && (strncmp(a->name, "opt/m/", 6) == 0 || strncmp(a->name, "opt/v/", 6) == 0))
@@ -117,10 +110,8 @@ tg_status tg_run_read_step(size_t *step, int fd, tg_err *err)
     *step = 0;
     if (status)
         return status;
-    while (!taken && !(status = tg_archive_next(r, &a, &event, err)) && event == TG_ARCHIVE_ARRAY)
-        if (strcmp(a.name, state_rows[0].name) == 0 &&
-            (status = tg_fields_take(state_fields, &run, NULL, r, &a, &taken, err)))
-            break;
+    while (!status && !taken && !(status = tg_archive_next(r, &a, &event, err)) && event == TG_ARCHIVE_ARRAY)
+        status = tg_fields_take((tg_fields){rows, 1}, &run, NULL, r, &a, &taken, err);
     if (!status)
         *step = run.step;
     tg_archive_close(r);
@@ -142,12 +133,11 @@ static tg_status check_state(const tg_run *run, tg_err *err)
     const size_t want = 2 * run->model.table.n;
     tg_status status;
 
-    if ((status = tg_fields_check(state_fields, run, err)) ||
-        (status = tg_fields_check(best_fields, run, err)) ||
+    if ((status = tg_fields_check(all_fields, run, err)) ||
         (status = tg_history_check(&run->history, run->step, err)))
         return status;
     if (run->best_step > run->step)
-        return tg_fail(err, TG_EDATA, "%s is %zu, after step %zu", best_rows[0].name, run->best_step,
+        return tg_fail(err, TG_EDATA, "%s is %zu, after step %zu", best_fields.row[0].name, run->best_step,
                        run->step);
     if (run->moments_read != want && (run->step > 0 || run->moments_read > 0))
         return tg_fail(err, TG_EDATA, "the optimizer's state has %zu of %zu arrays at step %zu",
@@ -242,15 +232,6 @@ bool tg_run_note_val(tg_run *run, double loss)
 
 /* ---- a team */
 
-/* What a run is, besides the parameters and moments. */
-struct outline {
-    tg_config config;
-    tg_settings settings;
-    size_t step, text_tokens, text_crc, val_tokens, val_crc, best_step;
-    double best_loss;
-    tg_history history;
-};
-
 /* A model of that config whose parameters are to come. */
 static tg_status empty_model(tg_model *m, const tg_config *config, const tg_tokenizer *tokenizer, tg_err *err)
 {
@@ -268,41 +249,20 @@ static tg_status empty_model(tg_model *m, const tg_config *config, const tg_toke
 
 tg_status tg_run_spread(tg_run *run, const tg_team *team, const tg_tokenizer *tokenizer, tg_err *err)
 {
-    struct outline o = {run->model.config, run->settings, run->step,      run->text_tokens, run->text_crc,
-                        run->val_tokens,   run->val_crc,  run->best_step, run->best_loss,   run->history};
-    tg_model model;
+    const size_t first = offsetof(tg_run, settings), end = offsetof(tg_run, m);
+    tg_config config = run->model.config;
     tg_status status;
 
-    tg_team_spread(team, &o, sizeof o);
+    tg_team_spread(team, &config, sizeof config);
+    tg_team_spread(team, (unsigned char *)run + first, end - first);
     if (team->rank == 0)
         return TG_OK;
-    if ((status = empty_model(&model, &o.config, tokenizer, err)) ||
-        (status = tg_run_begin(run, &model, err)))
+    if ((status = empty_model(&run->model, &config, tokenizer, err)))
         return status;
-    run->settings = o.settings;
-    run->step = o.step;
-    run->text_tokens = o.text_tokens;
-    run->text_crc = o.text_crc;
-    run->val_tokens = o.val_tokens;
-    run->val_crc = o.val_crc;
-    run->best_step = o.best_step;
-    run->best_loss = o.best_loss;
-    run->history = o.history;
-    return TG_OK;
+    return tg_arena_build(&run->moments, place_moments, run, err);
 }
 
 /* ---- writing */
-
-size_t tg_run_bytes(const tg_run *run)
-{
-    return 3 * run->model.table.count * sizeof(float);
-}
-
-/* A tensor's name, or with a prefix that of its moments. */
-static void tensor_name(char name[TG_NAME_MAX + 1], const char *prefix, const tg_param *p)
-{
-    snprintf(name, TG_NAME_MAX + 1, "%s%s", prefix, p->name);
-}
 
 static tg_status put_moments(const tg_run *run, const char *prefix, const float *flat, tg_archive_writer *w,
                              tg_err *err)
@@ -314,7 +274,7 @@ static tg_status put_moments(const tg_run *run, const char *prefix, const float 
     for (size_t i = 0; !status && i < table->n; i++) {
         const tg_param *p = &table->entry[i];
 
-        tensor_name(name, prefix, p);
+        snprintf(name, sizeof name, "%s%s", prefix, p->name);
         status = tg_archive_put(w, name, TG_F32, p->ndim, p->shape, flat + p->offset, err);
     }
     return status;
@@ -359,7 +319,7 @@ static tg_status check_finite(const tg_run *run, tg_err *err)
     for (size_t i = 0; !status && i < 3 * table->n; i++) {
         const tg_param *p = &table->entry[i % table->n];
 
-        tensor_name(name, all[i / table->n].prefix, p);
+        snprintf(name, sizeof name, "%s%s", all[i / table->n].prefix, p->name);
         status = tg_check_finite(name, all[i / table->n].flat + p->offset, p->count, err);
     }
     return status;

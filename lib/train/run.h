@@ -14,7 +14,6 @@
 #define TG_TRAIN_RUN_H
 
 #include <stddef.h>
-#include <stdint.h>
 
 #include "lib/base/api.h"
 #include "lib/base/arena.h"
@@ -30,15 +29,17 @@ TG_API_BEGIN
 
 typedef struct tg_run {
     tg_model model; /* with flat parameters */
+    /* as bytes, to the others of a team (tg_run_spread()): */
     tg_settings settings;
     size_t step;        /* steps done; 0: untrained */
     size_t text_tokens; /* of the text: length ... */
     size_t text_crc;    /* ... and the CRC-32 of its ids */
     size_t val_tokens;  /* the same of a separate text for validation; 0: there is none */
     size_t val_crc;
-    size_t best_step;    /* the step with the least validation loss, if that is kept (0: none yet) ... */
-    double best_loss;    /* ... and the loss */
-    tg_history history;  /* of the losses */
+    size_t best_step;   /* the step with the least validation loss, if that is kept (0: none yet) ... */
+    double best_loss;   /* ... and the loss */
+    tg_history history; /* of the losses */
+    /* of this process: */
     float *m, *v;        /* AdamW's moments, flat, in the order of the model's table */
     tg_arena moments;    /* memory of m and v */
     size_t moments_read; /* arrays of them, while reading */
@@ -53,7 +54,7 @@ TG_MUST_CHECK tg_status tg_run_begin(tg_run *run, const tg_model *model, tg_err 
 TG_MUST_CHECK tg_status tg_run_read(tg_run *run, int fd, tg_err *err);
 
 /* Read only how many steps a model archive has been trained for; 0: it is untrained, or no model.  TG_EDATA:
- * it is damaged before that, or no archive; TG_EIO, TG_ENOMEM. */
+ * it is damaged before that, or no archive; TG_EIO, TG_ENOMEM.  After a failure *step is 0. */
 TG_MUST_CHECK tg_status tg_run_read_step(size_t *step, int fd, tg_err *err);
 
 /*
@@ -90,9 +91,6 @@ TG_MUST_CHECK tg_status tg_run_use_text(tg_run *run, tg_batches *b, const tg_tok
 
 /* Note a validation loss of the current step.  Whether it is less than any before. */
 bool tg_run_note_val(tg_run *run, double loss);
-
-/* The bytes of its archive, at least. */
-size_t tg_run_bytes(const tg_run *run);
 
 /*
  * Give the other members of a team member 0's run: its config, settings and history; the parameters and

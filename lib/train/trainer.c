@@ -4,13 +4,6 @@
 
 #include "lib/base/size.h"
 
-struct placement {
-    tg_trainer *t;
-    const tg_run *run;
-    const tg_batches *batches;
-    const tg_team *team;
-};
-
 /* List the blocks of the gradient's norm by their owners. */
 static void order_blocks(tg_trainer *t, size_t members)
 {
@@ -35,42 +28,37 @@ static void place_team(tg_arena *arena, tg_trainer *t, const tg_team *team, cons
     tg_partition_place(arena, &t->partition, table, team);
     tg_reduction_place(arena, &t->reduction, team, &t->partition, &t->sum);
     t->part = tg_arena_take(arena, t->reduction.n, sizeof *t->part);
-    t->first_part = tg_arena_take(arena, team->size + 1, sizeof *t->first_part);
     t->square = tg_arena_take(arena, blocks, sizeof *t->square);
     t->square_block = tg_arena_take(arena, blocks, sizeof *t->square_block);
     t->first_square = tg_arena_take(arena, team->size + 1, sizeof *t->first_square);
-    if (!t->part)
-        return;
-    for (size_t member = 0; member < team->size; member++)
-        t->first_part[member + 1] = t->first_part[member] + tg_reduction_parts(&t->reduction, member);
-    order_blocks(t, team->size);
+    if (t->part)
+        order_blocks(t, team->size);
 }
 
 static void place_trainer(tg_arena *arena, void *context)
 {
-    const struct placement *p = context;
-    const size_t B = p->run->settings.batch, T = p->batches->T, passes = p->run->settings.accumulate;
-    const tg_params *table = &p->run->model.table;
-    tg_trainer *t = p->t;
+    tg_trainer *t = context;
+    const size_t B = t->run->settings.batch, T = t->batches->T, passes = t->run->settings.accumulate;
+    const tg_params *table = &t->run->model.table;
 
-    tg_team_range(p->team, passes, &t->first_pass, &t->end_pass);
+    tg_team_range(t->team, passes, &t->first_pass, &t->end_pass);
     tg_pass_place(
-        arena, &t->pass, &p->run->model,
-        &(tg_pass_size){.B = B, .T = T, .gradients = true, .precision = p->run->settings.precision});
+        arena, &t->pass, &t->run->model,
+        &(tg_pass_size){.B = B, .T = T, .gradients = true, .precision = t->run->settings.precision});
     tg_tree_sum_place(arena, &t->sum, table->floats, passes, t->first_pass, t->end_pass);
     t->norm_work = tg_arena_take(arena, tg_adamw_work(table), sizeof(double));
-    if (p->team->size > 1)
-        place_team(arena, t, p->team, table);
-    t->val_losses = tg_arena_take(arena, tg_ceil_div(p->batches->val_windows, B), sizeof *t->val_losses);
+    if (t->team->size > 1)
+        place_team(arena, t, t->team, table);
+    t->val_losses = tg_arena_take(arena, tg_ceil_div(t->batches->val_windows, B), sizeof *t->val_losses);
     t->ids = tg_arena_take_rows(arena, B, T, sizeof(int32_t));
     t->targets = tg_arena_take_rows(arena, B, T, sizeof(int32_t));
 }
 
 size_t tg_trainer_bytes(const tg_run *run, const tg_batches *batches, const tg_team *team)
 {
-    tg_trainer t = {0};
+    tg_trainer t = {.run = (tg_run *)run, .batches = batches, .team = team}; /* *run is only read */
 
-    place_trainer(&t.arena, &(struct placement){&t, run, batches, team});
+    place_trainer(&t.arena, &t);
     return t.arena.used;
 }
 
@@ -78,11 +66,8 @@ tg_status tg_trainer_open(tg_trainer *t, tg_run *run, const tg_batches *batches,
                           tg_err *err)
 {
     const tg_settings *s = &run->settings;
-    tg_status status;
 
     *t = (tg_trainer){.run = run, .batches = batches, .team = team};
-    if ((status = tg_arena_build(&t->arena, place_trainer, &(struct placement){t, run, batches, team}, err)))
-        return status;
     t->optimizer = (tg_adamw){
         .beta1 = s->beta1,
         .beta2 = s->beta2,
@@ -90,7 +75,7 @@ tg_status tg_trainer_open(tg_trainer *t, tg_run *run, const tg_batches *batches,
         .weight_decay = s->weight_decay,
         .clip = s->clip,
     };
-    return TG_OK;
+    return tg_arena_build(&t->arena, place_trainer, t, err);
 }
 
 void tg_trainer_close(tg_trainer *t)
@@ -102,18 +87,18 @@ void tg_trainer_deal(tg_trainer *t)
 {
     if (t->team->size == 1)
         return;
-    tg_partition_send(&t->partition, t->team, t->run->model.params, TG_DEAL);
-    tg_partition_send(&t->partition, t->team, t->run->model.params, TG_SPREAD);
-    tg_partition_send(&t->partition, t->team, t->run->m, TG_DEAL);
-    tg_partition_send(&t->partition, t->team, t->run->v, TG_DEAL);
+    tg_partition_send(&t->partition, t->run->model.params, TG_DEAL);
+    tg_partition_send(&t->partition, t->run->model.params, TG_SPREAD);
+    tg_partition_send(&t->partition, t->run->m, TG_DEAL);
+    tg_partition_send(&t->partition, t->run->v, TG_DEAL);
 }
 
 void tg_trainer_collect(tg_trainer *t)
 {
     if (t->team->size == 1)
         return;
-    tg_partition_send(&t->partition, t->team, t->run->m, TG_COLLECT);
-    tg_partition_send(&t->partition, t->team, t->run->v, TG_COLLECT);
+    tg_partition_send(&t->partition, t->run->m, TG_COLLECT);
+    tg_partition_send(&t->partition, t->run->v, TG_COLLECT);
 }
 
 /* ---- what watches */
@@ -175,7 +160,7 @@ static bool run_passes(tg_trainer *t)
     const bool alone = t->team->size == 1;
 
     begin_passes(t, t->end_pass - t->first_pass);
-    tg_tree_sum_begin(&t->sum);
+    t->sum.n = 0;
     for (size_t i = t->first_pass; i < t->end_pass; i++) {
         if (!alone && i + 1 == t->end_pass)
             run_last_of_member(t, i);
@@ -195,7 +180,7 @@ static bool run_passes(tg_trainer *t)
 static bool gather_results(tg_trainer *t, bool abandoned, double *loss)
 {
     const size_t rank = t->team->rank, size = t->team->size;
-    tg_part_result *own = t->part + t->first_part[rank];
+    tg_part_result *own = t->part + t->reduction.first[rank];
 
     for (size_t i = 0; i < t->reduction.own_n; i++)
         own[i] = (tg_part_result){t->sum.part[i].loss, abandoned};
@@ -209,7 +194,7 @@ static bool gather_results(tg_trainer *t, bool abandoned, double *loss)
         t->square[i] = t->norm_work[t->square_block[i]];
     tg_team_allgather_arrays(
         t->team,
-        (tg_gather[]){{.all = t->part, .bytes = sizeof *t->part, .first = t->first_part},
+        (tg_gather[]){{.all = t->part, .bytes = sizeof *t->part, .first = t->reduction.first},
                       {.all = t->square, .bytes = sizeof *t->square, .first = t->first_square}},
         2);
     for (size_t i = 0; i < t->first_square[size]; i++)
@@ -250,7 +235,7 @@ static void update_as_member(tg_trainer *t, const tg_adamw_state *state, const t
             tg_adamw_update_part(&t->optimizer, &t->run->model.table, state, report->grad_norm, report->lr,
                                  t->run->step, s->begin, s->end);
     }
-    tg_partition_send(&t->partition, t->team, state->params, TG_SPREAD);
+    tg_partition_send(&t->partition, state->params, TG_SPREAD);
 }
 
 /* ---- a step */
@@ -259,16 +244,12 @@ static void update_as_member(tg_trainer *t, const tg_adamw_state *state, const t
 static bool sum_passes(tg_trainer *t, double *norm)
 {
     const tg_params *table = &t->run->model.table;
+    const bool alone = t->team->size == 1;
 
-    if (t->team->size > 1) {
-        if (!sum_of_team(t))
-            return false;
-        *norm = tg_adamw_norm_of(table, t->norm_work);
-        return true;
-    }
-    if (!run_passes(t))
+    if (!(alone ? run_passes(t) : sum_of_team(t)))
         return false;
-    *norm = tg_adamw_norm(table, t->sum.part[0].grads, t->norm_work);
+    *norm = alone ? tg_adamw_norm(table, t->sum.part[0].grads, t->norm_work)
+                  : tg_adamw_norm_of(table, t->norm_work);
     return true;
 }
 

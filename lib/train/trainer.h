@@ -34,10 +34,10 @@ typedef struct tg_trainer {
     /* in a team of several */
     tg_partition partition;
     tg_reduction reduction;
-    tg_part_result *part;              /* [reduction.n] gathered in a step */
-    double *square;                    /* [blocks] likewise: sums of squares, by their owners */
-    size_t *square_block;              /* [blocks] of which block each of them is */
-    size_t *first_part, *first_square; /* [size + 1] of each member */
+    tg_part_result *part; /* [reduction.n] gathered in a step */
+    double *square;       /* [blocks] likewise: sums of squares, by their owners */
+    size_t *square_block; /* [blocks] of which block each of them is */
+    size_t *first_square; /* [size + 1] of each member */
     /* in any */
     double *norm_work;      /* [blocks] */
     double *val_losses;     /* of an evaluation's passes */

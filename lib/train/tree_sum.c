@@ -16,11 +16,6 @@ static bool are_halves(const tg_tree_part *left, const tg_tree_part *right, size
            right->end == tg_size_min(left->first + 2 * n, passes);
 }
 
-void tg_tree_sum_begin(tg_tree_sum *s)
-{
-    s->n = 0;
-}
-
 float *tg_tree_sum_next(tg_tree_sum *s)
 {
     assert(s->n < s->buffers);

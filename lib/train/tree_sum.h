@@ -12,7 +12,7 @@
  * passes into ranges: each adds up the nodes inside its own range, its parts; pushing all
  * parts in order gives the same bits, whichever member computed them.
  *
- *     tg_tree_sum_begin(s)
+ *     s->n = 0
  *     for each pass of the range, in order
  *         loss = gradient into tg_tree_sum_next(s)
  *         tg_tree_sum_push(s, i, i + 1, loss)
@@ -40,7 +40,7 @@ typedef struct tg_tree_part {
 typedef struct tg_tree_sum {
     size_t passes; /* n: leaves of the tree */
     size_t floats; /* in a gradient */
-    size_t n;      /* parts at present */
+    size_t n;      /* parts at present; the caller begins with 0 */
     size_t buffers;
     tg_tree_part part[TG_TREE_PARTS_MAX]; /* [n] in order; grads: [buffers] */
 } tg_tree_sum;
@@ -52,9 +52,6 @@ size_t tg_tree_sum_buffers(size_t passes, size_t first, size_t end);
 /* Place that many gradients of `floats` elements in an arena (see arena.h). */
 void tg_tree_sum_place(tg_arena *arena, tg_tree_sum *s, size_t floats, size_t passes, size_t first,
                        size_t end);
-
-/* Forget all parts. */
-void tg_tree_sum_begin(tg_tree_sum *s);
 
 /* The buffer [floats] of the next part, which may hold anything. */
 float *tg_tree_sum_next(tg_tree_sum *s);

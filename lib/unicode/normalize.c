@@ -344,47 +344,27 @@ static size_t keep_from(size_t segment, const unsigned char *text, size_t n)
 
 /* ---- the text */
 
-/* Normalise text [n], all of whose characters are whole. */
-static tg_status take_all(tg_nfc *f, const unsigned char *text, size_t n, tg_err *err)
-{
-    tg_status status = TG_OK;
-    size_t length;
-
-    for (size_t i = 0; !status && i < n; i += length)
-        status = take_character(f, &length, text + i, n - i, err);
-    return status;
-}
-
 /* Complete the character that the end of the last text cut; *used: bytes of text that it took. */
 static tg_status take_cut(tg_nfc *f, size_t *used, const unsigned char *text, size_t n, bool last,
                           tg_err *err)
 {
-    *used = 0;
-    while (f->cut_n > 0) {
-        size_t have = f->cut_n, length;
-        tg_status status;
+    uint32_t code;
+    size_t length;
+    tg_status status = TG_OK;
 
-        while (have < sizeof f->cut && *used + have - f->cut_n < n) {
-            f->cut[have] = text[*used + have - f->cut_n];
-            have++;
-        }
-        if (!last && tg_utf8_whole(f->cut, have) == 0) {
-            *used += have - f->cut_n;
-            f->cut_n = have;
-            return TG_OK;
-        }
-        status = take_character(f, &length, f->cut, have, err);
-        if (status)
-            return status;
-        if (length >= f->cut_n) {
-            *used += length - f->cut_n;
-            f->cut_n = 0;
-        } else {
-            f->cut_n -= length;
-            memmove(f->cut, f->cut + length, f->cut_n);
-        }
+    *used = 0;
+    while (*used < n && tg_utf8_is_cut(f->cut, f->cut_n))
+        f->cut[f->cut_n++] = text[(*used)++];
+    if (f->cut_n == 0 || (!last && tg_utf8_is_cut(f->cut, f->cut_n)))
+        return TG_OK;
+    if (*used > 0 && tg_utf8_decode(&code, f->cut, f->cut_n) == 0) { /* the last byte begins what follows */
+        --*used;
+        f->cut_n--;
     }
-    return TG_OK;
+    for (size_t at = 0; !status && at < f->cut_n; at += length)
+        status = take_character(f, &length, f->cut + at, f->cut_n - at, err);
+    f->cut_n = 0;
+    return status;
 }
 
 /* Write text [n], all of whose characters are whole, and keep what may still change. */
@@ -393,25 +373,19 @@ static tg_status normalize(tg_nfc *f, const unsigned char *text, size_t n, bool 
     tg_status status = TG_OK;
 
     while (!status && n > 0) {
-        size_t good, segment, done;
+        size_t segment, done = 0;
 
-        if (in_hand(f) && !begins_segment(f, text, n)) {
-            status = take_character(f, &done, text, n, err);
-        } else {
+        if (!in_hand(f) || begins_segment(f, text, n)) {
             status = end_segment(f, err);
-            good = check(f, &segment, text, n);
-            done = good < n ? segment : last ? n : keep_from(segment, text, n);
+            done = check(f, &segment, text, n) < n ? segment : last ? n : keep_from(segment, text, n);
             if (!status)
                 status = put(f, text, done, err);
-            if (!status && good == n) {
-                status = take_all(f, text + done, n - done, err);
-                done = n;
-            } else if (!status) {
-                text += done;
-                n -= done;
-                status = take_character(f, &done, text, n, err);
-            }
+            text += done;
+            n -= done;
+            done = 0;
         }
+        if (!status && n > 0)
+            status = take_character(f, &done, text, n, err);
         text += done;
         n -= done;
     }
@@ -434,7 +408,7 @@ tg_status tg_nfc_next(tg_nfc *nfc, const unsigned char **out, size_t *out_n, con
     if (nfc->out_n == 0 && !in_hand(nfc) && nfc->cut_n == 0 && check(nfc, &segment, text, whole) == whole) {
         *out = text;
         *out_n = last ? whole : keep_from(segment, text, whole);
-        status = take_all(nfc, text + *out_n, whole - *out_n, err);
+        status = normalize(nfc, text + *out_n, whole - *out_n, false, err);
     } else {
         status = normalize(nfc, text, whole, last, err);
         if (!status && last)

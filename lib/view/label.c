@@ -79,12 +79,19 @@ static bool keeps(struct base *base, uint32_t code)
     return true;
 }
 
-/* Write a code point in hexadecimal; returns the bytes written. */
-static size_t write_escape(char out[TG_LABEL_ESCAPE], uint32_t code)
+/* Show a character as itself, if it can be there, or as an escape. */
+static size_t show_code(char shown[TG_LABEL_ESCAPE], struct base *base, uint32_t code, const char *text,
+                        size_t length, bool ascii)
 {
-    if (code <= 0xFFFF)
-        return (size_t)snprintf(out, TG_LABEL_ESCAPE, "\\u%04X", (unsigned)code);
-    return (size_t)snprintf(out, TG_LABEL_ESCAPE, "\\U%08X", (unsigned)code);
+    if (code < 0x80) {
+        *base = (struct base){true, 0};
+    } else if (ascii || !keeps(base, code)) {
+        base->character = false;
+        return (size_t)snprintf(shown, TG_LABEL_ESCAPE, code <= 0xFFFF ? "\\u%04X" : "\\U%08X",
+                                (unsigned)code);
+    }
+    memcpy(shown, text, length);
+    return length;
 }
 
 /* Show the first character or escape of text [n], n >= 1, in `shown`; *taken: its bytes in text. */
@@ -95,17 +102,32 @@ static size_t show_part(char shown[TG_LABEL_ESCAPE], struct base *base, const ch
     const size_t escape = escape_length(text, n), length = tg_utf8_decode(&code, text, n);
 
     *taken = tg_size_max(tg_size_max(escape, length), 1);
-    if (escape > 0 || (length == 1 && !tg_label_hides(code))) {
-        *base = (struct base){escape == 0, 0};
-    } else if (length <= 1) {
-        base->character = false;
+    if (escape == 0 && (length > 1 || (length == 1 && !tg_label_hides(code))))
+        return show_code(shown, base, code, text, length, ascii);
+    base->character = false;
+    if (escape == 0)
         return (size_t)snprintf(shown, TG_LABEL_ESCAPE, "\\x%02X", (unsigned char)*text);
-    } else if (ascii || !keeps(base, code)) {
-        base->character = false;
-        return write_escape(shown, code);
-    }
-    memcpy(shown, text, *taken);
-    return *taken;
+    memcpy(shown, text, escape);
+    return escape;
+}
+
+/* Show the first character of a token's text [n], n >= 1, likewise. */
+static size_t show_character(char shown[TG_LABEL_ESCAPE], struct base *base, const char *text, size_t n,
+                             size_t *taken, bool doubled)
+{
+    uint32_t code;
+    const size_t length = tg_utf8_printable(&code, text, n);
+
+    *taken = tg_size_max(length, 1);
+    if (length > 0 && !(doubled && code == '\\'))
+        return show_code(shown, base, code, text, length, false);
+    base->character = false;
+    if (length > 0 || *text == '\n' || *text == '\t')
+        return (size_t)snprintf(shown, TG_LABEL_ESCAPE, "\\%c",
+                                length > 0      ? '\\'
+                                : *text == '\n' ? 'n'
+                                                : 't');
+    return (size_t)snprintf(shown, TG_LABEL_ESCAPE, "\\x%02X", (unsigned char)*text);
 }
 
 /* A label that is being written: out [size], of which `used` bytes are; it has `all` bytes in all. */
@@ -124,62 +146,9 @@ static void put(struct label *label, const char *part, size_t n)
     label->all += n;
 }
 
-static size_t end(const struct label *label)
-{
-    if (label->size > 0)
-        label->out[label->used] = '\0';
-    return label->all;
-}
+enum form { LABEL, ASCII, TOKEN };
 
-static size_t show(char *out, size_t size, const char *text, size_t n, bool ascii)
-{
-    struct label label = {out, size, 0, 0};
-    struct base base = {false, 0};
-    char shown[TG_LABEL_ESCAPE];
-
-    for (size_t taken; n > 0; text += taken, n -= taken)
-        put(&label, shown, show_part(shown, &base, text, n, &taken, ascii));
-    return end(&label);
-}
-
-size_t tg_label_show(char *out, size_t size, const char *text, size_t n)
-{
-    return show(out, size, text, n, false);
-}
-
-size_t tg_label_show_ascii(char *out, size_t size, const char *text, size_t n)
-{
-    return show(out, size, text, n, true);
-}
-
-/* Show the first character of a token's text [n], n >= 1, likewise. */
-static size_t show_character(char shown[TG_LABEL_ESCAPE], struct base *base, const unsigned char *text,
-                             size_t n, size_t *taken, bool doubled)
-{
-    uint32_t code;
-    const size_t length = tg_utf8_printable(&code, text, n);
-
-    *taken = tg_size_max(length, 1);
-    if (length == 0 || (doubled && code == '\\')) {
-        base->character = false;
-        if (length > 0 || *text == '\n' || *text == '\t')
-            return (size_t)snprintf(shown, TG_LABEL_ESCAPE, "\\%c",
-                                    length > 0      ? '\\'
-                                    : *text == '\n' ? 'n'
-                                                    : 't');
-        return (size_t)snprintf(shown, TG_LABEL_ESCAPE, "\\x%02X", *text);
-    }
-    if (code < 0x80) {
-        *base = (struct base){true, 0};
-    } else if (!keeps(base, code)) {
-        base->character = false;
-        return write_escape(shown, code);
-    }
-    memcpy(shown, text, length);
-    return length;
-}
-
-size_t tg_label_show_token(char *out, size_t size, const unsigned char *text, size_t n)
+static size_t show(char *out, size_t size, const char *text, size_t n, enum form form)
 {
     const bool doubled = n > 1;
     struct label label = {out, size, 0, 0};
@@ -187,8 +156,27 @@ size_t tg_label_show_token(char *out, size_t size, const unsigned char *text, si
     char shown[TG_LABEL_ESCAPE];
 
     for (size_t taken; n > 0; text += taken, n -= taken)
-        put(&label, shown, show_character(shown, &base, text, n, &taken, doubled));
-    return end(&label);
+        put(&label, shown,
+            form == TOKEN ? show_character(shown, &base, text, n, &taken, doubled)
+                          : show_part(shown, &base, text, n, &taken, form == ASCII));
+    if (size > 0)
+        out[label.used] = '\0';
+    return label.all;
+}
+
+size_t tg_label_show(char *out, size_t size, const char *text, size_t n)
+{
+    return show(out, size, text, n, LABEL);
+}
+
+size_t tg_label_show_ascii(char *out, size_t size, const char *text, size_t n)
+{
+    return show(out, size, text, n, ASCII);
+}
+
+size_t tg_label_show_token(char *out, size_t size, const unsigned char *text, size_t n)
+{
+    return show(out, size, (const char *)text, n, TOKEN);
 }
 
 /* ---- tab-separated text */

@@ -10,30 +10,20 @@ static double clamp(double x)
 
 double tg_scale_place(const tg_scale *s, double x)
 {
-    switch (s->kind) {
-    case TG_SCALE_AUTO:
-    case TG_SCALE_SQRT:
-        return s->high > 0 ? sqrt(clamp(x / s->high)) : 0;
-    case TG_SCALE_LOG:
+    if (s->kind == TG_SCALE_LINEAR)
+        return s->high > s->low ? clamp((x - s->low) / (s->high - s->low)) : 0.5;
+    if (s->kind == TG_SCALE_LOG)
         return x > 0 && s->high > 0 ? clamp(1 + log10(x / s->high) / TG_SCALE_DECADES) : 0;
-    case TG_SCALE_LINEAR:
-        break;
-    }
-    return s->high > s->low ? clamp((x - s->low) / (s->high - s->low)) : 0.5;
+    return s->high > 0 ? sqrt(clamp(x / s->high)) : 0;
 }
 
 double tg_scale_number(const tg_scale *s, double place)
 {
-    switch (s->kind) {
-    case TG_SCALE_AUTO:
-    case TG_SCALE_SQRT:
-        return place * place * s->high;
-    case TG_SCALE_LOG:
+    if (s->kind == TG_SCALE_LINEAR)
+        return s->low + place * (s->high - s->low);
+    if (s->kind == TG_SCALE_LOG)
         return s->high * pow(10, (place - 1) * TG_SCALE_DECADES);
-    case TG_SCALE_LINEAR:
-        break;
-    }
-    return s->low + place * (s->high - s->low);
+    return place * place * s->high;
 }
 
 static int by_size(const void *one, const void *other)

@@ -3,18 +3,28 @@
 #include <stdio.h>
 #include <string.h>
 
-bool tg_file_line(const tg_file_text *file, size_t *at, const char **line, size_t *n)
+bool tg_file_line(tg_file_lines *lines, const char **line, size_t *n)
 {
-    const unsigned char *begin = file->text + *at, *end;
+    const size_t left = lines->file->n - lines->at;
+    const unsigned char *begin = lines->file->text + lines->at, *end;
 
-    if (*at == file->n)
+    if (left == 0)
         return false;
-    end = memchr(begin, '\n', file->n - *at);
+    end = memchr(begin, '\n', left);
     *line = (const char *)begin;
-    *n = end ? (size_t)(end - begin) : file->n - *at;
-    *at += *n + (end != NULL);
+    *n = end ? (size_t)(end - begin) : left;
+    lines->at += *n + (end != NULL);
+    lines->number++;
     *n -= *n > 0 && begin[*n - 1] == '\r';
     return true;
+}
+
+tg_status tg_file_line_err(const tg_file_lines *lines, tg_err *err)
+{
+    char where[32];
+
+    snprintf(where, sizeof where, "line %zu", lines->number);
+    return tg_err_in(err, where);
 }
 
 const char *tg_token_shown(char out[TG_TOKEN_SHOWN], const void *text, size_t n)

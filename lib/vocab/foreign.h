@@ -21,8 +21,17 @@ typedef struct tg_file_text {
     size_t n;
 } tg_file_text;
 
-/* The next line from *at on, without its end (LF or CR LF); false after the last one. */
-bool tg_file_line(const tg_file_text *file, size_t *at, const char **line, size_t *n);
+/* A file's lines, one after another. */
+typedef struct tg_file_lines {
+    const tg_file_text *file;
+    size_t at, number; /* at: of the next line; number: of the last one, from 1 */
+} tg_file_lines;
+
+/* The next line without its end (LF or CR LF); false after the last one. */
+bool tg_file_line(tg_file_lines *lines, const char **line, size_t *n);
+
+/* Prefix a message with the last line's number.  Returns err's code. */
+tg_status tg_file_line_err(const tg_file_lines *lines, tg_err *err);
 
 /*
  * Read GPT-2's vocab.bpe (merges.txt) and its encoder.json (vocab.json); vocab may be NULL.
@@ -70,10 +79,16 @@ TG_MUST_CHECK tg_status tg_meta_pickle_read(const tg_tokenizer **tok, const tg_f
  * more than 255 bytes.  TG_EIO. */
 TG_MUST_CHECK tg_status tg_llmc_vocab_write(int fd, const tg_tokenizer *tok, tg_err *err);
 
-/* Write a tokenizer.json or a .tiktoken file to fd.  TG_EUSAGE: the format cannot hold this vocabulary;
- * the message says why.  TG_EIO, TG_ENOMEM. */
+/* Write a tokenizer.json or a .tiktoken file to fd; with fd -1 only check that a tokenizer.json can be
+ * written. TG_EUSAGE: the format cannot hold this vocabulary; the message says why.  TG_EIO, TG_ENOMEM. */
 TG_MUST_CHECK tg_status tg_tokenizer_json_write(int fd, const tg_bpe_vocab *vocab, tg_err *err);
 TG_MUST_CHECK tg_status tg_tiktoken_write(int fd, const tg_bpe_vocab *vocab, tg_err *err);
+
+/* The first of the files `names`, ended by NULL, that exists in path's directory, or in the directory `path`
+ * itself, into *found, to be freed; NULL: none does.  TG_EDATA: it is a pipe or a device; TG_EIO, TG_ENOMEM.
+ */
+TG_MUST_CHECK tg_status tg_vocab_find_beside(char **found, const char *path, const char *const *names,
+                                             bool directory, tg_err *err);
 
 /* A token's bytes for a message: printable ASCII unchanged, other bytes as \xNN, truncated with "..." */
 #define TG_TOKEN_SHOWN 64

@@ -1,5 +1,4 @@
 /* GPT-2's files: vocab.bpe or merges.txt, encoder.json or vocab.json. */
-#include <stdio.h>
 #include <string.h>
 
 #include "formats/json.h"
@@ -11,66 +10,37 @@ static const char end_of_text[] = "<|endoftext|>";
 
 /* ---- merges */
 
-typedef struct halves {
-    const char *left, *right;
-    size_t n_left, n_right;
-} halves;
-
-/* Read the merge of the next line from *at on; *more = false after the last one. */
-static tg_status next_merge(halves *h, const tg_file_text *file, size_t *at, bool *more, tg_err *err)
+/* Read the merge of the next line; *more = false after the last one. */
+static tg_status next_merge(tg_vocab_halves *h, tg_file_lines *lines, bool *more, tg_err *err)
 {
     static const char version[] = "#version";
-    const bool first = *at == 0;
-    const char *line, *space;
+    const bool first = lines->at == 0;
+    const char *line;
     size_t n;
 
-    *more = tg_file_line(file, at, &line, &n);
+    *more = tg_file_line(lines, &line, &n);
     if (*more && first && n >= strlen(version) && memcmp(line, version, strlen(version)) == 0)
-        *more = tg_file_line(file, at, &line, &n);
-    if (!*more)
-        return TG_OK;
-    space = memchr(line, ' ', n);
-    if (!space || memchr(space + 1, ' ', n - (size_t)(space + 1 - line))) {
-        char shown[TG_TOKEN_SHOWN];
-
-        return tg_fail(err, TG_EDATA, "expected two halves of a merge separated by a space, got \"%s\"",
-                       tg_token_shown(shown, line, n));
-    }
-    *h = (halves){line, space + 1, (size_t)(space - line), n - (size_t)(space + 1 - line)};
-    return TG_OK;
-}
-
-/* Prefix a message with the file's name and the line that ends at `at`. */
-static tg_status in_line(const tg_file_text *file, size_t at, tg_err *err)
-{
-    size_t line = 0;
-    char where[32];
-    const char *text;
-
-    /* unreached: no line: the file has more than `at` bytes */
-    for (size_t from = 0, n; from < at && tg_file_line(file, &from, &text, &n);)
-        line++;
-    snprintf(where, sizeof where, "line %zu", line);
-    (void)tg_err_in(err, where);
-    return tg_err_in(err, file->name);
+        *more = tg_file_line(lines, &line, &n);
+    return *more ? tg_vocab_divide(h, line, n, err) : TG_OK;
 }
 
 /* Add the tokens that the merges make, with ids from `id` on; or, with `pairs`, the merges. */
 static tg_status add_merges(tg_vocab_builder *b, const tg_file_text *file, size_t id, bool pairs, tg_err *err)
 {
-    size_t at = 0;
+    tg_file_lines lines = {.file = file};
     bool more = true;
     tg_status status = TG_OK;
 
     while (more) {
-        halves h;
+        tg_vocab_halves h;
 
-        status = next_merge(&h, file, &at, &more, err);
+        status = next_merge(&h, &lines, &more, err);
         if (!status && more)
-            status = pairs ? tg_vocab_merge(b, h.left, h.n_left, h.right, h.n_right, err)
-                           : tg_vocab_add_merged(b, id++, h.left, h.n_left, h.right, h.n_right, err);
-        if (status)
-            return in_line(file, at, err);
+            status = pairs ? tg_vocab_merge(b, &h, err) : tg_vocab_add_merged(b, id++, &h, err);
+        if (status) {
+            (void)tg_file_line_err(&lines, err);
+            return tg_err_in(err, file->name);
+        }
     }
     return TG_OK;
 }
@@ -95,7 +65,7 @@ static tg_status number_tokens(tg_vocab_builder *b, const tg_file_text *merges, 
 /* Add the ids of an object of tokens and ids. */
 static tg_status read_ids(tg_vocab_builder *b, const tg_file_text *vocab, bool special_end, tg_err *err)
 {
-    tg_json_text key;
+    tg_span key;
     tg_json j;
 
     tg_json_open(&j, vocab->text, vocab->n, err);
@@ -105,7 +75,7 @@ static tg_status read_ids(tg_vocab_builder *b, const tg_file_text *vocab, bool s
 
         if (j.status)
             break;
-        if (special_end && tg_json_is(key, end_of_text) ? tg_vocab_add(b, id, key.p, key.n, true, err)
+        if (special_end && tg_span_is(key, end_of_text) ? tg_vocab_add(b, id, key.p, key.n, true, err)
                                                         : tg_vocab_add_mapped(b, id, key.p, key.n, err))
             (void)tg_json_err_in(&j);
     }
@@ -117,11 +87,11 @@ static tg_status read_ids(tg_vocab_builder *b, const tg_file_text *vocab, bool s
 static bool makes_end_of_text(const tg_file_text *merges)
 {
     const size_t n = strlen(end_of_text);
-    size_t at = 0;
+    tg_file_lines lines = {.file = merges};
     bool more = true;
-    halves h;
+    tg_vocab_halves h;
 
-    while (!next_merge(&h, merges, &at, &more, NULL) && more)
+    while (!next_merge(&h, &lines, &more, NULL) && more)
         if (h.n_left + h.n_right == n && memcmp(h.left, end_of_text, h.n_left) == 0 &&
             memcmp(h.right, end_of_text + h.n_left, h.n_right) == 0)
             return true;
@@ -131,23 +101,16 @@ static bool makes_end_of_text(const tg_file_text *merges)
 tg_status tg_gpt2_files_read(const tg_tokenizer **tok, const tg_file_text *merges, const tg_file_text *vocab,
                              tg_err *err)
 {
-    tg_vocab_builder b = {0};
+    tg_vocab_builder b = {.split = TG_SPLIT_GPT2};
     tg_status status =
         vocab ? read_ids(&b, vocab, !makes_end_of_text(merges), err) : number_tokens(&b, merges, err);
+    bool complete;
 
-    *tok = NULL;
-    if (status)
-        goto done;
-    if (tg_vocab_arrange(&b, err)) {
+    if (!status && (status = tg_vocab_arrange(&b, err)))
         status = tg_err_in(err, vocab ? vocab->name : merges->name);
-        goto done;
-    }
-    if ((status = add_merges(&b, merges, 0, true, err)))
-        goto done;
-    if ((status = tg_vocab_build(tok, &b, TG_SPLIT_GPT2, TG_NORMALIZER_NONE, false, err)))
-        status = tg_err_in(err, merges->name);
-
-done:
-    tg_vocab_builder_free(&b);
-    return status;
+    if (!status)
+        status = add_merges(&b, merges, 0, true, err);
+    complete = status == TG_OK;
+    status = tg_vocab_build(tok, &b, status, err);
+    return status && complete ? tg_err_in(err, merges->name) : status;
 }

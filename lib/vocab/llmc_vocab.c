@@ -23,17 +23,12 @@ static tg_status take_tokens(tg_vocab_builder *b, const tg_file_text *file, tg_e
 
 tg_status tg_llmc_vocab_read(const tg_tokenizer **tok, const tg_file_text *file, tg_err *err)
 {
-    tg_vocab_builder b = {0};
-    tg_status status;
+    tg_vocab_builder b = {.split = TG_SPLIT_GPT2};
+    tg_status status = take_tokens(&b, file, err);
 
-    *tok = NULL;
-    if ((status = take_tokens(&b, file, err)) || (status = tg_vocab_arrange(&b, err)) ||
-        (status = tg_vocab_check_bytes(&b, err)) || (status = tg_vocab_merge_by_rank(&b, err)))
-        goto done;
-    status = tg_vocab_build(tok, &b, TG_SPLIT_GPT2, TG_NORMALIZER_NONE, false, err);
-
-done:
-    tg_vocab_builder_free(&b);
+    if (!status)
+        status = tg_vocab_arrange_by_rank(&b, err);
+    status = tg_vocab_build(tok, &b, status, err);
     return status ? tg_err_in(err, file->name) : TG_OK;
 }
 

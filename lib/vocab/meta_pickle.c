@@ -35,7 +35,7 @@ static tg_status take_chars(tg_chars *chars, const tg_pickle *p, const tg_pickle
 
 static tg_status make_tokenizer(const tg_tokenizer **tok, const tg_pickle *p, tg_err *err)
 {
-    const tg_pickle_value *const itos = tg_pickle_find(p, tg_pickle_root(p), "itos");
+    const tg_pickle_value *const itos = tg_pickle_find(p, p->root, "itos");
     tg_chars *chars;
     tg_status status;
 

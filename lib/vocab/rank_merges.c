@@ -147,14 +147,12 @@ static bool find_merge(struct work *w, uint32_t halves[2], const unsigned char *
 static void find_merges(struct work *w, uint32_t (*merges)[2], size_t *n_merges, size_t *unmade,
                         const tg_bpe_vocab *v)
 {
-    size_t s = 0, n;
+    size_t n;
 
     for (size_t id = 0; id < v->n; id++) {
         const unsigned char *text = tg_vocab_token(v, id, &n);
-        const bool special = s < v->n_special && v->special[s] == id;
 
-        s += special;
-        if (special || n < 2)
+        if (n < 2 || tg_vocab_is_special(v, id))
             continue;
         if (find_merge(w, merges[*n_merges], text, (uint32_t)n))
             ++*n_merges;
@@ -167,14 +165,10 @@ tg_status tg_rank_merges(uint32_t (**merges)[2], size_t *n_merges, size_t *unmad
                          const tg_token_table *table, tg_err *err)
 {
     struct work w = {.table = table};
-    size_t longest = 1, n;
+    const size_t longest = tg_size_max(tg_vocab_longest(v), 1);
     tg_status status = TG_OK;
 
     *n_merges = *unmade = 0;
-    for (size_t id = 0; id < v->n; id++) {
-        (void)tg_vocab_token(v, id, &n);
-        longest = tg_size_max(longest, n);
-    }
     for (size_t i = 0; i < 256; i++)
         w.byte_ids[i] = tg_token_table_find(table, &(unsigned char){(unsigned char)i}, 1);
     *merges = malloc(tg_size_max(v->n, 1) * sizeof **merges);

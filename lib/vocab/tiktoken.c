@@ -1,11 +1,9 @@
 /* .tiktoken files: lines of a token in base64 and its rank. */
 #include <stdlib.h>
-#include <stdio.h>
 #include <string.h>
 
 #include "formats/base64.h"
 #include "formats/sink.h"
-#include "lib/base/decimal.h"
 #include "lib/base/size.h"
 #include "lib/vocab/foreign.h"
 #include "lib/vocab/rank_merges.h"
@@ -36,13 +34,13 @@ static const struct encoding {
     {TG_SPLIT_O200K, 199998, {{"<|endoftext|>", 199999}, {"<|endofprompt|>", 200018}}},
 };
 
-static tg_status add_special(tg_vocab_builder *b, tg_split split, tg_err *err)
+static tg_status add_special(tg_vocab_builder *b, tg_err *err)
 {
     const size_t n = b->n_entries;
     tg_status status = TG_OK;
 
     for (size_t e = 0; e < sizeof encodings / sizeof encodings[0]; e++)
-        if (encodings[e].split == split && encodings[e].n == n)
+        if (encodings[e].split == b->split && encodings[e].n == n)
             for (const struct special *s = encodings[e].special; !status && s < encodings[e].special + 5; s++)
                 if (s->text)
                     status = tg_vocab_add(b, s->id, s->text, strlen(s->text), true, err);
@@ -75,11 +73,12 @@ static bool parse_line(struct line *l, const char *text, size_t n)
 bool tg_tiktoken_recognize(const tg_file_text *file)
 {
     unsigned char token[TG_BASE64_BYTES(1024)];
+    tg_file_lines lines = {.file = file};
     const char *text;
     struct line l;
-    size_t at = 0, n;
+    size_t n;
 
-    return tg_file_line(file, &at, &text, &n) && n <= 1024 && parse_line(&l, text, n) && l.n > 0 &&
+    return tg_file_line(&lines, &text, &n) && n <= 1024 && parse_line(&l, text, n) && l.n > 0 &&
            tg_base64_decode(token, &n, l.token, l.n);
 }
 
@@ -103,36 +102,26 @@ static tg_status take_line(tg_vocab_builder *b, unsigned char *token, const char
 static tg_status take_lines(tg_vocab_builder *b, const tg_file_text *file, tg_err *err)
 {
     unsigned char *token = malloc(TG_BASE64_BYTES(TG_BASE64_SIZE(TG_BPE_TOKEN_MAX)));
+    tg_file_lines lines = {.file = file};
     const char *text;
-    char where[32];
-    size_t n, line = 0;
+    size_t n;
     tg_status status = token ? TG_OK : tg_fail_memory(err, TG_BPE_TOKEN_MAX, "a token");
 
-    for (size_t at = 0; !status && tg_file_line(file, &at, &text, &n);) {
-        line++;
-        if (n > 0 && (status = take_line(b, token, text, n, err))) {
-            snprintf(where, sizeof where, "line %zu", line);
-            (void)tg_err_in(err, where);
-        }
-    }
+    while (!status && tg_file_line(&lines, &text, &n))
+        if (n > 0 && (status = take_line(b, token, text, n, err)))
+            (void)tg_file_line_err(&lines, err);
     free(token);
     return status;
 }
 
 tg_status tg_tiktoken_read(const tg_tokenizer **tok, const tg_file_text *file, tg_split split, tg_err *err)
 {
-    tg_vocab_builder b = {0};
-    tg_status status;
+    tg_vocab_builder b = {.split = split, .whole_pieces = true};
+    tg_status status = take_lines(&b, file, err);
 
-    *tok = NULL;
-    if ((status = take_lines(&b, file, err)) || (status = add_special(&b, split, err)) ||
-        (status = tg_vocab_arrange(&b, err)) || (status = tg_vocab_check_bytes(&b, err)) ||
-        (status = tg_vocab_merge_by_rank(&b, err)))
-        goto done;
-    status = tg_vocab_build(tok, &b, split, TG_NORMALIZER_NONE, true, err);
-
-done:
-    tg_vocab_builder_free(&b);
+    if (!status && !(status = add_special(&b, err)))
+        status = tg_vocab_arrange_by_rank(&b, err);
+    status = tg_vocab_build(tok, &b, status, err);
     return status ? tg_err_in(err, file->name) : TG_OK;
 }
 
@@ -169,14 +158,13 @@ static void put_tokens(tg_sink *sink, const tg_bpe_vocab *v, char *text)
 
     for (size_t id = 0; id < v->n; begin = v->ends[id++]) {
         const bool special = s < v->n_special && v->special[s] == id;
-        char rank[TG_DECIMAL_SIZE];
 
         s += special;
         if (special || v->ends[id] == begin)
             continue;
         tg_sink_put(sink, text, tg_base64_encode(text, v->tokens + begin, v->ends[id] - begin));
         tg_sink_put(sink, " ", 1);
-        tg_sink_put(sink, rank, (size_t)(tg_decimal_size(rank, id) - rank));
+        tg_sink_put_size(sink, id);
         tg_sink_put(sink, "\n", 1);
     }
 }

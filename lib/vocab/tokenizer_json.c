@@ -19,19 +19,13 @@ struct added {
     size_t n, capacity;
 };
 
-static void free_added(struct added *a)
-{
-    tg_vocab_builder_free(&a->by_number);
-    free(a->id);
-}
-
 /* Take the added token at an offset. */
 static void take_added(struct added *a, tg_json *j, size_t from)
 {
     static const char *const names[] = {"id", "content", "single_word", "lstrip", "rstrip"};
     char shown[TG_TOKEN_SHOWN];
     size_t at[5], id;
-    tg_json_text content;
+    tg_span content;
 
     (void)tg_json_go(j, from);
     tg_json_members(j, names, 5, at);
@@ -75,7 +69,7 @@ static void read_added(struct added *a, tg_json *j, size_t at)
 /* ---- the vocabulary */
 
 /* An added token that the vocabulary has too must have the same id there. */
-static tg_status compare_id(const struct added *a, uint32_t number, size_t id, tg_json_text key, tg_err *err)
+static tg_status compare_id(const struct added *a, uint32_t number, size_t id, tg_span key, tg_err *err)
 {
     char shown[TG_TOKEN_SHOWN];
 
@@ -87,7 +81,7 @@ static tg_status compare_id(const struct added *a, uint32_t number, size_t id, t
 
 static void read_vocab(tg_vocab_builder *b, const struct added *a, tg_json *j, size_t at)
 {
-    tg_json_text key;
+    tg_span key;
 
     (void)tg_json_go(j, at);
     tg_json_enter(j, TG_JSON_OBJECT);
@@ -125,22 +119,17 @@ static tg_status add_specials(tg_vocab_builder *b, const struct added *a, tg_err
 /* "A B" */
 static void take_joined(tg_vocab_builder *b, tg_json *j)
 {
-    char shown[TG_TOKEN_SHOWN];
-    const tg_json_text text = tg_json_get_text(j);
-    const char *const space = memchr(text.p, ' ', text.n);
-    const size_t n = space ? (size_t)(space - text.p) : text.n;
+    const tg_span text = tg_json_get_text(j);
+    tg_vocab_halves h;
 
-    if (!space || memchr(space + 1, ' ', text.n - n - 1))
-        (void)tg_json_fail(j, "expected two halves of a merge separated by a space, got \"%s\"",
-                           tg_token_shown(shown, text.p, text.n));
-    else if (tg_vocab_merge(b, text.p, n, space + 1, text.n - n - 1, j->err))
+    if (!j->status && (tg_vocab_divide(&h, text.p, text.n, j->err) || tg_vocab_merge(b, &h, j->err)))
         (void)tg_json_err_in(j);
 }
 
 /* ["A", "B"]; left [HALF_MAX] is scratch. */
 static void take_pair(tg_vocab_builder *b, tg_json *j, char *left)
 {
-    tg_json_text text = {left, 0};
+    tg_span text = {left, 0};
     size_t n = 0;
 
     tg_json_enter(j, TG_JSON_ARRAY);
@@ -155,7 +144,7 @@ static void take_pair(tg_vocab_builder *b, tg_json *j, char *left)
     }
     if (j->status)
         return;
-    if (tg_vocab_merge(b, left, n, text.p, text.n, j->err))
+    if (tg_vocab_merge(b, &(tg_vocab_halves){left, text.p, n, text.n}, j->err))
         (void)tg_json_err_in(j);
     else if (tg_json_element(j))
         (void)tg_json_fail(j, "expected two halves of a merge, got more");
@@ -197,11 +186,11 @@ static void open_model(size_t *at, tg_json *j, size_t from)
     (void)tg_json_go(j, from);
     tg_json_members(j, model_names, MODEL_NAMES, at);
     if (at[TYPE] > 0) {
-        tg_json_text type;
+        tg_span type;
 
         (void)tg_json_go(j, at[TYPE]);
         type = tg_json_get_text(j);
-        if (!tg_json_is(type, "BPE"))
+        if (!tg_span_is(type, "BPE"))
             tg_json_unsupported(j, "model", type);
     }
     j->value = from;
@@ -225,15 +214,13 @@ static void check_settings(const size_t *at, tg_json *j)
     }
 }
 
-/* Returns whether pieces that are tokens are not merged. */
-static bool read_model(tg_vocab_builder *b, const struct added *a, tg_json *j, size_t from)
+static void read_model(tg_vocab_builder *b, const struct added *a, tg_json *j, size_t from)
 {
     size_t at[MODEL_NAMES];
-    bool whole_pieces;
 
     open_model(at, j, from);
     check_settings(at, j);
-    whole_pieces = tg_json_bool_at(j, at[IGNORE_MERGES], false);
+    b->whole_pieces = tg_json_bool_at(j, at[IGNORE_MERGES], false);
     read_vocab(b, a, j, at[VOCAB]);
     if (!j->status && !(j->status = add_specials(b, a, j->err)))
         j->status = tg_vocab_arrange(b, j->err);
@@ -241,7 +228,6 @@ static bool read_model(tg_vocab_builder *b, const struct added *a, tg_json *j, s
     if (!j->status && at[UNK] > 0 && tg_vocab_check_bytes(b, j->err))
         j->status = tg_err_in(j->err, "model with \"unk_token\"");
     read_merges(b, j, at[MERGES]);
-    return whole_pieces;
 }
 
 /* ---- the file */
@@ -273,23 +259,18 @@ tg_status tg_tokenizer_json_read(const tg_tokenizer **tok, const tg_file_text *f
     size_t at[FILE_NAMES];
     tg_vocab_builder b = {0};
     struct added added = {0};
-    tg_normalizer normalizer;
-    tg_split split;
-    bool whole_pieces;
     tg_json j;
 
-    *tok = NULL;
     open_file(&j, at, file, err);
     if (!j.status && at[MODEL] == 0)
         j.status = tg_fail(err, TG_EDATA, "not a tokenizer.json: \"model\" is missing");
-    normalizer = tg_read_normalizer(&j, at[NORMALIZER]);
-    split = tg_read_pre_tokenizer(&j, at[PRE_TOKENIZER]);
+    b.normalizer = tg_read_normalizer(&j, at[NORMALIZER]);
+    b.split = tg_read_pre_tokenizer(&j, at[PRE_TOKENIZER]);
     tg_check_decoder(&j, at[DECODER]);
     read_added(&added, &j, at[ADDED]);
-    whole_pieces = read_model(&b, &added, &j, at[MODEL]);
-    if (!j.status)
-        j.status = tg_vocab_build(tok, &b, split, normalizer, whole_pieces, err);
-    tg_vocab_builder_free(&b);
-    free_added(&added);
+    read_model(&b, &added, &j, at[MODEL]);
+    j.status = tg_vocab_build(tok, &b, j.status, err);
+    tg_vocab_builder_free(&added.by_number);
+    free(added.id);
     return tg_json_close(&j) ? tg_err_in(err, file->name) : TG_OK;
 }

@@ -32,6 +32,6 @@ const char *tg_split_pattern(tg_split split);
 bool tg_json_bool_at(tg_json *j, size_t at, bool missing);
 
 /* TG_EDATA at the value just read: `what` "name" is not supported. */
-void tg_json_unsupported(tg_json *j, const char *what, tg_json_text name);
+void tg_json_unsupported(tg_json *j, const char *what, tg_span name);
 
 #endif

@@ -5,7 +5,7 @@
 #include "lib/vocab/foreign.h"
 #include "lib/vocab/tokenizer_json.h"
 
-void tg_json_unsupported(tg_json *j, const char *what, tg_json_text name)
+void tg_json_unsupported(tg_json *j, const char *what, tg_span name)
 {
     char shown[TG_TOKEN_SHOWN];
 
@@ -31,7 +31,7 @@ enum { TYPE, LIST, OPTION }; /* members of a component: its type, a Sequence's l
 #define MEMBERS_MAX 8
 
 typedef struct component {
-    tg_json_text name; /* its type, the value just read */
+    tg_span name; /* its type, the value just read */
     size_t at[MEMBERS_MAX];
 } component;
 
@@ -57,7 +57,7 @@ static void take_all(tg_json *j, size_t at, const char *const *names, size_t n, 
 {
     component c = open_component(j, at, names, n);
 
-    if (!tg_json_is(c.name, "Sequence")) {
+    if (!tg_span_is(c.name, "Sequence")) {
         if (!j->status)
             take(context, j, &c);
         return;
@@ -80,7 +80,7 @@ static void take_all(tg_json *j, size_t at, const char *const *names, size_t n, 
 
 static void take_normalizer(void *context, tg_json *j, const component *c)
 {
-    if (tg_json_is(c->name, "NFC"))
+    if (tg_span_is(c->name, "NFC"))
         *(tg_normalizer *)context = TG_NORMALIZER_NFC;
     else
         tg_json_unsupported(j, "normalizer", c->name);
@@ -101,7 +101,7 @@ tg_normalizer tg_read_normalizer(tg_json *j, size_t at)
 static void take_decoder(void *context, tg_json *j, const component *c)
 {
     (void)context;
-    if (!tg_json_is(c->name, "ByteLevel"))
+    if (!tg_span_is(c->name, "ByteLevel"))
         tg_json_unsupported(j, "decoder", c->name);
 }
 
@@ -163,22 +163,17 @@ struct pre {
 /* The rule with the pattern at an offset: {"Regex": "..."}. */
 static tg_split find_pattern(tg_json *j, const component *c)
 {
-    static const char *const name = "Regex";
-    tg_json_text text;
-    size_t at;
+    tg_span text;
 
     if (c->at[PATTERN] == 0) {
         j->value = c->at[TYPE];
         (void)tg_json_fail(j, "\"pattern\" is missing");
     }
-    (void)tg_json_go(j, c->at[PATTERN]);
-    tg_json_members(j, &name, 1, &at);
-    if (at == 0)
+    if (!tg_json_find(j, c->at[PATTERN], "Regex"))
         (void)tg_json_fail(j, "the pattern of \"Split\" is not a \"Regex\", expected one");
-    (void)tg_json_go(j, at);
     text = tg_json_get_text(j);
     for (size_t i = 0; i < sizeof patterns / sizeof patterns[0]; i++)
-        if (tg_json_is(text, patterns[i].pattern))
+        if (tg_span_is(text, patterns[i].pattern))
             return patterns[i].split;
     tg_json_unsupported(j, "pre_tokenizer \"Split\" with the pattern", text);
     return TG_SPLIT_NONE;
@@ -188,7 +183,7 @@ static tg_split find_pattern(tg_json *j, const component *c)
  * nothing; "invert" swaps the matches and what is between them. */
 static void take_split(struct pre *pre, tg_json *j, const component *c)
 {
-    tg_json_text behavior;
+    tg_span behavior;
     bool invert;
 
     if (c->at[BEHAVIOR] == 0)
@@ -196,7 +191,7 @@ static void take_split(struct pre *pre, tg_json *j, const component *c)
     invert = tg_json_bool_at(j, c->at[INVERT], false);
     (void)tg_json_go(j, c->at[BEHAVIOR]);
     behavior = tg_json_get_text(j);
-    if (!tg_json_is(behavior, "Isolated") && !(tg_json_is(behavior, "Removed") && invert))
+    if (!tg_span_is(behavior, "Isolated") && !(tg_span_is(behavior, "Removed") && invert))
         tg_json_unsupported(j,
                             invert ? "pre_tokenizer \"Split\", inverted, with the behavior"
                                    : "pre_tokenizer \"Split\" with the behavior",
@@ -224,11 +219,11 @@ static void take_pre_tokenizer(void *context, tg_json *j, const component *c)
     struct pre *pre = context;
     const bool begun = pre->split != TG_SPLIT_NONE || pre->done;
 
-    if (tg_json_is(c->name, "ByteLevel") && !pre->done) {
+    if (tg_span_is(c->name, "ByteLevel") && !pre->done) {
         take_byte_level(pre, j, c);
-    } else if (tg_json_is(c->name, "Split") && !begun) {
+    } else if (tg_span_is(c->name, "Split") && !begun) {
         take_split(pre, j, c);
-    } else if (tg_json_is(c->name, "Digits") && !begun && !pre->digits) {
+    } else if (tg_span_is(c->name, "Digits") && !begun && !pre->digits) {
         pre->digits = tg_json_bool_at(j, c->at[INDIVIDUAL_DIGITS], false);
         if (!pre->digits)
             (void)tg_json_fail(j, "pre_tokenizer \"Digits\" without \"individual_digits\" is not supported");

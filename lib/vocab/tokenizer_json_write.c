@@ -3,7 +3,6 @@
 #include <string.h>
 
 #include "formats/sink.h"
-#include "lib/base/decimal.h"
 #include "lib/base/utf8.h"
 #include "lib/vocab/byte_map.h"
 #include "lib/vocab/foreign.h"
@@ -14,15 +13,6 @@
 
 /* ---- pieces of JSON */
 
-static void put_escaped(tg_sink *sink, const void *text, size_t n)
-{
-    const unsigned char *p = text;
-    char escaped[TG_JSON_ESCAPE_MAX + 1];
-
-    for (size_t i = 0; i < n; i++)
-        tg_sink_put(sink, escaped, tg_json_escape(escaped, p[i], ""));
-}
-
 static void put_mapped(tg_sink *sink, const tg_bpe_vocab *v, size_t id)
 {
     size_t n;
@@ -30,20 +20,13 @@ static void put_mapped(tg_sink *sink, const tg_bpe_vocab *v, size_t id)
     char mapped[TG_BYTE_MAP_MAX];
 
     for (size_t i = 0; i < n; i++)
-        put_escaped(sink, mapped, tg_byte_map_put(mapped, token[i]));
-}
-
-static void put_size(tg_sink *sink, size_t value)
-{
-    char text[TG_DECIMAL_SIZE];
-
-    tg_sink_put(sink, text, (size_t)(tg_decimal_size(text, value) - text));
+        tg_json_put(sink, mapped, tg_byte_map_put(mapped, token[i]));
 }
 
 static void put_string(tg_sink *sink, const char *text)
 {
     tg_sink_puts(sink, "\"");
-    put_escaped(sink, text, strlen(text));
+    tg_json_put(sink, text, strlen(text));
     tg_sink_puts(sink, "\"");
 }
 
@@ -57,9 +40,9 @@ static void put_added(tg_sink *sink, const tg_bpe_vocab *v)
         const unsigned char *token = tg_vocab_token(v, v->special[i], &n);
 
         tg_sink_puts(sink, i > 0 ? ",\n    {\"id\": " : "\n    {\"id\": ");
-        put_size(sink, v->special[i]);
+        tg_sink_put_size(sink, v->special[i]);
         tg_sink_puts(sink, ", \"content\": \"");
-        put_escaped(sink, token, n);
+        tg_json_put(sink, token, n);
         tg_sink_puts(sink, "\", \"single_word\": false, \"lstrip\": false, \"rstrip\": false, "
                            "\"normalized\": false, \"special\": true}");
     }
@@ -105,11 +88,11 @@ static void put_vocab(tg_sink *sink, const tg_bpe_vocab *v)
             continue;
         tg_sink_puts(sink, put++ > 0 ? ",\n      \"" : "\n      \"");
         if (s < v->n_special && v->special[s] == id)
-            put_escaped(sink, token, n), s++;
+            tg_json_put(sink, token, n), s++;
         else
             put_mapped(sink, v, id);
         tg_sink_puts(sink, "\": ");
-        put_size(sink, id);
+        tg_sink_put_size(sink, id);
     }
     tg_sink_puts(sink, "\n    },\n");
 }
@@ -190,7 +173,7 @@ tg_status tg_tokenizer_json_write(int fd, const tg_bpe_vocab *v, tg_err *err)
     tg_sink sink = {.fd = fd};
     const tg_status status = check(v, err);
 
-    if (status)
+    if (status || fd < 0)
         return status;
     tg_sink_puts(&sink, "{\n  \"version\": \"1.0\",\n  \"truncation\": null,\n  \"padding\": null,\n");
     put_added(&sink, v);

@@ -71,15 +71,33 @@ tg_status tg_vocab_add_mapped(tg_vocab_builder *b, size_t id, const char *text, 
     return status ? status : tg_vocab_add(b, id, b->scratch, n, false, err);
 }
 
-tg_status tg_vocab_add_merged(tg_vocab_builder *b, size_t id, const char *left, size_t n_left,
-                              const char *right, size_t n_right, tg_err *err)
+tg_status tg_vocab_divide(tg_vocab_halves *h, const char *text, size_t n, tg_err *err)
+{
+    const char *const space = memchr(text, ' ', n), *const right = space ? space + 1 : text;
+    const size_t n_right = n - (size_t)(right - text);
+    char shown[TG_TOKEN_SHOWN];
+
+    if (!space || memchr(right, ' ', n_right))
+        return tg_fail(err, TG_EDATA, "expected two halves of a merge separated by a space, got \"%s\"",
+                       tg_token_shown(shown, text, n));
+    *h = (tg_vocab_halves){text, right, (size_t)(space - text), n_right};
+    return TG_OK;
+}
+
+/* Write the bytes of both halves to scratch; *n and *m are their numbers. */
+static tg_status map_halves(tg_vocab_builder *b, const tg_vocab_halves *h, size_t *n, size_t *m, tg_err *err)
+{
+    const tg_status status = map(b, 0, h->left, h->n_left, n, err);
+
+    return status ? status : map(b, *n, h->right, h->n_right, m, err);
+}
+
+tg_status tg_vocab_add_merged(tg_vocab_builder *b, size_t id, const tg_vocab_halves *h, tg_err *err)
 {
     size_t n, m;
-    tg_status status;
+    const tg_status status = map_halves(b, h, &n, &m, err);
 
-    if ((status = map(b, 0, left, n_left, &n, err)) || (status = map(b, n, right, n_right, &m, err)))
-        return status;
-    return tg_vocab_add(b, id, b->scratch, n + m, false, err);
+    return status ? status : tg_vocab_add(b, id, b->scratch, n + m, false, err);
 }
 
 /* ---- the vocabulary */
@@ -139,10 +157,12 @@ static void free_entries(tg_vocab_builder *b)
     b->n_entries = b->entry_capacity = b->n_text = b->text_capacity = 0;
 }
 
-/* Without the rules. */
 static tg_bpe_vocab vocab_of(const tg_vocab_builder *b)
 {
     return (tg_bpe_vocab){
+        .split = b->split,
+        .normalizer = b->normalizer,
+        .whole_pieces = b->whole_pieces,
         .n = b->n,
         .ends = b->ends,
         .tokens = b->tokens,
@@ -204,14 +224,13 @@ static tg_status no_token(const void *text, size_t n, const void *left, size_t n
                    tg_token_shown(shown, text, n), tg_token_shown(half, left, n_left));
 }
 
-tg_status tg_vocab_merge(tg_vocab_builder *b, const char *left, size_t n_left, const char *right,
-                         size_t n_right, tg_err *err)
+tg_status tg_vocab_merge(tg_vocab_builder *b, const tg_vocab_halves *h, tg_err *err)
 {
     uint32_t pair[2];
     size_t n, m;
     tg_status status;
 
-    if ((status = map(b, 0, left, n_left, &n, err)) || (status = map(b, n, right, n_right, &m, err)))
+    if ((status = map_halves(b, h, &n, &m, err)))
         return status;
     if ((pair[0] = tg_token_table_find(&b->table, b->scratch, n)) == TG_TOKEN_NONE)
         return no_token(b->scratch, n, NULL, 0, err);
@@ -227,11 +246,15 @@ tg_status tg_vocab_merge(tg_vocab_builder *b, const char *left, size_t n_left, c
     return status;
 }
 
-tg_status tg_vocab_merge_by_rank(tg_vocab_builder *b, tg_err *err)
+tg_status tg_vocab_arrange_by_rank(tg_vocab_builder *b, tg_err *err)
 {
-    const tg_bpe_vocab vocab = vocab_of(b);
+    tg_bpe_vocab vocab;
     size_t unmade;
+    tg_status status;
 
+    if ((status = tg_vocab_arrange(b, err)) || (status = tg_vocab_check_bytes(b, err)))
+        return status;
+    vocab = vocab_of(b);
     return tg_rank_merges(&b->merges, &b->n_merges, &unmade, &vocab, &b->table, err);
 }
 
@@ -248,17 +271,6 @@ static bool is_bytes(const tg_bpe_vocab *v)
     return same;
 }
 
-tg_status tg_vocab_build(const tg_tokenizer **tok, const tg_vocab_builder *b, tg_split split,
-                         tg_normalizer normalizer, bool whole_pieces, tg_err *err)
-{
-    tg_bpe_vocab vocab = vocab_of(b);
-
-    vocab.split = split;
-    vocab.normalizer = normalizer;
-    vocab.whole_pieces = whole_pieces;
-    return is_bytes(&vocab) ? tg_tokenizer_create(tok, "bytes", err) : tg_bpe_create(tok, &vocab, err);
-}
-
 void tg_vocab_builder_free(tg_vocab_builder *b)
 {
     free_entries(b);
@@ -269,4 +281,15 @@ void tg_vocab_builder_free(tg_vocab_builder *b)
     free(b->merges);
     free(b->scratch);
     *b = (tg_vocab_builder){0};
+}
+
+tg_status tg_vocab_build(const tg_tokenizer **tok, tg_vocab_builder *b, tg_status status, tg_err *err)
+{
+    const tg_bpe_vocab vocab = vocab_of(b);
+
+    *tok = NULL;
+    if (!status)
+        status = is_bytes(&vocab) ? tg_tokenizer_create(tok, "bytes", err) : tg_bpe_create(tok, &vocab, err);
+    tg_vocab_builder_free(b);
+    return status;
 }

@@ -99,10 +99,8 @@ static tg_status read_archive(const tg_tokenizer **tok, tg_source *source, tg_er
 
 /* ---- files in the same directory */
 
-/* The first of the files `names`, ended by NULL, that exists in path's directory, or in the directory `path`
- * itself, into *found, to be freed; NULL: none does. */
-static tg_status find_beside(char **found, const char *path, const char *const *names, bool directory,
-                             tg_err *err)
+tg_status tg_vocab_find_beside(char **found, const char *path, const char *const *names, bool directory,
+                               tg_err *err)
 {
     const char *name = NULL;
     bool exists;
@@ -118,14 +116,6 @@ static tg_status find_beside(char **found, const char *path, const char *const *
     }
     free(in);
     return status;
-}
-
-static tg_status open_path(int *fd, const char *path, tg_err *err)
-{
-    *fd = tg_path_open(path);
-    if (*fd >= 0)
-        return TG_OK;
-    return tg_fail_sys(err, "%s", path);
 }
 
 /* ---- other projects' files */
@@ -158,7 +148,7 @@ static tg_status read_pair(const tg_tokenizer **tok, const tg_file_text *file, b
     tg_source source = {.fd = -1};
     char *path;
     int fd = -1;
-    tg_status status = find_beside(&path, file->name, is_vocab ? merges : vocabs, false, err);
+    tg_status status = tg_vocab_find_beside(&path, file->name, is_vocab ? merges : vocabs, false, err);
 
     if (status)
         return status;
@@ -167,7 +157,9 @@ static tg_status read_pair(const tg_tokenizer **tok, const tg_file_text *file, b
                          "%s: a vocabulary needs merges.txt or vocab.bpe in the same directory", file->name);
     } else if (!path) {
         status = tg_gpt2_files_read(tok, file, NULL, err);
-    } else if (!(status = open_path(&fd, path, err))) {
+    } else if ((fd = tg_path_open(path)) < 0) {
+        status = tg_fail_sys(err, "%s", path);
+    } else {
         other.name = path;
         if (!(status = tg_source_open(&source, fd, err)) && !(status = read_all(&other, &source, err)))
             status = tg_gpt2_files_read(tok, is_vocab ? &other : file, is_vocab ? file : &other, err);
@@ -179,23 +171,12 @@ static tg_status read_pair(const tg_tokenizer **tok, const tg_file_text *file, b
     return status;
 }
 
-static tg_status no_rule_wanted(const char *name, tg_err *err)
-{
-    return tg_fail(err, TG_EUSAGE,
-                   "%s: a rule for splitting is only for .tiktoken files, and this is another file", name);
-}
-
-static tg_status read_foreign(const tg_tokenizer **tok, const tg_file_text *file, const tg_split *split,
-                              tg_err *err)
+/* A tokenizer.json, or one of GPT-2's files. */
+static tg_status read_text(const tg_tokenizer **tok, const tg_file_text *file, tg_err *err)
 {
     bool whole = false;
     tg_status status;
 
-    if (!is_json(file) && tg_tiktoken_recognize(file))
-        return split ? tg_tiktoken_read(tok, file, *split, err)
-                     : tg_fail(err, TG_EUSAGE, "%s: a .tiktoken file needs a rule for splitting", file->name);
-    if (split)
-        return no_rule_wanted(file->name, err);
     if (!is_json(file))
         return read_pair(tok, file, false, err);
     if ((status = tg_tokenizer_json_recognize(file, &whole, err)))
@@ -205,43 +186,49 @@ static tg_status read_foreign(const tg_tokenizer **tok, const tg_file_text *file
 
 /* ---- any file */
 
-/* llm.c's tokenizer, and a pickle, which may be meta.pkl. */
-static bool is_binary(tg_format format)
+/* Read all of a file that is no archive, if it may be a tokenizer: a text, llm.c's, or a pickle, which may be
+ * meta.pkl. */
+static tg_status load(tg_file_text *file, tg_format *format, tg_source *source, tg_err *err)
 {
-    return format == TG_FORMAT_LLMC_TOKENIZER || format == TG_FORMAT_PICKLE || format == TG_FORMAT_PICKLE_2;
+    /* unreached: a read that fails after one that was short */
+    if (tg_source_peek(source, TG_FORMAT_BYTES, err))
+        return tg_err_in(err, file->name);
+    if (source->ready == 0)
+        return tg_fail(err, TG_EDATA, "%s: the file is empty, expected a tokenizer", file->name);
+    *format = tg_format_recognize(source->next, source->ready);
+    if (*format != TG_FORMAT_TEXT && *format != TG_FORMAT_LLMC_TOKENIZER && *format != TG_FORMAT_PICKLE &&
+        *format != TG_FORMAT_PICKLE_2)
+        return tg_fail(err, TG_EDATA, "%s: %s%s", file->name,
+                       tg_format_text(*format) ? "expected a tokenizer, this is " : "not a tokenizer",
+                       tg_format_text(*format) ? tg_format_text(*format) : "");
+    return read_all(file, source, err);
 }
 
 static tg_status read_source(const tg_tokenizer **tok, const char *name, tg_source *source,
                              const tg_split *split, tg_err *err)
 {
     tg_file_text file = {.name = name};
-    tg_format format;
-    bool archive;
+    tg_format format = TG_FORMAT_ZIP;
+    bool archive, tiktoken;
     tg_status status;
 
     if (tg_archive_sniff(source, &archive, err))
         return tg_err_in(err, name);
-    if (archive) {
-        if (split)
-            return no_rule_wanted(name, err);
-        return read_archive(tok, source, err) ? tg_err_in(err, name) : TG_OK;
-    }
-    /* unreached: a read that fails after one that was short */
-    if (tg_source_peek(source, TG_FORMAT_BYTES, err))
-        return tg_err_in(err, name);
-    if (source->ready == 0)
-        return tg_fail(err, TG_EDATA, "%s: the file is empty, expected a tokenizer", name);
-    format = tg_format_recognize(source->next, source->ready);
-    if (format != TG_FORMAT_TEXT && !is_binary(format))
-        return tg_fail(err, TG_EDATA, "%s: %s%s", name,
-                       tg_format_text(format) ? "expected a tokenizer, this is " : "not a tokenizer",
-                       tg_format_text(format) ? tg_format_text(format) : "");
-    if (is_binary(format) && split)
-        return no_rule_wanted(name, err);
-    if ((status = read_all(&file, source, err)))
+    if (!archive && (status = load(&file, &format, source, err)))
         return status;
-    if (!is_binary(format))
-        return read_foreign(tok, &file, split, err);
+    tiktoken = format == TG_FORMAT_TEXT && !is_json(&file) && tg_tiktoken_recognize(&file);
+    if (split && !tiktoken)
+        return tg_fail(err, TG_EUSAGE,
+                       "%s: a rule for splitting is only for .tiktoken files, and this is another file",
+                       name);
+    if (!split && tiktoken)
+        return tg_fail(err, TG_EUSAGE, "%s: a .tiktoken file needs a rule for splitting", name);
+    if (archive)
+        return read_archive(tok, source, err) ? tg_err_in(err, name) : TG_OK;
+    if (tiktoken)
+        return tg_tiktoken_read(tok, &file, *split, err);
+    if (format == TG_FORMAT_TEXT)
+        return read_text(tok, &file, err);
     return format == TG_FORMAT_LLMC_TOKENIZER ? tg_llmc_vocab_read(tok, &file, err)
                                               : tg_meta_pickle_read(tok, &file, err);
 }
@@ -249,11 +236,11 @@ static tg_status read_source(const tg_tokenizer **tok, const char *name, tg_sour
 static tg_status read_file(const tg_tokenizer **tok, const char *path, const tg_split *split, tg_err *err)
 {
     tg_source source;
-    int fd;
-    tg_status status = open_path(&fd, path, err);
+    const int fd = tg_path_open(path);
+    tg_status status;
 
-    if (status)
-        return status;
+    if (fd < 0)
+        return tg_fail_sys(err, "%s", path);
     if (tg_source_open(&source, fd, err)) {
         status = tg_err_in(err, path);
     } else {
@@ -277,7 +264,7 @@ tg_status tg_vocab_file_open(const tg_tokenizer **tok, const char *path, const t
         return status;
     if (!S_ISDIR(st.st_mode))
         return read_file(tok, path, split, err);
-    if ((status = find_beside(&inside, path, names, true, err)))
+    if ((status = tg_vocab_find_beside(&inside, path, names, true, err)))
         return status;
     if (!inside)
         return tg_fail(err, TG_EDATA, "%s: a directory without tokenizer.json or vocab.json", path);
@@ -304,35 +291,25 @@ static tg_status write_archive(int fd, const tg_tokenizer *tok, tg_err *err)
     return status;
 }
 
-/* The kind "bytes" as a vocabulary of 256 tokens. */
-static tg_status write_bytes(int fd, tg_vocab_format format, tg_err *err)
+tg_status tg_vocab_file_write(int fd, const tg_tokenizer *tok, tg_vocab_format format, tg_err *err)
 {
     uint32_t ends[256];
     unsigned char tokens[256];
     const tg_bpe_vocab bytes = {.split = TG_SPLIT_NONE, .n = 256, .ends = ends, .tokens = tokens};
-
-    for (uint32_t i = 0; i < 256; i++) {
-        tokens[i] = (unsigned char)i;
-        ends[i] = i + 1;
-    }
-    return format == TG_VOCAB_TIKTOKEN ? tg_tiktoken_write(fd, &bytes, err)
-                                       : tg_tokenizer_json_write(fd, &bytes, err);
-}
-
-tg_status tg_vocab_file_write(int fd, const tg_tokenizer *tok, tg_vocab_format format, tg_err *err)
-{
-    const tg_bpe_vocab *vocab = tg_bpe_vocab_of(tok);
+    const tg_bpe_vocab *vocab = tg_tokenizer_ids_are_bytes(tok) ? &bytes : tg_bpe_vocab_of(tok);
     char name[TG_CHOICE_SIZE];
 
     if (format == TG_VOCAB_NPZ)
         return write_archive(fd, tok, err);
     if (format == TG_VOCAB_LLMC)
         return tg_llmc_vocab_write(fd, tok, err);
-    if (tg_tokenizer_ids_are_bytes(tok))
-        return write_bytes(fd, format, err);
     if (!vocab)
         return tg_fail(err, TG_EUSAGE, "a tokenizer of kind \"%s\" cannot be written as %s",
                        tg_tokenizer_kind_name(tok), tg_choice_name(name, TG_VOCAB_FORMATS, format));
+    for (uint32_t i = 0; i < 256; i++) {
+        tokens[i] = (unsigned char)i;
+        ends[i] = i + 1;
+    }
     return format == TG_VOCAB_TIKTOKEN ? tg_tiktoken_write(fd, vocab, err)
                                        : tg_tokenizer_json_write(fd, vocab, err);
 }

@@ -49,8 +49,8 @@ typedef enum tg_vocab_format {
 #define TG_VOCAB_FORMATS "npz|tokenizer.json|tiktoken|llmc" /* in that order */
 
 /*
- * Write tok to fd.  TG_EUSAGE: the format cannot hold this tokenizer; the message says why.  TG_EIO,
- * TG_ENOMEM.
+ * Write tok to fd; with fd -1 only check that a tokenizer.json can be written.  TG_EUSAGE: the format cannot
+ * hold this tokenizer; the message says why.  TG_EIO, TG_ENOMEM.
  * (.tiktoken: the rank of a token is its id, special tokens and the rule for splitting are not
  * stored, as in tiktoken's own files.  llm.c's: the rule and the merges are not stored.)
  */

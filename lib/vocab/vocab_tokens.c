@@ -1,10 +1,10 @@
 #include "lib/vocab/vocab_tokens.h"
 
-#include <stdbool.h>
 #include <string.h>
 
 #include "formats/sha256.h"
 #include "lib/base/size.h"
+#include "lib/text/ids.h"
 #include "lib/vocab/foreign.h"
 
 const unsigned char *tg_vocab_token(const tg_bpe_vocab *v, size_t id, size_t *n)
@@ -15,18 +15,32 @@ const unsigned char *tg_vocab_token(const tg_bpe_vocab *v, size_t id, size_t *n)
     return v->tokens + begin;
 }
 
+size_t tg_vocab_longest(const tg_bpe_vocab *v)
+{
+    size_t longest = 0, n;
+
+    for (size_t id = 0; id < v->n; id++) {
+        (void)tg_vocab_token(v, id, &n);
+        longest = tg_size_max(longest, n);
+    }
+    return longest;
+}
+
+bool tg_vocab_is_special(const tg_bpe_vocab *v, size_t id)
+{
+    return tg_ids_contain(v->special, v->n_special, id);
+}
+
 static tg_status add_ordinary(tg_token_table *table, const tg_bpe_vocab *v, tg_err *err)
 {
     char shown[TG_TOKEN_SHOWN];
-    size_t s = 0, n;
+    size_t n;
 
     for (size_t id = 0; id < v->n; id++) {
-        const bool special = s < v->n_special && v->special[s] == id;
         const unsigned char *token = tg_vocab_token(v, id, &n);
         uint32_t same;
 
-        s += special;
-        if (special || n == 0)
+        if (n == 0 || tg_vocab_is_special(v, id))
             continue;
         if ((same = tg_token_table_add(table, (uint32_t)id)) != id)
             return tg_fail(err, TG_EDATA, "tokens %u and %zu are both \"%s\"", same, id,
@@ -39,17 +53,12 @@ tg_status tg_vocab_table(tg_token_table *table, const tg_bpe_vocab *v, tg_err *e
 {
     unsigned char hash[TG_SHA256_SIZE]; /* nobody can choose tokens that collide: they choose it too */
     uint64_t secret[2];
-    size_t longest = 0, n;
     tg_status status;
 
-    for (size_t id = 0; id < v->n; id++) {
-        (void)tg_vocab_token(v, id, &n);
-        longest = tg_size_max(longest, n);
-    }
     /* unreached: a vocabulary without tokens, which is refused before */
     tg_sha256(hash, v->tokens, v->n > 0 ? v->ends[v->n - 1] : 0);
     memcpy(secret, hash, sizeof secret);
-    if (!(status = tg_token_table_create(table, v->ends, v->tokens, v->n, longest, secret, err)))
+    if (!(status = tg_token_table_create(table, v->ends, v->tokens, v->n, tg_vocab_longest(v), secret, err)))
         status = add_ordinary(table, v, err);
     if (status)
         tg_token_table_free(table);

@@ -25,14 +25,13 @@
 
 #include "formats/sink.h"
 #include "lib/base/rng.h"
-#include "lib/base/round16.h"
+#include "lib/base/convert.h"
 #include "lib/base/size.h"
 #include "lib/base/threads.h"
 #include "lib/gpt/infer.h"
 #include "lib/kernels/kernels.h"
 #include "lib/models/model_archive.h"
 #include "lib/nn/attention.h"
-#include "lib/nn/ops16.h"
 #include "lib/tokens/tokenizer_read.h"
 #include "lib/tokens/tokens_write.h"
 #include "lib/train/trainer.h"
@@ -293,14 +292,14 @@ static tg_bf16 *filled16(size_t n)
  * is the residual stream's, in float32. */
 static void in_bf16(tg_matmul *op, bool to_weight)
 {
-    op->a16 = filled16(op->M * op->K);
-    op->a = NULL;
+    op->a = filled16(op->M * op->K);
+    op->a_type = TG_TYPE_BF16;
     if (to_weight) {
-        op->b16 = filled16(op->K * op->N);
-        op->b = NULL;
+        op->b = filled16(op->K * op->N);
+        op->b_type = TG_TYPE_BF16;
     } else if (op->K <= op->N) {
-        op->c16 = filled16(op->M * op->N);
-        op->c = NULL;
+        op->c = filled16(op->M * op->N);
+        op->c_type = TG_TYPE_BF16;
     }
 }
 
@@ -329,7 +328,8 @@ static struct figure product(const struct row *row)
 /* Its arrays are float32, or all but lse bf16. */
 struct attention {
     tg_attention op;
-    bool half, backward;
+    tg_type type;
+    bool backward;
     void *qkv, *dqkv, *out, *dout;
     float *lse;
     tg_attention_scratch scratch;
@@ -342,19 +342,15 @@ static double run_attention(void *context)
     const tg_attention *op = &a->op;
     const size_t C = op->H * op->D;
     const double operations = 2.0 * (double)op->B * (double)C * (double)op->T * (double)(op->T + 1);
-    const tg_bf16 *qkv16 = a->qkv;
-    tg_bf16 *dqkv16 = a->dqkv;
+    const tg_qkv qkv = fused_qkv_matrices(a->qkv, a->type, op);
+    const tg_qkv dqkv = fused_qkv_matrices(a->dqkv, a->type, op);
+    const tg_matrix out = tg_matrix_of(a->out, a->type, C), dout = tg_matrix_of(a->dout, a->type, C);
+    const tg_matrix lse = tg_matrix_of(a->lse, TG_TYPE_FLOAT, op->H);
 
-    if (a->half && a->backward)
-        tg_attention16_backward(
-            &(tg_attention16_gradient){dqkv16, dqkv16 + C, dqkv16 + 2 * C, a->dout, a->out, a->lse}, qkv16,
-            qkv16 + C, qkv16 + 2 * C, op);
-    else if (a->half)
-        tg_attention16_forward(a->out, a->lse, qkv16, qkv16 + C, qkv16 + 2 * C, op);
-    else if (a->backward)
-        fused_qkv_backward(a->dqkv, a->dout, a->out, a->lse, a->qkv, op);
+    if (a->backward)
+        tg_attention_backward(&dqkv, dout, out, lse, &qkv, op);
     else
-        fused_qkv_forward(a->out, a->lse, a->qkv, op);
+        tg_attention_forward(out, lse, &qkv, op);
     return a->backward ? 2.5 * operations : operations; /* five products for forward's two */
 }
 
@@ -362,9 +358,7 @@ static double run_attention(void *context)
 static struct figure attention_in(const struct row *row, bool half)
 {
     const size_t B = row->a, T = row->b, C = row->c, H = row->d, n = B * T * C;
-    struct attention a = {.op = {FUSED_QKV(B, T, C, H)}, .half = half};
-    void (*const place)(tg_arena *, tg_attention_scratch *, size_t, size_t, size_t) =
-        half ? tg_attention16_place : tg_attention_place;
+    struct attention a = {.op = {FUSED_QKV(B, T, C, H)}, .type = half ? TG_TYPE_BF16 : TG_TYPE_FLOAT};
     tg_err err;
 
     a.qkv = half ? (void *)filled16(3 * n) : filled(3 * n);
@@ -372,9 +366,9 @@ static struct figure attention_in(const struct row *row, bool half)
     a.out = half ? (void *)filled16(n) : filled(n);
     a.dout = half ? (void *)filled16(n) : filled(n);
     a.lse = filled(B * H * T);
-    place(&a.arena, &a.scratch, T, C / H, 1);
+    tg_attention_place(&a.arena, &a.scratch, a.type, T, C / H, 1);
     check(tg_arena_alloc(&a.arena, &err), &err);
-    place(&a.arena, &a.scratch, T, C / H, 1);
+    tg_attention_place(&a.arena, &a.scratch, a.type, T, C / H, 1);
     a.op.scratch = &a.scratch;
     (void)run_attention(&a);
     a.backward = row->bf16;

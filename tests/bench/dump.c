@@ -37,7 +37,7 @@ static void place(tg_arena *arena, struct dump *d)
     d->probs = tg_arena_take(arena, a->T, sizeof *d->probs);
     d->text = tg_arena_take(arena, d->threads, sizeof *d->text);
     for (size_t n_text = 0; n_text < d->threads; n_text++) {
-        char *text = tg_arena_take(arena, columns_capacity(&d->columns, tg_attn_chunk(a->T) * a->T), 1);
+        char *text = tg_arena_take(arena, table_capacity(&d->columns.table, tg_attn_chunk(a->T) * a->T), 1);
 
         if (d->text)
             d->text[n_text] = (table_text){text, 0};

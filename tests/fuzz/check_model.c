@@ -62,7 +62,7 @@ static float *values_of(const tg_model_file *f, size_t i)
 
 void check_same_model(const tg_model_file *a, const tg_model_file *b)
 {
-    must(a->format == b->format && a->table.n == b->table.n && a->table.count == b->table.count);
+    must(a->kind == b->kind && a->table.n == b->table.n && a->table.count == b->table.count);
     must(a->config.n_head == b->config.n_head && a->config.activation == b->config.activation);
     if (a->table.count > FLOATS_MAX || !is_sound(a))
         return;

@@ -10,7 +10,7 @@
 #include <unistd.h>
 
 #include "formats/safetensors.h"
-#include "lib/models/hf.h"
+#include "lib/models/reading.h"
 #include "tests/fuzz/input.h"
 
 static void write_again(const tg_model_file *f)

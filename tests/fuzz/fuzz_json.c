@@ -23,11 +23,11 @@ static tg_status pass(const uint8_t *data, size_t size)
 }
 
 /* Write a string, and read it. */
-static void check_string(tg_json_text text)
+static void check_string(tg_span text)
 {
     char *quoted = malloc(2 + TG_JSON_ESCAPE_MAX * text.n + 1);
     size_t n = 0;
-    tg_json_text back;
+    tg_span back;
     tg_json j;
 
     must(quoted != NULL);
@@ -46,7 +46,7 @@ static void check_string(tg_json_text text)
 /* Read the next value's text, size or truth; pass null and other numbers; enter the rest. */
 static void take(tg_json *j, tg_json_kind kind)
 {
-    tg_json_text text;
+    tg_span text;
 
     switch (kind) {
     case TG_JSON_STRING:
@@ -78,7 +78,7 @@ static void take(tg_json *j, tg_json_kind kind)
 static tg_status read_values(const uint8_t *data, size_t size)
 {
     bool object[TG_JSON_DEPTH + 1], more;
-    tg_json_text key;
+    tg_span key;
     tg_json j;
 
     tg_json_open(&j, data, size, NULL);

@@ -16,12 +16,12 @@
 /* A file that is read as another project's is not taken for one of ours, and the other way round. */
 static void check_kind(const tg_model_file *f, const char *path, const uint8_t *data, size_t size)
 {
-    const bool own = strcmp(tg_model_file_kind(f), "a model of tg") == 0;
+    const bool own = strcmp(f->kind, "a model of tg") == 0;
     bool foreign;
 
     must(tg_model_file_is_foreign(path, &foreign, NULL) == TG_OK && foreign != own);
     must(tg_model_file_begins(data, size < TG_FORMAT_BYTES ? size : TG_FORMAT_BYTES) || own);
-    must(tg_model_file_kind(f)[0] != '\0');
+    must(f->kind[0] != '\0');
 }
 
 /* file: the same, or NULL if it was refused. */

@@ -5,7 +5,7 @@
  */
 #include <string.h>
 
-#include "lib/models/name_map.h"
+#include "lib/models/model_format.h"
 #include "tests/fuzz/input.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)

@@ -26,9 +26,9 @@ static size_t look(const tg_pickle *p, const tg_pickle_value *v)
         for (size_t i = 0; i < v->n; i++)
             sum += (unsigned char)v->of.text[i];
     if (v->kind == TG_PICKLE_TENSOR) {
-        t = tg_pickle_tensor_of(p, v);
+        t = &p->tensor[v->of.first];
         must(t->ndim <= TG_DIMS_MAX && tg_dtype_is_valid(t->dtype));
-        must(t->storage_n == 0 || memchr(t->storage, -1, t->storage_n) == NULL);
+        must(t->storage.n == 0 || memchr(t->storage.p, -1, t->storage.n) == NULL);
     }
     must(sum <= 255u * v->n || v->kind != TG_PICKLE_TEXT);
     return v->kind == TG_PICKLE_TUPLE || v->kind == TG_PICKLE_LIST || v->kind == TG_PICKLE_DICT ? v->n : 0;
@@ -39,8 +39,8 @@ static void walk(const tg_pickle *p, size_t max)
     level path[TG_PICKLE_DEPTH];
     size_t depth = 0, steps = 1;
 
-    if (look(p, tg_pickle_root(p)) > 0)
-        path[depth++] = (level){tg_pickle_root(p), 0};
+    if (look(p, p->root) > 0)
+        path[depth++] = (level){p->root, 0};
     while (depth > 0) {
         level *const l = &path[depth - 1];
         const tg_pickle_value *item;

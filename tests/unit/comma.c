@@ -15,7 +15,7 @@
 #include "formats/json.h"
 #include "lib/base/decimal.h"
 #include "lib/info/info.h"
-#include "lib/models/hf.h"
+#include "lib/models/reading.h"
 
 static const double numbers[] = {0,      -0.0,       0.5,       -1.25,      1e-5,      1e-45,
                                  3.4e38, 123456.789, 1e8 + 0.5, -999999.25, 1.5e9,     1e300,

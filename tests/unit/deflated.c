@@ -60,17 +60,17 @@ static void put_member(output *o, tg_zip_entry *e, const unsigned char *content)
 static void put_members(output *o, tg_zip_list *list, int fd)
 {
     tg_source source;
-    tg_zip_reader *r = NULL;
+    tg_archive_reader *r = NULL;
     const tg_zip_entry *e = NULL;
     tg_zip_entry *copy = NULL;
-    tg_zip_event event = TG_ZIP_EOF;
+    tg_archive_event event = TG_ARCHIVE_EOF;
 
-    need(!tg_source_open(&source, fd, NULL) && !tg_zip_open(&r, &source, NULL));
+    need(!tg_source_open(&source, fd, NULL) && !tg_archive_open_source(&r, &source, NULL));
     for (;;) {
         unsigned char *content = NULL;
 
         need(!tg_zip_next(r, &e, &event, NULL));
-        if (event != TG_ZIP_MEMBER)
+        if (event != TG_ARCHIVE_ARRAY)
             break;
         need((content = malloc(e->size + 1)) && !tg_zip_expect(r, e->size, NULL) &&
              !tg_zip_read(r, content, e->size, NULL) && !tg_zip_verify(r, NULL) &&
@@ -81,7 +81,7 @@ static void put_members(output *o, tg_zip_list *list, int fd)
         list->count++;
         free(content);
     }
-    tg_zip_close(r);
+    tg_archive_close(r);
 }
 
 static void put_end(output *o, const tg_zip_list *list)

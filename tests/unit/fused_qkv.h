@@ -9,8 +9,7 @@
 #include "lib/nn/attention.h"
 
 /* Members of a tg_attention. */
-#define FUSED_QKV(b, t, c, h)                                                                                \
-    .B = (b), .T = (t), .H = (h), .KV = (h), .D = (c) / (h), .ldq = 3 * (c), .ldk = 3 * (c), .ldv = 3 * (c)
+#define FUSED_QKV(b, t, c, h) .B = (b), .T = (t), .H = (h), .KV = (h), .D = (c) / (h)
 
 static inline tg_qkv_view fused_qkv_view(const float *qkv, size_t B, size_t T, size_t C, size_t H)
 {
@@ -23,20 +22,32 @@ static inline tg_qkv_view fused_qkv_view(const float *qkv, size_t B, size_t T, s
     return view;
 }
 
-static inline void fused_qkv_forward(float *out, float *lse, const float *qkv, const tg_attention *a)
+static inline tg_qkv fused_qkv_matrices(const void *qkv, tg_type type, const tg_attention *a)
 {
     const size_t C = a->H * a->D;
+    const tg_matrix all = tg_matrix_of((void *)qkv, type, 3 * C);
 
-    tg_attention_forward(out, lse, qkv, qkv + C, qkv + 2 * C, a);
+    return (tg_qkv){tg_matrix_columns(all, 0, C), tg_matrix_columns(all, C, C),
+                    tg_matrix_columns(all, 2 * C, C)};
 }
 
-static inline void fused_qkv_backward(float *dqkv, const float *dout, const float *out, const float *lse,
-                                      const float *qkv, const tg_attention *a)
+static inline void fused_qkv_forward(float *out, float *lse, const float *qkv, const tg_attention *a)
+{
+    const tg_qkv inp = fused_qkv_matrices(qkv, TG_TYPE_FLOAT, a);
+
+    tg_attention_forward(tg_matrix_of(out, TG_TYPE_FLOAT, a->H * a->D),
+                         tg_matrix_of(lse, TG_TYPE_FLOAT, a->H), &inp, a);
+}
+
+static inline void fused_qkv_backward(float *dqkv, float *dout, float *out, float *lse, float *qkv,
+                                      const tg_attention *a)
 {
     const size_t C = a->H * a->D;
-    const tg_attention_gradient g = {dqkv, dqkv + C, dqkv + 2 * C, dout, out, lse};
+    const tg_qkv inp = fused_qkv_matrices(qkv, TG_TYPE_FLOAT, a),
+                 dinp = fused_qkv_matrices(dqkv, TG_TYPE_FLOAT, a);
 
-    tg_attention_backward(&g, qkv, qkv + C, qkv + 2 * C, a);
+    tg_attention_backward(&dinp, tg_matrix_of(dout, TG_TYPE_FLOAT, C), tg_matrix_of(out, TG_TYPE_FLOAT, C),
+                          tg_matrix_of(lse, TG_TYPE_FLOAT, a->H), &inp, a);
 }
 
 #endif

@@ -17,6 +17,7 @@
 #include "formats/gguf_writer.h"
 #include "lib/base/choice.h"
 #include "lib/base/size.h"
+#include "tests/unit/ref_blocks.h"
 
 /* All of a stream, to be freed. */
 static unsigned char *read_all(FILE *in, size_t *n)
@@ -36,7 +37,7 @@ static unsigned char *read_all(FILE *in, size_t *n)
 
 static int decode(const char *name)
 {
-    const tg_blocks *type = tg_blocks_named(name);
+    const tg_blocks *type = blocks_named(name);
     size_t n;
     unsigned char *in = read_all(stdin, &n);
     float out[TG_BLOCK_VALUES_MAX];
@@ -60,7 +61,7 @@ static void copy_array(tg_gguf_writer *w, const char *key, const tg_gguf_value *
         tg_gguf_put_texts(w, key, v->n);
     for (size_t i = 0; i < v->n; i++) {
         if (v->type == TG_GGUF_TEXT) {
-            const tg_gguf_text text = tg_gguf_next_text(&at);
+            const tg_span text = tg_gguf_next_text(&at);
 
             tg_gguf_put_element(w, text.p, text.n);
         } else {
@@ -81,7 +82,7 @@ static void copy_value(tg_gguf_writer *w, const tg_gguf_value *v)
     if (v->array) {
         copy_array(w, key, v);
     } else if (v->type == TG_GGUF_TEXT) {
-        const tg_gguf_text text = tg_gguf_next_text(&at);
+        const tg_span text = tg_gguf_next_text(&at);
 
         tg_gguf_put_text(w, key, text.p, text.n);
     } else if (v->type == TG_GGUF_F32) {

@@ -196,17 +196,18 @@ const tg_tokenizer_kind *const tg_tokenizer_kinds[] = {&kind, &tg_tokenizer_kind
 
 static const tg_tokenizer *create(size_t n, bool other)
 {
+    const tg_tokenizer *sealed;
     tg_tokenizer *tok;
     struct grams *g;
 
-    if (tg_tokenizer_begin(&tok, &kind, NULL) || (n > 0 && fill(tg_tokenizer_state(tok), n, NULL)))
+    if (tg_tokenizer_begin(&tok, &kind, NULL) || (n > 0 && fill((void *)tok->state, n, NULL)))
         abort();
-    g = tg_tokenizer_state(tok);
+    g = (void *)tok->state;
     if (other)
         g->token[n - 1][g->token[n - 1][0]]++;
-    if (tg_tokenizer_seal(tok, n, NULL))
+    if (tg_tokenizer_seal(&sealed, tok, n, NULL))
         abort();
-    return tok;
+    return sealed;
 }
 
 const tg_tokenizer *grams_create(size_t n)
@@ -224,7 +225,7 @@ size_t grams_encode(const tg_tokenizer *tok, int32_t *ids, const unsigned char *
     size_t count = 0, used;
 
     for (; n > 0; text += used, n -= used)
-        ids[count++] = longest(tg_tokenizer_state_of(tok), text, n, &used);
+        ids[count++] = longest((const void *)tok->state, text, n, &used);
     return count;
 }
 

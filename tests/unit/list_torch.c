@@ -8,7 +8,7 @@
 
 #include "formats/torch_file.h"
 
-static void print_list(const tg_tensor_list *list, const tg_torch_transposed *transposed)
+static void print_list(const tg_tensor_list *list)
 {
     for (size_t i = 0; i < list->n; i++) {
         const tg_stored *const s = &list->tensor[i];
@@ -16,28 +16,26 @@ static void print_list(const tg_tensor_list *list, const tg_torch_transposed *tr
 
         printf("%s\t%s\t%s\t%08lx\t%s\n", s->array.name, tg_dtype_text(dtype, s->array.dtype),
                tg_shape_text(shape, s->array.ndim, s->array.shape), crc32_z(0, s->at, s->stored),
-               tg_torch_is_transposed(transposed, s->array.name) ? "transposed" : "");
+               s->transposed ? "transposed" : "");
     }
 }
 
 static void list_file(const unsigned char *file, size_t n)
 {
     tg_tensor_list list = {0};
-    tg_torch_transposed transposed = {0};
     tg_err err = {0};
     tg_torch t;
     tg_status status = tg_torch_open(&t, file, n, &err);
 
     if (!status)
-        status = tg_torch_list(&list, &t, tg_pickle_root(&t.pickle), &transposed, &err);
+        status = tg_torch_list(&list, &t, t.pickle.root, true, &err);
     if (!status)
-        print_list(&list, &transposed);
+        print_list(&list);
     if (status)
         printf("refused\t%s\n", err.message);
     else
         puts("end");
     tg_tensor_list_free(&list);
-    tg_torch_transposed_free(&transposed);
     tg_torch_close(&t);
 }
 

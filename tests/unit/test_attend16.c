@@ -1,5 +1,5 @@
 /*
- * Attention with bf16 operands (lib/kernels/attend16.h), of one instruction set's kernels, against the
+ * Attention with bf16 operands (lib/kernels/attend.h), of one instruction set's kernels, against the
  * references of lib/nn/ref in double precision, which take the same bf16 operands.
  *
  * The bound of every element is computed with it: HALF_ULP16 of each term that was rounded to bf16,
@@ -10,7 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "lib/base/round16.h"
+#include "lib/base/convert.h"
 #include "lib/kernels/kernels.h"
 #include "lib/nn/ref/ref.h"
 #include "tests/unit/check.h"
@@ -96,7 +96,7 @@ static double *magnitudes(const double *x, size_t n)
 /* ---- one head */
 
 struct head {
-    tg_attention_head16 op;
+    tg_attention_head op;
     double *out, *lse, *dq, *dk, *dv;                   /* the reference's, in rows of D */
     double *out_off, *dq_off, *dk_off, *dv_off, at_lse; /* the bounds of the kernel's errors */
 };
@@ -163,7 +163,7 @@ struct operands {
     double *scores, *probs, *keep;
 };
 
-static struct operands operands_of(const tg_attention_head16 *op)
+static struct operands operands_of(const tg_attention_head *op)
 {
     const size_t T = op->queries, D = op->D;
     struct operands x = {.q = values(op->q, T, D, op->ldq),
@@ -216,7 +216,7 @@ static void backward_row(struct head *h, const struct operands *x, size_t i)
 /* The reference, a query at a time; backward takes the kernel's out, which forward has written. */
 static void reference(struct head *h, bool backward)
 {
-    const tg_attention_head16 *op = &h->op;
+    const tg_attention_head *op = &h->op;
     const size_t T = op->queries, D = op->D;
     struct operands x = operands_of(op);
     float *factors = keep_array(malloc(T * sizeof *factors));
@@ -245,7 +245,7 @@ static void reference(struct head *h, bool backward)
 
 /* Every element within its bound before the last rounding, and that; nothing between rows was written. */
 static void close_rows(int line, const char *what, const tg_bf16 *got, size_t ld, const double *want,
-                       const double *off, const tg_attention_head16 *op)
+                       const double *off, const tg_attention_head *op)
 {
     const size_t D = op->D;
     bool stayed = true;
@@ -271,7 +271,7 @@ static void close_rows(int line, const char *what, const tg_bf16 *got, size_t ld
     close_rows(__LINE__, #name, (h).op.name, (h).op.ld, (h).name, (h).name##_off, &(h).op)
 
 /* Run a kernel with scratch of the size that is promised to be enough, filled with NaN. */
-static void run(void (*kernel)(const tg_attention_head16 *op, float *work), const tg_attention_head16 *op)
+static void run(void (*kernel)(const tg_attention_head *op, float *work), const tg_attention_head *op)
 {
     const size_t n = tg_attention_head16_work(op->queries, op->D);
     float *work = malloc((n + GUARD) * sizeof *work);
@@ -334,7 +334,7 @@ static void peaked(void)
 
     for (size_t i = 0; i < 130 * h.op.ldq; i++) /* times 128: the exponent of bf16 begins at bit 7 */
         if (i % h.op.ldq < 64)
-            ((tg_bf16 *)h.op.q)[i] = (tg_bf16)(h.op.q[i] + (7 << 7));
+            ((tg_bf16 *)h.op.q)[i] = (tg_bf16)(((const tg_bf16 *)h.op.q)[i] + (7 << 7));
     run(kernels->attend16_forward, &h.op);
     reference(&h, false);
     for (size_t i = 0; i < 130 * 64; i++) /* a score's error: its size, below 1024, times (D + 2) EPS */
@@ -353,7 +353,7 @@ static void a_nan_stays_one(void)
     run(kernels->attend16_forward, &h.op);
     for (size_t i = 0; i < 70; i++)
         if (i < 64 || i >= 66)
-            CHECK(isnan(value(h.op.out[i * h.op.ldo + 3])) == (i >= 66));
+            CHECK(isnan(value(((const tg_bf16 *)h.op.out)[i * h.op.ldo + 3])) == (i >= 66));
     while (kept_n > 0)
         free(kept[--kept_n]);
 }
@@ -362,8 +362,8 @@ static void a_nan_stays_one(void)
 static void on_modelled_tiles(void)
 {
 #ifdef TG_TILES_MODEL
-    void tg_attend16_forward_tiles_model(const tg_attention_head16 *op, float *work);
-    void tg_attend16_backward_tiles_model(const tg_attention_head16 *op, float *work);
+    void tg_attend16_forward_tiles_model(const tg_attention_head *op, float *work);
+    void tg_attend16_backward_tiles_model(const tg_attention_head *op, float *work);
     const tg_kernels *const here = kernels;
     tg_kernels tiles = *kernels;
 

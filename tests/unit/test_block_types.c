@@ -37,7 +37,7 @@ static void every_value_is_decoded(void)
     unsigned char *blocks = memory + 1; /* no alignment */
 
     for (size_t t = 0; t < TYPES; t++) {
-        const tg_blocks *type = tg_blocks_named(names[t]);
+        const tg_blocks *type = blocks_named(names[t]);
         size_t wrong = 0;
 
         fill(blocks, BLOCKS * type->bytes, t);
@@ -56,7 +56,7 @@ static void decoding_begins_and_ends_anywhere(void)
 
     fill(blocks, sizeof blocks, 99);
     for (size_t t = 0; t < TYPES; t++) {
-        const tg_blocks *type = tg_blocks_named(names[t]);
+        const tg_blocks *type = blocks_named(names[t]);
         const size_t count = 4 * type->values, step = type->values / 32 * 3 + 1;
         bool ok = true;
 
@@ -74,12 +74,12 @@ static void decoding_begins_and_ends_anywhere(void)
 static void types_have_names_and_numbers(void)
 {
     for (size_t t = 0; t < TYPES; t++) {
-        const tg_blocks *type = tg_blocks_named(names[t]);
+        const tg_blocks *type = blocks_named(names[t]);
 
         CHECK(type && tg_blocks_numbered(type->gguf_type) == type);
         CHECK(type->values <= TG_BLOCK_VALUES_MAX);
     }
-    CHECK(!tg_blocks_named("q2_k") && !tg_blocks_named("") && !tg_blocks_named("f32"));
+    CHECK(!blocks_named("q2_k") && !blocks_named("") && !blocks_named("f32"));
     CHECK(!tg_blocks_numbered(0) && !tg_blocks_numbered(9) && !tg_blocks_numbered(UINT32_MAX));
 }
 
@@ -129,7 +129,7 @@ static void encoding_loses_at_most_half_a_step(void)
 
     check_fill(in, 64, 5, 3);
     tg_q8_0_encode(out, in, 64);
-    tg_blocks_decode(back, tg_blocks_named("q8_0"), out, 0, 64);
+    tg_blocks_decode(back, blocks_named("q8_0"), out, 0, 64);
     for (size_t i = 0; i < 64; i++) /* half a step, and what the scale's 11 bits lose of 127 steps */
         CHECK_NEAR((double)back[i], (double)in[i], (0.5 + 127 * 0x1p-12) * 3 / 127 * 1.001);
 }

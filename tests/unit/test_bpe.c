@@ -174,9 +174,10 @@ static void random_vocabularies(void)
         const size_t letters = 1 + draw(&seed, 3);
         ref_vocab v = random_vocab(&seed, letters, round % 2 == 0 ? PROPER : SHUFFLED);
         const tg_tokenizer *tok = ref_vocab_tokenizer(&v);
+        const tg_bpe *state = (const void *)tok->state;
         tg_encoder *e;
 
-        proper += ((const tg_bpe *)tg_tokenizer_state_of(tok))->proper;
+        proper += state->proper;
         CHECK_OK(tg_encoder_create(&e, tok, NULL), NULL);
         for (size_t i = 0; i < 4; i++) {
             const size_t n = draw(&seed, round % 100 == 0 ? sizeof text : 100);
@@ -479,7 +480,7 @@ static void memory_is_bounded(void)
                 (unsigned char)(cases[c].letters ? cases[c].letters[i % 3] : "0123456789"[draw(&seed, 10)]);
         v.view.normalizer = cases[c].normalizer;
         tok = ref_vocab_tokenizer(&v);
-        CHECK_OK(tg_bpe_encoder_start(e, tg_tokenizer_state_of(tok), &err), &err);
+        CHECK_OK(tg_bpe_encoder_start(e, tok->state, &err), &err);
         while (rest.n > 0)
             CHECK_OK(tg_bpe_encoder_encode(e, NULL, &rest, ids, 100, &n, &err), &err);
         CHECK(e->waiting.capacity <= BOUND);

@@ -191,7 +191,7 @@ static void cuts(void)
 
     for (size_t end = 1; end <= n; end++)
         for (size_t reach = 0; reach <= end; reach++) {
-            const size_t p = tg_tokenizer_kind_char.cut(tg_tokenizer_state_of(tok), text, end, reach);
+            const size_t p = tg_tokenizer_kind_char.cut(tok->state, text, end, reach);
             size_t left;
 
             CHECK(p < end && (p == 0 || p + reach >= end));
@@ -201,8 +201,8 @@ static void cuts(void)
             CHECK_EQ(left + encode(both + left, tok, text + p, n - p, n, 8), count);
             CHECK(memcmp(whole, both, count * sizeof *whole) == 0);
         }
-    CHECK_EQ(tg_tokenizer_kind_char.cut(tg_tokenizer_state_of(tok), text, 4, 3), 1);
-    CHECK_EQ(tg_tokenizer_kind_char.cut(tg_tokenizer_state_of(tok), text, 4, 2), 0);
+    CHECK_EQ(tg_tokenizer_kind_char.cut(tok->state, text, 4, 3), 1);
+    CHECK_EQ(tg_tokenizer_kind_char.cut(tok->state, text, 4, 2), 0);
     tg_tokenizer_free(tok);
 }
 

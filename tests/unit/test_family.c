@@ -20,6 +20,7 @@
 #include "lib/gpt/packed.h"
 #include "lib/gpt/pass.h"
 #include "lib/models/model_archive.h"
+#include "lib/models/model_format.h"
 #include "lib/nn/crossentropy.h"
 #include "tests/unit/check.h"
 #include "tests/unit/family_parallel.h"
@@ -486,6 +487,34 @@ static void is_stored_by_name(void)
     close(fd);
 }
 
+/* Other projects' formats have no names for it, and say so. */
+static void is_refused_elsewhere(void)
+{
+    static const char *const formats[] = {"hf", "safetensors", "gguf", "llmc"};
+    const tg_write_options plain = {0};
+    tg_model m;
+    tg_model_file f;
+    tg_source source;
+    tg_notes notes = {0};
+    tg_err err;
+    int fd = memfd_create("model", 0);
+
+    small_model_create(&m, tiny(), 7);
+    CHECK_OK(tg_model_write(&m, fd, &err), &err);
+    CHECK_EQ(lseek(fd, 0, SEEK_SET), 0);
+    CHECK_OK(tg_source_open(&source, fd, &err), &err);
+    CHECK_OK(tg_model_file_open_source(&f, &source, "model", NULL, &err), &err);
+    CHECK_OK(tg_model_writer_named("npz")->check(&f, &plain, &notes, &err), &err);
+    for (size_t i = 0; i < sizeof formats / sizeof formats[0]; i++) {
+        CHECK_EQ(tg_model_writer_named(formats[i])->check(&f, &plain, &notes, &err), TG_EUSAGE);
+        CHECK_HAS(err.message, "has no names for the tensors of a model of the family parallel");
+    }
+    tg_notes_free(&notes);
+    tg_model_file_close(&f);
+    tg_model_free(&m);
+    close(fd);
+}
+
 int main(void)
 {
     RUN(gradients);
@@ -499,5 +528,6 @@ int main(void)
     RUN(table_is_the_familys);
     RUN(initial_values_are_the_rows);
     RUN(is_stored_by_name);
+    RUN(is_refused_elsewhere);
     return check_done();
 }

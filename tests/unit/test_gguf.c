@@ -15,6 +15,7 @@
 #include "lib/base/size.h"
 #include "tests/unit/check.h"
 #include "tests/unit/failing.h"
+#include "tests/unit/ref_blocks.h"
 
 /* ---- a file, byte by byte */
 
@@ -172,7 +173,7 @@ static void check_values(tg_gguf *g)
     const tg_gguf_value *v;
     const unsigned char *at;
     double real;
-    tg_gguf_text text;
+    tg_span text;
     size_t size;
 
     CHECK_EQ(g->n_values, VALUES);
@@ -186,13 +187,13 @@ static void check_values(tg_gguf *g)
     real = tg_gguf_get_real(g, "l");
     CHECK(real == 0.1);
     text = tg_gguf_get_text(g, "i");
-    CHECK(tg_gguf_is(text, "gpt2"));
+    CHECK(tg_span_is(text, "gpt2"));
     v = tg_gguf_get_texts(g, "m");
     CHECK_EQ(v->n, 3);
     at = v->at;
-    CHECK(tg_gguf_is(tg_gguf_next_text(&at), "one"));
-    CHECK(tg_gguf_is(tg_gguf_next_text(&at), ""));
-    CHECK(tg_gguf_is(tg_gguf_next_text(&at), "three"));
+    CHECK(tg_span_is(tg_gguf_next_text(&at), "one"));
+    CHECK(tg_span_is(tg_gguf_next_text(&at), ""));
+    CHECK(tg_span_is(tg_gguf_next_text(&at), "three"));
     CHECK(at == v->at + v->bytes);
     v = tg_gguf_get_integers(g, "n");
     CHECK(v->n == 3 && tg_gguf_integer(v, 0) == -1 && tg_gguf_integer(v, 2) == INT32_MAX);
@@ -225,7 +226,7 @@ static void check_tensors(const tg_tensor_list *list)
     CHECK(s && tg_dtype_equal(s->array.dtype, TG_I32) && *s->at == 7);
     CHECK_EQ(tg_stored_load(x, s, 0, 1, &err), TG_EDATA);
     s = tg_tensor_list_find(list, "blocks");
-    CHECK(s && s->blocks == tg_blocks_named("q8_0") && !s->array.data && s->stored == 68);
+    CHECK(s && s->blocks == blocks_named("q8_0") && !s->array.data && s->stored == 68);
     CHECK(s->array.ndim == 4 && s->array.shape[0] == 2 && s->array.shape[3] == 32 && s->array.count == 64);
     CHECK(strcmp(tg_stored_type(text, s), "q8_0") == 0);
     CHECK_OK(tg_stored_load(x, s, 5, 59, &err), &err);
@@ -579,7 +580,7 @@ static void check_written(tg_gguf *g, const tg_tensor_list *list)
     const double step = 12.5 / 127; /* of q8_0; the scale has 11 bits */
     const tg_gguf_value *v;
     const unsigned char *at;
-    tg_gguf_text text;
+    tg_span text;
     size_t size;
     double real;
     float x[ROWS * ROW];
@@ -589,7 +590,7 @@ static void check_written(tg_gguf *g, const tg_tensor_list *list)
     CHECK_EQ(g->version, 3);
     CHECK_EQ(g->n_values, 8);
     text = tg_gguf_get_text(g, "general.architecture");
-    CHECK(tg_gguf_is(text, "gpt2"));
+    CHECK(tg_span_is(text, "gpt2"));
     size = tg_gguf_get_size(g, "u32");
     CHECK_EQ(size, 4000000000);
     real = tg_gguf_get_real(g, "f32");
@@ -597,7 +598,7 @@ static void check_written(tg_gguf *g, const tg_tensor_list *list)
     CHECK(tg_gguf_integer(tg_gguf_find(g, "yes"), 0) == 1 && tg_gguf_integer(tg_gguf_find(g, "no"), 0) == 0);
     v = tg_gguf_get_texts(g, "texts");
     at = v->at;
-    CHECK(v->n == 2 && tg_gguf_is(tg_gguf_next_text(&at), "\xC4\xA0") && tg_gguf_next_text(&at).n == 0);
+    CHECK(v->n == 2 && tg_span_is(tg_gguf_next_text(&at), "\xC4\xA0") && tg_gguf_next_text(&at).n == 0);
     v = tg_gguf_get_integers(g, "types");
     CHECK(v->type == TG_GGUF_I32 && v->n == 3 && tg_gguf_integer(v, 1) == -1);
     v = tg_gguf_get_integers(g, "none");
@@ -696,7 +697,7 @@ static void writing_fails(void)
     tg_gguf_begin(&w, open("/dev/null", O_WRONLY));
     tg_gguf_declare(&w, "x", 1, shape, TG_GGUF_AS_F32);
     tg_gguf_put_values(&w, x, 3);
-    close(w.fd);
+    close(w.out.fd);
     CHECK_EQ(tg_gguf_finish(&w, &err), TG_EUSAGE);
     CHECK(strcmp(err.message, "x has 4 values, got 3") == 0);
     tg_gguf_begin(&w, -1);

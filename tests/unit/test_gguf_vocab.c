@@ -130,7 +130,7 @@ static void done(struct back *b)
 static void expect_same(const tg_tokenizer *tok, size_t n, const char *pre, size_t merges, size_t end)
 {
     struct back b;
-    tg_gguf_text text;
+    tg_span text;
     const tg_gguf_value *v;
     tg_err err = {0};
     size_t got;
@@ -138,7 +138,7 @@ static void expect_same(const tg_tokenizer *tok, size_t n, const char *pre, size
     write_back(&b, tok, n, false);
     CHECK(b.tok && tg_tokenizer_same(tok, b.tok, &err) == TG_OK);
     text = tg_gguf_get_text(&b.g, "tokenizer.ggml.pre");
-    CHECK(tg_gguf_is(text, pre));
+    CHECK(tg_span_is(text, pre));
     v = tg_gguf_get_texts(&b.g, "tokenizer.ggml.tokens");
     CHECK_EQ(v->n, n);
     v = tg_gguf_get_texts(&b.g, "tokenizer.ggml.merges");
@@ -192,7 +192,7 @@ static void merges_of_characters(void)
     CHECK_EQ(v->n, 4);
     at = v->at;
     for (size_t i = 0; i < v->n; i++)
-        CHECK(tg_gguf_is(tg_gguf_next_text(&at), want[i]));
+        CHECK(tg_span_is(tg_gguf_next_text(&at), want[i]));
     CHECK_EQ(b.notes.n, 1);
     CHECK_HAS(b.notes.line[0], "no token that ends a text");
     done(&b);
@@ -215,13 +215,13 @@ static void rows_without_tokens(void)
     CHECK(types->type == TG_GGUF_I32 && types->n == 11);
     at = tokens->at;
     for (size_t i = 0; i < 11; i++) {
-        const tg_gguf_text text = tg_gguf_next_text(&at);
+        const tg_span text = tg_gguf_next_text(&at);
         const bool padded = i == 4 || i > 8;
 
         CHECK_EQ(tg_gguf_integer(types, i), padded ? TG_GGUF_UNUSED : i == 6 ? TG_GGUF_CONTROL : 1);
-        CHECK(i != 4 || tg_gguf_is(text, "[PAD4]"));
-        CHECK(i != 10 || tg_gguf_is(text, "[PAD10]"));
-        CHECK(i != 6 || tg_gguf_is(text, "<|endoftext|>"));
+        CHECK(i != 4 || tg_span_is(text, "[PAD4]"));
+        CHECK(i != 10 || tg_span_is(text, "[PAD10]"));
+        CHECK(i != 6 || tg_span_is(text, "<|endoftext|>"));
     }
     done(&b);
     tg_tokenizer_free(tok);

@@ -12,7 +12,8 @@
 #include "lib/attn/layers.h"
 #include "lib/base/convert.h"
 #include "lib/base/threads.h"
-#include "lib/nn/ops64.h"
+#include "lib/nn/linear64.h"
+#include "lib/nn/ops.h"
 #include "lib/gpt/pass.h"
 #include "lib/nn/ref/ref.h"
 #include "tests/unit/check.h"
@@ -41,7 +42,7 @@ static void transposed_of(const tg_linear *linear, const double *w64, size_t N)
             CHECK(out[i] == want[i] + (double)head.b[i % C]);
     }
     tg_linear_forward_ref64(dwant, want, w64, NULL, N, C, OC);
-    tg_linear64_backward(dinp, want, NULL, &no_bias, N);
+    tg_linear64_backward(dinp, want, &no_bias, N);
     CHECK(memcmp(dinp, dwant, N * OC * sizeof *dinp) == 0);
     free(inp), free(out), free(want), free(none), free(dinp), free(dwant);
 }
@@ -71,7 +72,7 @@ static void products_of(size_t N, size_t C, size_t OC)
     }
     memset(dinp, 0xff, N * C * sizeof *dinp);
     tg_linear_backward_ref64(dwant, dw, NULL, want, inp, w64, N, C, OC);
-    tg_linear64_backward(dinp, want, NULL, &linear, N);
+    tg_linear64_backward(dinp, want, &linear, N);
     CHECK(memcmp(dinp, dwant, N * C * sizeof *dinp) == 0);
     transposed_of(&linear, w64, N);
     free(inp), free(out), free(want), free(dinp), free(dwant), free(w64), free(dw), free(b64), free(w),
@@ -89,6 +90,11 @@ static void products_are_the_references(void)
     }
 }
 
+static tg_matrix doubles(double *x, size_t cols)
+{
+    return tg_matrix_of(x, TG_TYPE_DOUBLE, cols);
+}
+
 /* ---- the other operations: the references' bits, with float32 parameters */
 
 static void check_layernorm(const float *w, const float *b, const double *w64, const double *b64)
@@ -96,19 +102,19 @@ static void check_layernorm(const float *w, const float *b, const double *w64, c
     enum { N = 5, C = 11 };
     double inp[N * C], dout[N * C], out[N * C], want[N * C], again[N * C], mean[2][N], rstd[2][N];
     double dinp[N * C], dwant[N * C];
-    const tg_row_stats64 stats = {mean[0], rstd[0]};
+    const tg_norm_stats stats = {doubles(mean[0], 1), doubles(rstd[0], 1)};
     const tg_layernorm norm = {.w = w, .b = b, .C = C, .epsilon = 1e-5};
 
     check_fill64(inp, N * C, 5, 1);
     check_fill64(dout, N * C, 6, 1);
     check_fill64(dinp, N * C, 7, 1);
     memcpy(dwant, dinp, sizeof dinp);
-    tg_layernorm64_forward(out, stats, inp, &norm, N);
+    tg_layernorm_forward(doubles(out, C), stats, doubles(inp, C), &norm, N);
     tg_layernorm_forward_ref64(want, mean[1], rstd[1], inp, w64, b64, N, C, 1e-5);
-    tg_layernorm64_recompute(again, stats, inp, &norm, N);
+    tg_layernorm_recompute(doubles(again, C), stats, doubles(inp, C), &norm, N);
     CHECK(memcmp(out, want, sizeof out) == 0 && memcmp(out, again, sizeof out) == 0);
     CHECK(memcmp(mean[0], mean[1], sizeof mean[0]) == 0 && memcmp(rstd[0], rstd[1], sizeof rstd[0]) == 0);
-    tg_layernorm64_backward(dinp, dout, inp, stats, &norm, N);
+    tg_layernorm_backward(doubles(dinp, C), doubles(dout, C), doubles(inp, C), stats, &norm, N);
     tg_layernorm_backward_ref64(dwant, NULL, NULL, dout, mean[1], rstd[1], inp, w64, N, C);
     CHECK(memcmp(dinp, dwant, sizeof dinp) == 0);
 }
@@ -141,9 +147,10 @@ static void gelu_is_the_reference(void)
         memset(dwant, 0, sizeof dwant);
         tg_gelu_forward_ref64(want, inp, N, kind);
         tg_gelu_backward_ref64(dwant, dout, inp, N, kind);
-        tg_gelu64_forward(out, inp, N, kind);
+        tg_gelu_forward(doubles(out, 1), doubles(inp, 1), N, kind);
         CHECK(memcmp(out, want, sizeof out) == 0);
-        tg_residual64_after_gelu_backward(dinp, dout, out, inp, &same, kind, &none, N);
+        tg_residual_after_gelu_backward(doubles(dinp, 1), doubles(dout, 1), doubles(out, 1), doubles(inp, 1),
+                                        &same, kind, &none, (tg_matrix){0}, N);
         CHECK(memcmp(dinp, dwant, sizeof dinp) == 0);
     }
 }

@@ -18,7 +18,7 @@
 static void show_value(char *out, tg_json *j, char *close)
 {
     const tg_json_kind kind = tg_json_peek(j);
-    tg_json_text text;
+    tg_span text;
 
     *close = 0;
     out += strlen(out);
@@ -48,7 +48,7 @@ static tg_status show(char out[SHOWN], const void *text, size_t n, tg_err *err)
 {
     char close[TG_JSON_DEPTH + 1] = "", opened;
     size_t depth = 0;
-    tg_json_text key;
+    tg_span key;
     tg_json j;
     bool more;
 
@@ -251,7 +251,7 @@ static void first_failure(void)
 {
     static const char *const names[] = {"a"};
     tg_err err = {0};
-    tg_json_text key = {0};
+    tg_span key = {0};
     size_t at = 1;
     tg_json j;
 
@@ -284,7 +284,7 @@ static void characters(void)
         unsigned char want[5] = {0};
         const bool surrogate = code >= 0xD800 && code <= 0xDFFF;
         tg_json j;
-        tg_json_text text;
+        tg_span text;
         size_t n = 0;
 
         if (code < 0x80)
@@ -392,7 +392,7 @@ static void members(void)
         "{\"b\": [1, 2], \"x\": {\"a\": 9}, \"a\" :  \"\\u0041\", \"c\": null, \"c\": 3}";
     static const char *const names[] = {"a", "b", "c", "d"};
     size_t at[4], end, n;
-    tg_json_text value;
+    tg_span value;
     tg_json j;
     tg_err err = {0};
 
@@ -406,7 +406,7 @@ static void members(void)
     CHECK_EQ(at[3], 0);
     end = tg_json_go(&j, at[0]);
     value = tg_json_get_text(&j);
-    CHECK(tg_json_is(value, "A") && !tg_json_is(value, "AB") && !tg_json_is(value, ""));
+    CHECK(tg_span_is(value, "A") && !tg_span_is(value, "AB") && !tg_span_is(value, ""));
     (void)tg_json_go(&j, at[1]);
     tg_json_enter(&j, TG_JSON_ARRAY);
     for (n = 0; tg_json_element_at(&j, &at[3]); n++)
@@ -449,7 +449,7 @@ static void escapes(void)
     for (size_t k = 0; k < 3; k++) {
         char text[2 + 128 * TG_JSON_ESCAPE_MAX + 1] = "\"";
         size_t n = 1;
-        tg_json_text back;
+        tg_span back;
         tg_json j;
         tg_err err = {0};
 

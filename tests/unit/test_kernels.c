@@ -765,18 +765,18 @@ static void no_attend(const tg_attention_head *op, float *work)
 static void no_dv(const tg_attention_head *op, float *work)
 {
     kernels->attend_backward(op, work);
-    op->dv[op->D * op->queries - 1] += 0.01f;
+    ((float *)op->dv)[op->D * op->queries - 1] += 0.01f;
 }
 
-static void no_attend16(const tg_attention_head16 *op, float *work)
+static void no_attend16(const tg_attention_head *op, float *work)
 {
     (void)op, (void)work;
 }
 
-static void no_dv16(const tg_attention_head16 *op, float *work)
+static void no_dv16(const tg_attention_head *op, float *work)
 {
     kernels->attend16_backward(op, work);
-    op->dv[0] ^= 0x8000;
+    ((tg_bf16 *)op->dv)[0] ^= 0x8000;
 }
 
 static void no_map(float *out, const float *inp, size_t n)

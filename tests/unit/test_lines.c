@@ -22,10 +22,10 @@ static const char *row_text(const tg_qkv_view *view, tg_attn_stage stage, table_
     table_text text = {buffer, 0};
 
     columns_set(&c, &of);
-    CHECK(columns_capacity(&c, row->j_end - row->j_begin + 1) <= sizeof buffer);
-    columns_put_titles(&text, &c);
+    CHECK(table_capacity(&c.table, row->j_end - row->j_begin + 1) <= sizeof buffer);
+    table_put_titles(&text, &c.table);
     columns_put_row(&text, &c, row);
-    CHECK(text.n <= columns_capacity(&c, row->j_end - row->j_begin + 1));
+    CHECK(text.n <= table_capacity(&c.table, row->j_end - row->j_begin + 1));
     buffer[text.n] = '\0';
     return buffer;
 }
@@ -72,7 +72,7 @@ static void put_run(table_text *text, const columns_of *of, const value_run *run
     columns c;
 
     columns_set(&c, of);
-    columns_put_titles(text, &c); /* of JSON none */
+    table_put_titles(text, &c.table); /* of JSON none */
     columns_put_run(text, &c, run);
 }
 
@@ -123,7 +123,7 @@ static void lines_with_ids(void)
     table_text to = {buffer, 0};
 
     columns_set(&c, &of);
-    columns_put_titles(&to, &c);
+    table_put_titles(&to, &c.table);
     columns_put_row(&to, &c, &row);
     buffer[to.n] = '\0';
     CHECK_TEXT(buffer, "#l h b i j offset       prob id token i id token j\n"
@@ -155,14 +155,13 @@ static void print_values(table_format format)
 {
     const table t = {.format = format,
                      .n = 5,
-                     .column = {{"n", "", TABLE_SIZE, 0, 0},
-                                {"x", "", TABLE_DOUBLE, 0, 0},
-                                {"y", "", TABLE_FLOAT, 0, 0},
-                                {"on", "", TABLE_FLAG, 0, 0},
-                                {"word", "", TABLE_STRING, 0, 0}}};
-    const char text[] = "a\"\\b\nc";
+                     .column = {{"n", "", TABLE_SIZE, 0, 0, 0},
+                                {"x", "", TABLE_DOUBLE, 0, 0, 0},
+                                {"y", "", TABLE_FLOAT, 0, 0, 0},
+                                {"on", "", TABLE_FLAG, 0, 0, 0},
+                                {"word", "", TABLE_STRING, 0, 0, 0}}};
     const table_cell known[] = {
-        {.size = 7}, {.real = 1.0 / 3}, {.real = 1.0 / 3}, {.size = 1}, {.text = text, .n = 4}};
+        {.size = 7}, {.real = 1.0 / 3}, {.real = 1.0 / 3}, {.size = 1}, {.text = "a\"\\b"}};
     const table_cell missing[5] = {{.kind = CELL_MISSING},
                                    {.kind = CELL_MISSING},
                                    {.kind = CELL_MISSING},
@@ -174,7 +173,7 @@ static void print_values(table_format format)
     table_print_line(&t, missing);
 }
 
-/* A double keeps its own nine digits, a float those of its float32; only `n` bytes of a text are shown. */
+/* A double keeps its own nine digits, a float those of its float32. */
 static void lines_of_values(void)
 {
     CHECK_TEXT(printed(print_values, TABLE_TSV), "n\tx\ty\ton\tword\n"

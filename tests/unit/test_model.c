@@ -397,7 +397,7 @@ static void sequences_do_not_meet(tg_weight_type type)
     }
     all.packed = one.packed = &packed;
     tg_infer_run(&all, s.ids, 3, logits);
-    tg_infer_broadcast_cache(&all);
+    tg_kv_cache_broadcast(&all.cache);
     tg_infer_select(&all, 0, S);
     for (size_t t = 0; t < STEPS; t++) {
         tg_infer_run(&all, next[t], 1, logits);

@@ -23,7 +23,6 @@
 #include "lib/nn/linear.h"
 #include "lib/nn/ref/ref.h"
 #include "lib/nn/residual.h"
-#include "lib/nn/slice.h"
 #include "tests/unit/check.h"
 #include "tests/unit/fused_qkv.h"
 
@@ -63,7 +62,7 @@ static tg_attention_scratch take_scratch(size_t keys, size_t D)
     tg_attention_scratch scratch;
     tg_arena arena = {0};
 
-    tg_attention_place(&arena, &scratch, keys, D, 1);
+    tg_attention_place(&arena, &scratch, TG_TYPE_FLOAT, keys, D, 1);
     scratch.floats = take(scratch.threads * scratch.each, sizeof(float));
     return scratch;
 }
@@ -111,6 +110,13 @@ static int32_t *ids(size_t n, size_t V)
         x[i] = (int32_t)((check_random(seed, i) + 1) / 2 * (double)V);
     return x;
 }
+
+static tg_matrix floats(float *x, size_t cols)
+{
+    return tg_matrix_of(x, TG_TYPE_FLOAT, cols);
+}
+
+static const tg_matrix nothing;
 
 static double *wide(const float *x, size_t n)
 {
@@ -200,12 +206,12 @@ static void check_linear_forward(size_t N, size_t K, size_t M, bool with_bias, b
         want[i] += (double)add[i];
         size[i] += fabs((double)add[i]);
     }
-    tg_linear_forward(out, add, x, &linear, N);
+    tg_linear_forward(floats(out, M), floats(add, M), floats(x, K), &linear, N);
     WITHIN(out, want, size, N * M, (double)(K + 3) * EPS);
 
     if (with_add) { /* the residual may be out itself */
         memcpy(in_place, add, N * M * sizeof *add);
-        tg_linear_forward(in_place, in_place, x, &linear, N);
+        tg_linear_forward(floats(in_place, M), floats(in_place, M), floats(x, K), &linear, N);
         SAME(in_place, out, N * M);
     }
     done();
@@ -232,7 +238,7 @@ static void check_linear_backward(size_t N, size_t K, size_t M, bool with_bias)
                              K, M);
     tg_linear_backward_ref64(size_dx, size_dw, size_db, wide_abs(dout, N * M), wide_abs(x, N * K),
                              wide_abs(w, K * M), N, K, M);
-    tg_linear_backward(dx, dout, x, &linear, N);
+    tg_linear_backward(floats(dx, K), floats(dout, M), floats(x, K), &linear, N);
     WITHIN(dx, want_dx, size_dx, N * K, (double)(M + 2) * EPS);
     WITHIN(dw, want_dw, size_dw, K * M, (double)(N + 2) * EPS);
     if (with_bias)
@@ -249,13 +255,13 @@ static void linear_overwrites_gradients(void)
     const tg_matmul_scratch scratch = take_product_scratch();
     tg_linear linear = {.dw = dw[0], .db = db[0], .overwrite = true, .in = K, .out = M, .scratch = &scratch};
 
-    tg_linear_backward(NULL, dout, x, &linear, N);
+    tg_linear_backward(nothing, floats(dout, M), floats(x, K), &linear, N);
     memset(dw[1], 0, K * M * sizeof(float));
     memset(db[1], 0, M * sizeof(float));
     linear.dw = dw[1];
     linear.db = db[1];
     linear.overwrite = false;
-    tg_linear_backward(NULL, dout, x, &linear, N);
+    tg_linear_backward(nothing, floats(dout, M), floats(x, K), &linear, N);
     SAME(dw[0], dw[1], K * M);
     SAME(db[0], db[1], M);
     done();
@@ -280,10 +286,10 @@ static void linear_backward_parameters_only(void)
 
     memcpy(dw[1], dw[0], K * M * sizeof(float));
     memcpy(db[1], db[0], M * sizeof(float));
-    tg_linear_backward(dx, dout, x, &linear, N);
+    tg_linear_backward(floats(dx, K), floats(dout, M), floats(x, K), &linear, N);
     linear.dw = dw[1];
     linear.db = db[1];
-    tg_linear_backward(NULL, dout, x, &linear, N);
+    tg_linear_backward(nothing, floats(dout, M), floats(x, K), &linear, N);
     SAME(dw[0], dw[1], K * M);
     SAME(db[0], db[1], M);
     done();
@@ -299,8 +305,8 @@ static void linear_backward_input_only(void)
     const tg_linear with = {.w = w, .dw = dw, .db = db, .in = K, .out = M, .scratch = &scratch};
     const tg_linear without = {.w = w, .in = K, .out = M, .scratch = &scratch};
 
-    tg_linear_backward(dx[0], dout, x, &with, N);
-    tg_linear_backward(dx[1], dout, NULL, &without, N);
+    tg_linear_backward(floats(dx[0], K), floats(dout, M), floats(x, K), &with, N);
+    tg_linear_backward(floats(dx[1], K), floats(dout, M), nothing, &without, N);
     SAME(dx[0], dx[1], N * K);
     done();
 }
@@ -317,21 +323,8 @@ static void bias_backward_strided(void)
             want[c] += (double)dout[n * LD + c];
             size[c] += fabs((double)dout[n * LD + c]);
         }
-    tg_bias_backward(db, dout, LD, N, WIDTH);
+    tg_bias_backward(db, tg_matrix_columns(floats(dout, LD), 0, WIDTH), N);
     WITHIN(db, want, size, WIDTH, (N + 1) * EPS);
-    done();
-}
-
-/* ---- slice */
-
-static void slice(void)
-{
-    enum { N = 13, WIDTH = 37, FROM = 11, LEN = 19 };
-    float *x = randoms(N * WIDTH), *out = nans(N * LEN), *want = nans(N * LEN);
-
-    tg_slice_forward(out, x, N, WIDTH, FROM, LEN);
-    tg_slice_forward_ref(want, x, N, WIDTH, FROM, LEN);
-    SAME(out, want, N * LEN);
     done();
 }
 
@@ -377,28 +370,28 @@ static void check_layernorm(size_t N, size_t C, bool with_w, bool with_b)
            *want_db = with_b ? wide(db, C) : NULL;
     double most = 1, unit = (double)(2 * C + 8) * EPS;
     const tg_layernorm norm = {w, b, dw, db, C, LN_EPS};
-    const tg_row_stats stats = {mean, rstd};
+    const tg_norm_stats stats = {floats(mean, 1), floats(rstd, 1)};
 
     tg_layernorm_forward_ref64(want, want_mean, want_rstd, wx, ww, wb, N, C, LN_EPS);
     tg_layernorm_backward_ref64(want_dx, want_dw, want_db, wide(dout, N * C), want_mean, want_rstd, wx, ww, N,
                                 C);
-    tg_layernorm_forward(out, stats, x, &norm, N);
+    tg_layernorm_forward(floats(out, C), stats, floats(x, C), &norm, N);
     for (size_t n = 0; n < N; n++)
         most = fmax(most, want_rstd[n]);
     CLOSE(mean, want_mean, N, (double)(C + 1) * EPS);
     CLOSE(rstd, want_rstd, N, unit * most);
     CLOSE(out, want, N * C, unit * most);
 
-    tg_layernorm_recompute(again, stats, x, &norm, N);
+    tg_layernorm_recompute(floats(again, C), stats, floats(x, C), &norm, N);
     SAME(again, out, N * C);
-    tg_layernorm_backward(dx, dout, x, stats, &norm, N);
+    tg_layernorm_backward(floats(dx, C), floats(dout, C), floats(x, C), stats, &norm, N);
     CLOSE(dx, want_dx, N * C, 2 * unit * most * most);
     if (dw)
         CLOSE(dw, want_dw, C, (unit + (double)N * EPS) * most * sqrt((double)N));
     if (db)
         CLOSE(db, want_db, C, (double)(N + 1) * EPS * (double)(N + 1));
 
-    tg_layernorm_forward(x, stats, x, &norm, N); /* in place */
+    tg_layernorm_forward(floats(x, C), stats, floats(x, C), &norm, N); /* in place */
     SAME(x, out, N * C);
     done();
 }
@@ -432,7 +425,7 @@ static void check_gelu(tg_gelu_kind kind)
     }
     tg_gelu_forward_ref64(want, wide(x, N), N, kind);
     tg_gelu_backward_ref64(want_dx, wide(dout, N), wide(x, N), N, kind);
-    tg_gelu_forward(out, x, N, kind);
+    tg_gelu_forward(floats(out, 1), floats(x, 1), N, kind);
     WITHIN(out, want, size, N, TANH_ERROR / 2 + 4 * EPS);
     memcpy(dx, dout, N * sizeof *dx);
     tg_gelu_gradient_elements(kind)(dx, x, N);
@@ -440,7 +433,7 @@ static void check_gelu(tg_gelu_kind kind)
 
     tg_gelu_elements(kind)(again, x, N);
     SAME(again, out, N);
-    tg_gelu_forward(x, x, N, kind); /* in place */
+    tg_gelu_forward(floats(x, 1), floats(x, 1), N, kind); /* in place */
     SAME(x, out, N);
     done();
 }
@@ -543,7 +536,7 @@ static void check_head(size_t N, size_t V, size_t C, bool with_bias)
     head.dw = h.dw;
     head.db = h.dbias;
     logits = nans(tg_head_logits(N, V));
-    tg_head_loss(losses, dx, h.x, h.targets, &head, h.scale, N, logits);
+    tg_head_loss(losses, floats(dx, C), floats(h.x, C), h.targets, &head, h.scale, N, logits);
     CLOSE(losses, want, N, tolerance * sqrt((double)C));
     CLOSE(dx, want_dx, N * C, tolerance);
     for (size_t v = 0; v < V; v++)
@@ -553,7 +546,7 @@ static void check_head(size_t N, size_t V, size_t C, bool with_bias)
     if (with_bias)
         CLOSE(h.dbias, want_db, V, tolerance);
 
-    tg_head_loss(losses2, NULL, h.x, h.targets, &head, h.scale, N, logits);
+    tg_head_loss(losses2, nothing, floats(h.x, C), h.targets, &head, h.scale, N, logits);
     SAME(losses, losses2, N);
     done();
 }
@@ -840,19 +833,20 @@ static void check_residual(float p)
 
     memcpy(dw[1], dw[0], K * M * sizeof(float));
     memcpy(db[1], db[0], M * sizeof(float));
-    tg_residual_forward(out, residual, x, &linear, &drop, N);
-    tg_linear_forward(want, NULL, x, &linear, N);
+    tg_residual_forward(floats(out, M), floats(residual, M), floats(x, K), &linear, &drop, N);
+    tg_linear_forward(floats(want, M), nothing, floats(x, K), &linear, N);
     tg_dropout_apply(want, &drop, N * M);
     for (size_t i = 0; i < N * M; i++)
         want[i] += residual[i];
     CLOSE(out, wide(want, N * M), N * M, 4 * (K + 2) * EPS);
 
-    tg_residual_backward(dx[0], dout, x, &linear, &drop, scratch, N);
+    tg_residual_backward(floats(dx[0], K), floats(dout, M), floats(x, K), &linear, &drop, floats(scratch, M),
+                         N);
     memcpy(dropped, dout, N * M * sizeof(float));
     tg_dropout_apply(dropped, &drop, N * M);
     linear.dw = dw[1];
     linear.db = db[1];
-    tg_linear_backward(dx[1], dropped, x, &linear, N);
+    tg_linear_backward(floats(dx[1], K), floats(dropped, M), floats(x, K), &linear, N);
     SAME(dx[0], dx[1], N * K);
     SAME(dw[0], dw[1], K * M);
     SAME(db[0], db[1], M);
@@ -870,11 +864,12 @@ static void check_residual_after_gelu(float p, tg_gelu_kind kind)
     tg_linear linear = {.w = w, .dw = dw[0], .in = K, .out = M, .scratch = &product};
 
     memcpy(dw[1], dw[0], K * M * sizeof(float));
-    tg_gelu_forward(x, pre, N * K, kind);
-    tg_residual_backward(dx, dout, x, &linear, &drop, scratch, N);
+    tg_gelu_forward(floats(x, K), floats(pre, K), N, kind);
+    tg_residual_backward(floats(dx, K), floats(dout, M), floats(x, K), &linear, &drop, floats(scratch, M), N);
     tg_gelu_gradient_elements(kind)(dx, pre, N * K);
     linear.dw = dw[1];
-    tg_residual_after_gelu_backward(x, dout, x, pre, &linear, kind, &drop, scratch, N);
+    tg_residual_after_gelu_backward(floats(x, K), floats(dout, M), floats(x, K), floats(pre, K), &linear,
+                                    kind, &drop, floats(scratch, M), N);
     CLOSE(x, wide(dx, N * K), N * K, 4 * EPS);
     SAME(dw[0], dw[1], K * M);
     done();
@@ -924,8 +919,8 @@ static void all_linear(float *out)
         .w = w, .b = b, .dw = dw, .db = db, .in = BIG_C, .out = OC, .scratch = &scratch};
 
     memset(dw, 0, (BIG_C * OC + OC) * sizeof *dw);
-    tg_linear_forward(out, NULL, x, &linear, BIG_N);
-    tg_linear_backward(dx, dout, x, &linear, BIG_N);
+    tg_linear_forward(floats(out, OC), nothing, floats(x, BIG_C), &linear, BIG_N);
+    tg_linear_backward(floats(dx, BIG_C), floats(dout, OC), floats(x, BIG_C), &linear, BIG_N);
 }
 
 /* One row only: the product has its own way for that. */
@@ -937,8 +932,8 @@ static void all_linear_row(float *out)
     const tg_linear linear = {.w = w, .dw = dw, .in = BIG_N, .out = BIG_V, .scratch = &scratch};
 
     memset(dw, 0, BIG_N * BIG_V * sizeof *dw);
-    tg_linear_forward(out, NULL, x, &linear, 1);
-    tg_linear_backward(dx, dout, x, &linear, 1);
+    tg_linear_forward(floats(out, BIG_V), nothing, floats(x, BIG_N), &linear, 1);
+    tg_linear_backward(floats(dx, BIG_N), floats(dout, BIG_V), floats(x, BIG_N), &linear, 1);
 }
 
 static void all_layernorm(float *out)
@@ -948,12 +943,12 @@ static void all_layernorm(float *out)
     float *dx = out + BIG_N * BIG_C, *mean = dx + BIG_N * BIG_C, *rstd = mean + BIG_N, *dw = rstd + BIG_N,
           *db = dw + BIG_C;
     const tg_layernorm norm = {w, b, dw, db, BIG_C, LN_EPS};
-    const tg_row_stats stats = {mean, rstd};
+    const tg_norm_stats stats = {floats(mean, 1), floats(rstd, 1)};
 
     memset(dx, 0, BIG_N * BIG_C * sizeof *dx);
     memset(dw, 0, 2 * BIG_C * sizeof *dw);
-    tg_layernorm_forward(out, stats, x, &norm, BIG_N);
-    tg_layernorm_backward(dx, dout, x, stats, &norm, BIG_N);
+    tg_layernorm_forward(floats(out, BIG_C), stats, floats(x, BIG_C), &norm, BIG_N);
+    tg_layernorm_backward(floats(dx, BIG_C), floats(dout, BIG_C), floats(x, BIG_C), stats, &norm, BIG_N);
 }
 
 static void all_gelu(float *out)
@@ -963,10 +958,12 @@ static void all_gelu(float *out)
     const tg_matmul_scratch scratch = take_product_scratch();
     const tg_linear linear = {.w = w, .in = BIG_C, .out = BIG_C, .scratch = &scratch};
 
-    tg_linear_gelu_forward(out, out, x, &linear, TG_GELU_TANH, BIG_N);
-    tg_gelu_forward(out + n, x, n, TG_GELU_TANH);
-    tg_gelu_forward(out + 2 * n, x, n, TG_GELU_ERF);
-    tg_linear_after_gelu_backward(out + 3 * n, dout, x, x, &linear, TG_GELU_TANH, BIG_N);
+    tg_linear_gelu_forward(floats(out, BIG_C), floats(out, BIG_C), floats(x, BIG_C), &linear, TG_GELU_TANH,
+                           BIG_N);
+    tg_gelu_forward(floats(out + n, BIG_C), floats(x, BIG_C), BIG_N, TG_GELU_TANH);
+    tg_gelu_forward(floats(out + 2 * n, BIG_C), floats(x, BIG_C), BIG_N, TG_GELU_ERF);
+    tg_linear_after_gelu_backward(floats(out + 3 * n, BIG_C), floats(dout, BIG_C), floats(x, BIG_C),
+                                  floats(x, BIG_C), &linear, TG_GELU_TANH, BIG_N);
 }
 
 static void all_embedding(float *out)
@@ -998,7 +995,7 @@ static void all_head(float *out)
                             .scratch = &scratch};
 
     memset(dw, 0, (BIG_V * BIG_C + BIG_V) * sizeof *dw);
-    tg_head_loss(losses, dx, x, targets, &head, 0.01f, BIG_N, logits);
+    tg_head_loss(losses, floats(dx, BIG_C), floats(x, BIG_C), targets, &head, 0.01f, BIG_N, logits);
 }
 
 static void all_dropout(float *out)
@@ -1071,7 +1068,6 @@ static void tests(void)
     RUN(linear_backward_parameters_only);
     RUN(linear_backward_input_only);
     RUN(bias_backward_strided);
-    RUN(slice);
     RUN(embedding);
     RUN(layernorm);
     RUN(gelu);

@@ -34,8 +34,8 @@ static void show_tensor(char *out, const tg_pickle_tensor *t)
 {
     char dtype[TG_ARRAY_TEXT_MAX], shape[TG_ARRAY_TEXT_MAX], stride[TG_ARRAY_TEXT_MAX];
 
-    sprintf(out + strlen(out), "T<%s,%.*s[%zu]+%zu,%s,%s>", tg_dtype_text(dtype, t->dtype), (int)t->storage_n,
-            t->storage, t->storage_count, t->offset, tg_shape_text(shape, t->ndim, t->shape),
+    sprintf(out + strlen(out), "T<%s,%.*s[%zu]+%zu,%s,%s>", tg_dtype_text(dtype, t->dtype), (int)t->storage.n,
+            t->storage.p, t->storage_count, t->offset, tg_shape_text(shape, t->ndim, t->shape),
             tg_shape_text(stride, t->ndim, t->stride));
 }
 
@@ -66,7 +66,7 @@ static void show_value(char *out, const tg_pickle *p, const tg_pickle_value *v)
         show_items(out, p, v, "{", "}");
         break;
     case TG_PICKLE_TENSOR:
-        show_tensor(out, tg_pickle_tensor_of(p, v));
+        show_tensor(out, &p->tensor[v->of.first]);
         break;
     default:
         sprintf(end, "%s", tg_pickle_kind_text(v->kind));
@@ -84,7 +84,7 @@ static tg_status show(char out[SHOWN], const char *bytes, size_t n, tg_err *err)
     status = tg_pickle_read(&p, copy + 1, n, err);
     *out = '\0';
     if (!status)
-        show_value(out, &p, tg_pickle_root(&p));
+        show_value(out, &p, p.root);
     tg_pickle_free(&p);
     free(copy);
     return status;
@@ -540,7 +540,7 @@ static void test_find(void)
     const tg_pickle_value *root;
 
     CHECK_OK(tg_pickle_read(&p, sample, sizeof sample - 1, &err), &err);
-    root = tg_pickle_root(&p);
+    root = p.root;
     CHECK_EQ(tg_pickle_find(&p, root, "i")->of.integer, 256);
     CHECK(tg_pickle_find(&p, root, "mode") == NULL);
     CHECK(tg_pickle_find(&p, tg_pickle_find(&p, root, "i"), "i") == NULL);

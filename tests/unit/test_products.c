@@ -122,7 +122,7 @@ static struct reference reference_of(const tg_matmul *op, const float *b, size_t
 
     for (size_t m = 0; m < op->M; m++)
         for (size_t k = 0; k < op->K; k++) {
-            const float x = op->a[m * op->a_row + k * op->a_col];
+            const float x = ((const float *)op->a)[m * op->a_row + k * op->a_col];
 
             r.a[m * op->K + k] = precision & A_BF16 ? rounded(x) : (double)x;
         }
@@ -164,8 +164,8 @@ static void reference_row(const struct reference *r, const tg_matmul *op, const 
         }
     }
     for (size_t n = 0; op->slope && n < op->N; n++) {
-        want[n] *= (double)op->pre[m * op->ldc + n];
-        size[n] *= fabs((double)op->pre[m * op->ldc + n]) + 0.1;
+        want[n] *= (double)((const float *)op->pre)[m * op->ldc + n];
+        size[n] *= fabs((double)((const float *)op->pre)[m * op->ldc + n]) + 0.1;
     }
 }
 
@@ -180,7 +180,8 @@ static struct outcome compare(const struct reference *r, const tg_matmul *op, co
     struct outcome o = {.outside_kept = true, .map_right = true};
 
     for (size_t m = 0; m < op->M; m = m + every < op->M || m + 1 == op->M ? m + every : op->M - 1) {
-        const float *c = op->c + m * op->ldc;
+        const float *c = (const float *)op->c + m * op->ldc;
+        const float *mapped = op->mapped;
 
         reference_row(r, op, add, m);
         for (size_t n = 0; n < op->N; n++) {
@@ -188,7 +189,7 @@ static struct outcome compare(const struct reference *r, const tg_matmul *op, co
             const double off = fabs((double)c[n] - r->want[n]) / (r->size[n] * (double)(op->K + 3) * EPS);
 
             o.worst = off <= o.worst ? o.worst : isnan(off) ? HUGE_VAL : off;
-            o.map_right = o.map_right && (!op->map || op->mapped[m * op->ldc + n] == 2 * c[n]);
+            o.map_right = o.map_right && (!op->map || mapped[m * op->ldc + n] == 2 * c[n]);
         }
         for (size_t n = op->N; n < op->ldc; n++)
             o.outside_kept = o.outside_kept && c[n] == 7.0f;
@@ -214,7 +215,7 @@ enum epilogue { PLAIN, BIAS_AND_MAP, BIAS_AND_ADD, ACCUMULATE, SLOPE };
 static void prepare_c(tg_matmul *op, const float *add)
 {
     for (size_t i = 0; i < op->M * op->ldc; i++)
-        op->c[i] = i % op->ldc >= op->N ? 7.0f : op->accumulate ? add[i] : NAN;
+        ((float *)op->c)[i] = i % op->ldc >= op->N ? 7.0f : op->accumulate ? add[i] : NAN;
 }
 
 static void set_epilogue(tg_matmul *op, enum epilogue e, const float *bias, const float *add, float *mapped)
@@ -264,7 +265,7 @@ static bool is_rounded(const tg_matmul *op, const tg_bf16 *c16, const tg_bf16 *m
     for (size_t m = 0; m < op->M; m++)
         for (size_t n = 0; n < op->ldc; n++) {
             const size_t at = m * op->ldc + n;
-            const tg_bf16 want = n < op->N ? tg_bf16_from_float(op->c[at]) : 7;
+            const tg_bf16 want = n < op->N ? tg_bf16_from_float(((const float *)op->c)[at]) : 7;
 
             right = right && c16[at] == want;
             if (op->map && n < op->N)
@@ -287,13 +288,13 @@ static void check_halves(const tg_matmul *op, size_t a_n, size_t b_n, const floa
     memcpy(c, before, n * sizeof *c);
     h.c = c;
     h.mapped = mapped;
-    h.a = NULL;
-    h.a16 = a;
+    h.a = a;
+    h.a_type = TG_TYPE_BF16;
     kernels->matmul_bf16(&h, scratch);
     CHECK(memcmp(c, op->c, n * sizeof *c) == 0);
     memcpy(c, before, n * sizeof *c);
-    h.b = NULL;
-    h.b16 = b;
+    h.b = b;
+    h.b_type = TG_TYPE_BF16;
     for (size_t i = 0; i < n && pre; i++)
         rounded_pre[i] = tg_float_from_bf16(pre[i]);
     h.pre = rounded_pre;
@@ -305,11 +306,10 @@ static void check_halves(const tg_matmul *op, size_t a_n, size_t b_n, const floa
 
         for (size_t i = 0; i < n; i++)
             c16[i] = 7;
-        h.c = NULL;
-        h.c16 = c16;
-        h.mapped16 = mapped16;
-        h.pre = NULL;
-        h.pre16 = pre;
+        h.c = c16;
+        h.c_type = TG_TYPE_BF16;
+        h.mapped = mapped16;
+        h.pre = pre;
         kernels->matmul_bf16(&h, scratch);
         CHECK(is_rounded(&in_float, c16, mapped16));
     }
@@ -466,7 +466,8 @@ static void deep_bf16(void)
     tg_matmul op = row_major(&s, a, b);
     struct reference r = reference_of(&op, b, s.N, 1, A_BF16 | B_BF16);
 
-    op.c16 = c16;
+    op.c = c16;
+    op.c_type = TG_TYPE_BF16;
     kernels->matmul_bf16(&op, &scratch);
     for (size_t m = 0; m < s.M; m++) {
         reference_row(&r, &op, NULL, m);
@@ -539,11 +540,11 @@ static void check_rows_alone(const tg_matmul *op, const tg_packed_matrix *w, con
 
         alone.M = 1;
         alone.map = NULL;
-        alone.a = op->a + m * op->a_row;
+        alone.a = (const float *)op->a + m * op->a_row;
         alone.c = memcpy(row, add + m * op->ldc, op->N * sizeof *row);
         alone.add = op->add ? add + m * op->ldc : NULL;
         kernels->packed_matrix_run(&alone, w);
-        alike = alike && memcmp(row, op->c + m * op->ldc, op->N * sizeof *row) == 0;
+        alike = alike && memcmp(row, (const float *)op->c + m * op->ldc, op->N * sizeof *row) == 0;
     }
     CHECK(alike);
     free(row);
@@ -657,7 +658,7 @@ static void check_thread_counts(enum kind kind, struct shape s, const tg_matmul_
     op.map = kernels->gelu_tanh_forward;
     for (size_t i = 0; i < COUNT(threads); i++) {
         tg_threads_set((size_t)threads[i]);
-        memset(op.c, 1, s.M * s.N * sizeof *op.c);
+        memset(op.c, 1, s.M * s.N * sizeof(float));
         run_kind(kind, &op, &w, scratch);
         CHECK(i == 0 || memcmp(c, op.c, s.M * s.N * sizeof(float)) == 0);
         op.c = op.mapped = c + s.M * s.N;

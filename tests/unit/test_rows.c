@@ -270,9 +270,9 @@ static void check_heads(size_t B, size_t T, size_t C, size_t H)
     tg_arena arena = {0};
     tg_err err = {0};
 
-    tg_attention_place(&arena, &scratch, T, C / H, 1);
+    tg_attention_place(&arena, &scratch, TG_TYPE_FLOAT, T, C / H, 1);
     CHECK_OK(tg_arena_alloc(&arena, &err), &err);
-    tg_attention_place(&arena, &scratch, T, C / H, 1);
+    tg_attention_place(&arena, &scratch, TG_TYPE_FLOAT, T, C / H, 1);
     check_fill(datt, n, 11, 1);
     reference(&want, &g);
     walk_parallel(&got, &g.view, &all, false, true);

@@ -151,6 +151,7 @@ static void check_output(tg_stage_scratch *scratch, const tg_attn_layer *layer, 
     static float fast[T * C];
     tg_arena arena = {0};
     tg_matmul_scratch matmul;
+    const tg_matrix none = {0};
     const tg_linear proj = {
         .w = layer->w_proj,
         .b = layer->b_proj,
@@ -173,7 +174,8 @@ static void check_output(tg_stage_scratch *scratch, const tg_attn_layer *layer, 
     tg_matmul_place(&arena, &matmul);
     CHECK_OK(tg_arena_alloc(&arena, &err), &err);
     tg_matmul_place(&arena, &matmul);
-    tg_linear_forward(fast, NULL, fused, &proj, T);
+    tg_linear_forward(tg_matrix_of(fast, TG_TYPE_FLOAT, C), none,
+                      tg_matrix_of((float *)fused, TG_TYPE_FLOAT, C), &proj, T);
     CHECK_NEAR(check_distance64(fused, att, T * C), 0, 6e-8 * 20 * 10);
     CHECK_NEAR(check_distance64(fast, out, T * C), 0, 6e-8 * 20 * 10 * C);
     tg_arena_free(&arena);
@@ -193,9 +195,9 @@ static void stages_of_a_model(void)
     small_model(&m);
     CHECK_OK(tg_attn_layers_model(&layers, &m, ids, T, &err), &err);
     scratch = scratch_of(&arena, &layers);
-    tg_attention_place(&more, &attention, T, D, 1);
+    tg_attention_place(&more, &attention, TG_TYPE_FLOAT, T, D, 1);
     CHECK_OK(tg_arena_alloc(&more, &err), &err);
-    tg_attention_place(&more, &attention, T, D, 1);
+    tg_attention_place(&more, &attention, TG_TYPE_FLOAT, T, D, 1);
     while (tg_attn_layers_next(&layers, &layer)) {
         check_slices(&scratch, &layer);
         check_input(&scratch, &layer, &m);

@@ -225,7 +225,7 @@ static void prompts_have_an_end(void)
     for (size_t i = 0; i <= TG_TOKENS_PROMPT_MAX / chunk; i++) {
         char name[TG_CHUNK_NAME_SIZE];
 
-        tg_chunk_name(name, i);
+        snprintf(name, sizeof name, TG_CHUNK_NAME, i);
         CHECK_OK(tg_archive_put(w, name, TG_U8, 1, &chunk, zeros, &err), &err);
     }
     end_archive(w, fd);

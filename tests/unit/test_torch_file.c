@@ -31,7 +31,6 @@ typedef struct opened {
     unsigned char *copy; /* ends where the file does */
     tg_torch t;
     tg_tensor_list list;
-    tg_torch_transposed transposed;
 } opened;
 
 static tg_status open_bytes(opened *o, const unsigned char *bytes, size_t n, tg_err *err)
@@ -42,13 +41,12 @@ static tg_status open_bytes(opened *o, const unsigned char *bytes, size_t n, tg_
     memcpy(o->copy + 1, bytes, n);
     if ((status = tg_torch_open(&o->t, o->copy + 1, n, err)))
         return status;
-    return tg_torch_list(&o->list, &o->t, tg_pickle_root(&o->t.pickle), &o->transposed, err);
+    return tg_torch_list(&o->list, &o->t, o->t.pickle.root, true, err);
 }
 
 static void close_opened(opened *o)
 {
     tg_tensor_list_free(&o->list);
-    tg_torch_transposed_free(&o->transposed);
     tg_torch_close(&o->t);
     free(o->copy);
 }
@@ -94,9 +92,9 @@ static void check_good(const torch_zip *z)
     check_tensor(&o, "model.v", 2, storage2 + 4);
     check_tensor(&o, "model.b", 2, (float[]){1, -2});
     CHECK_EQ(tg_tensor_list_find(&o.list, "model.t")->array.shape[0], 3);
-    CHECK(tg_torch_is_transposed(&o.transposed, "model.t"));
-    CHECK(!tg_torch_is_transposed(&o.transposed, "model.w"));
-    args = tg_pickle_find(&o.t.pickle, tg_pickle_root(&o.t.pickle), "model_args");
+    CHECK(tg_tensor_list_find(&o.list, "model.t")->transposed);
+    CHECK(!tg_tensor_list_find(&o.list, "model.w")->transposed);
+    args = tg_pickle_find(&o.t.pickle, o.t.pickle.root, "model_args");
     CHECK_EQ(tg_pickle_find(&o.t.pickle, args, "n_head")->of.integer, 2);
     close_opened(&o);
 }
@@ -125,11 +123,11 @@ static void test_part(void)
 
     make(&z);
     CHECK_OK(tg_torch_open(&t, z.bytes, z.n, &err), &err);
-    model = tg_pickle_find(&t.pickle, tg_pickle_root(&t.pickle), "model");
-    CHECK_EQ(tg_torch_list(&list, &t, model, NULL, &err), TG_EDATA);
+    model = tg_pickle_find(&t.pickle, t.pickle.root, "model");
+    CHECK_EQ(tg_torch_list(&list, &t, model, false, &err), TG_EDATA);
     CHECK_HAS(err.message, "t: its elements are not adjacent (a transposed view)");
     tg_tensor_list_free(&list);
-    CHECK_EQ(tg_torch_list(&list, &t, tg_pickle_find(&t.pickle, model, "w"), NULL, &err), TG_EDATA);
+    CHECK_EQ(tg_torch_list(&list, &t, tg_pickle_find(&t.pickle, model, "w"), false, &err), TG_EDATA);
     CHECK_HAS(err.message, "name is empty");
     tg_tensor_list_free(&list);
     tg_torch_close(&t);
@@ -397,10 +395,10 @@ static void test_index(void)
     tg_zip_member *m;
     tg_err err = {0};
 
-    CHECK(tg_zip_index_find(&index, "a", 1) == NULL);
+    CHECK(tg_zip_index_find(&index, (tg_span){"a", 1}) == NULL);
     make(&z);
     CHECK_OK(tg_zip_index_read(&index, z.bytes, z.n, &err), &err);
-    m = tg_zip_index_find(&index, "ckpt/data/0", 11);
+    m = tg_zip_index_find(&index, (tg_span){"ckpt/data/0", 11});
     CHECK(m && !m->checked);
     CHECK_OK(tg_zip_member_check(m, &err), &err);
     CHECK(m->checked);
@@ -514,15 +512,13 @@ static void test_no_memory(void)
     for (; status && n < 100; n++) {
         tg_torch t;
         tg_tensor_list list = {0};
-        tg_torch_transposed transposed = {0};
 
         failing_after(n);
         if (!(status = tg_torch_open(&t, z.bytes, z.n, &err)))
-            status = tg_torch_list(&list, &t, tg_pickle_root(&t.pickle), &transposed, &err);
+            status = tg_torch_list(&list, &t, t.pickle.root, true, &err);
         failing_after(-1);
         CHECK(status == TG_OK || status == TG_ENOMEM);
         tg_tensor_list_free(&list);
-        tg_torch_transposed_free(&transposed);
         tg_torch_close(&t);
     }
     CHECK(n > 8 && n < 100);

@@ -709,7 +709,7 @@ static void fail_open(const char *name)
         failing_after(-1);
         CHECK(status == TG_OK || status == TG_ENOMEM || status == TG_EIO);
     }
-    CHECK(n > 8 && n < 1000);
+    CHECK(n > 4 && n < 1000);
     tg_model_file_close(&f);
 }
 

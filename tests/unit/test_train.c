@@ -934,7 +934,7 @@ static void passes_are_summed_in_a_tree(void)
 /* Add up the parts of `size` members, in order, into total, which has buffers for a whole step. */
 static void sum_of_members(tg_tree_sum *total, float **grads, const double *losses, size_t size)
 {
-    tg_tree_sum_begin(total);
+    total->n = 0;
     for (size_t rank = 0; rank < size; rank++) {
         const tg_team team = {.rank = rank, .size = size};
         tg_arena arena = {0};

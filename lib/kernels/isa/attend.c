@@ -253,7 +253,7 @@ static void forward_block(const tg_attention_head *op, const struct forward *f, 
         const struct product scores = {
             .c = f->s,
             .ldc = KB,
-            .a = op->q + q0 * op->ldq,
+            .a = (const float *)op->q + q0 * op->ldq,
             .a_row = op->ldq,
             .a_col = 1,
             .b = f->kt + k0 * D,
@@ -286,7 +286,7 @@ static void forward_block(const tg_attention_head *op, const struct forward *f, 
         small_product(&gather);
     }
     for (size_t r = 0; r < rows; r++) {
-        float *out = op->out + (q0 + r) * op->ldo, inverse = 1.0f / f->sum[r];
+        float *out = (float *)op->out + (q0 + r) * op->ldo, inverse = 1.0f / f->sum[r];
 
         for (size_t d = 0; d < D; d++)
             out[d] = f->o[r * Dp + d] * inverse;
@@ -354,7 +354,8 @@ static void softmax_backward(const tg_attention_head *op, const struct backward 
                              size_t k0)
 {
     const size_t n = seen(op, i, k0);
-    const float mean_dp = dot(op->dout + i * op->ldo, op->saved_out + i * op->ldo, op->D);
+    const float *dout = op->dout, *out = op->saved_out;
+    const float mean_dp = dot(dout + i * op->ldo, out + i * op->ldo, op->D);
     float *p = b->p + r * KB, *ds = b->ds + r * KB;
 
     for (size_t j = 0; j < KB; j++) /* whole vectors; masked elements are set to 0 below */
@@ -378,8 +379,8 @@ static void backward_block(const tg_attention_head *op, const struct backward *b
 {
     const size_t D = op->D, Dp = b->Dp, keys = q0 + rows;
 
-    pack_rows(b->q, Dp, op->q + q0 * op->ldq, op->ldq, rows, D);
-    pack_rows(b->dout, Dp, op->dout + q0 * op->ldo, op->ldo, rows, D);
+    pack_rows(b->q, Dp, (const float *)op->q + q0 * op->ldq, op->ldq, rows, D);
+    pack_rows(b->dout, Dp, (const float *)op->dout + q0 * op->ldo, op->ldo, rows, D);
     memset(b->dq, 0, rows * Dp * sizeof(float));
     for (size_t k0 = 0; k0 < keys; k0 += KB) {
         const size_t n = tg_size_min(KB, keys - k0);
@@ -401,7 +402,7 @@ static void backward_block(const tg_attention_head *op, const struct backward *b
         for (size_t i = 2; i < 5; i++)
             small_product(&products[i]);
     }
-    unpack_rows(op->dq + q0 * op->ldq, op->ldq, b->dq, Dp, rows, D);
+    unpack_rows((float *)op->dq + q0 * op->ldq, op->ldq, b->dq, Dp, rows, D);
 }
 
 void ISA_NAME(attend_backward)(const tg_attention_head *op, float *work)

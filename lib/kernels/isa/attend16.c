@@ -1,7 +1,8 @@
 /*
- * Attention with bf16 in memory, without bf16 instructions: see attend16.h.  A head's rows become
+ * Attention with bf16 in memory, without bf16 instructions: see attend.h.  A head's rows become
  * float32, and its results bf16; between the two it is attention in float32.
  */
+#include "lib/base/convert.h"
 #include "lib/kernels/isa/kernels_isa.h"
 
 #ifndef __AVX512BF16__
@@ -10,29 +11,20 @@
 static float *widen(float *restrict to, const tg_bf16 *restrict x, size_t ld, size_t rows, size_t D)
 {
     for (size_t r = 0; r < rows; r++)
-        for (size_t d = 0; d < D; d++) {
-            const uint32_t bits = (uint32_t)x[r * ld + d] << 16;
-
-            memcpy(to + r * D + d, &bits, sizeof bits);
-        }
+        for (size_t d = 0; d < D; d++)
+            to[r * D + d] = tg_float_from_bf16(x[r * ld + d]);
     return to + rows * D;
 }
 
-/* Rounded to nearest, ties to even; a NaN stays one. */
 static void narrow(tg_bf16 *restrict to, size_t ld, const float *restrict x, size_t rows, size_t D)
 {
     for (size_t r = 0; r < rows; r++)
-        for (size_t d = 0; d < D; d++) {
-            uint32_t bits;
-
-            memcpy(&bits, x + r * D + d, sizeof bits);
-            to[r * ld + d] =
-                (tg_bf16)(x[r * D + d] != x[r * D + d] ? 0x7FC0 : (bits + 0x7FFF + (bits >> 16 & 1)) >> 16);
-        }
+        for (size_t d = 0; d < D; d++)
+            to[r * ld + d] = tg_bf16_from_float(x[r * D + d]);
 }
 
 /* The same attention in float32, with q, k and v in scratch; *rest is what remains of it. */
-static tg_attention_head widened(const tg_attention_head16 *op, float *work, float **rest)
+static tg_attention_head widened(const tg_attention_head *op, float *work, float **rest)
 {
     const size_t T = op->queries, D = op->D;
     tg_attention_head wide = {.queries = T,
@@ -54,7 +46,7 @@ static tg_attention_head widened(const tg_attention_head16 *op, float *work, flo
     return wide;
 }
 
-void ISA_NAME(attend16_forward)(const tg_attention_head16 *op, float *work)
+void ISA_NAME(attend16_forward)(const tg_attention_head *op, float *work)
 {
     float *rest;
     tg_attention_head wide = widened(op, work, &rest);
@@ -65,22 +57,22 @@ void ISA_NAME(attend16_forward)(const tg_attention_head16 *op, float *work)
     narrow(op->out, op->ldo, wide.out, op->queries, op->D);
 }
 
-void ISA_NAME(attend16_backward)(const tg_attention_head16 *op, float *work)
+void ISA_NAME(attend16_backward)(const tg_attention_head *op, float *work)
 {
     const size_t T = op->queries, D = op->D;
-    float *rest;
+    float *rest, *dq, *dk, *dv;
     tg_attention_head wide = widened(op, work, &rest);
 
     wide.saved_lse = op->saved_lse;
     wide.saved_out = rest;
     wide.dout = rest = widen(rest, op->saved_out, op->ldo, T, D);
-    wide.dq = rest = widen(rest, op->dout, op->ldo, T, D);
-    wide.dk = wide.dq + T * D;
-    wide.dv = wide.dk + T * D;
-    ISA_NAME(attend_backward)(&wide, wide.dv + T * D);
-    narrow(op->dq, op->ldq, wide.dq, T, D);
-    narrow(op->dk, op->lddk, wide.dk, T, D);
-    narrow(op->dv, op->lddv, wide.dv, T, D);
+    wide.dq = dq = widen(rest, op->dout, op->ldo, T, D);
+    wide.dk = dk = dq + T * D;
+    wide.dv = dv = dk + T * D;
+    ISA_NAME(attend_backward)(&wide, dv + T * D);
+    narrow(op->dq, op->ldq, dq, T, D);
+    narrow(op->dk, op->lddk, dk, T, D);
+    narrow(op->dv, op->lddv, dv, T, D);
 }
 
 #endif

@@ -1,5 +1,5 @@
 /*
- * attend16_body: attention in bf16 by blocks: see attend16.h; included by attend16_pairs.c and
+ * attend16_body: attention in bf16 by blocks: see attend.h; included by attend16_pairs.c and
  * attend16_tiles.c, which define
  *
  *   TERMS              terms of the sums of their products are a multiple of this
@@ -15,8 +15,8 @@
 
 /* factors[key][QB]: dropout's factors of a block, from rows of queries, zero where nothing is kept or seen.
  */
-static void block_factors(const tg_attention_head16 *op, float *factors, float *rows, size_t q0,
-                          size_t queries, size_t k0)
+static void block_factors(const tg_attention_head *op, float *factors, float *rows, size_t q0, size_t queries,
+                          size_t k0)
 {
     for (size_t r = 0; r < QB; r++) {
         const size_t n = r < queries ? tg_size_min(KB, q0 + r + 1 - k0) : 0;
@@ -51,7 +51,7 @@ struct forward {
 };
 
 /* The exponentials of n keys' scores, an even number, for the queries of a vector, from i on in the block. */
-INLINE void softmax_step(const tg_attention_head16 *op, const struct forward *f, size_t i, size_t n,
+INLINE void softmax_step(const tg_attention_head *op, const struct forward *f, size_t i, size_t n,
                          const bool diagonal)
 {
     const vf factor = splat(op->scale * LOG2_E), before = load(f->max + i);
@@ -84,7 +84,7 @@ INLINE void softmax_step(const tg_attention_head16 *op, const struct forward *f,
     store(f->max + i, max);
 }
 
-static void forward_block(const tg_attention_head16 *op, const struct forward *f, size_t q0, size_t rows)
+static void forward_block(const tg_attention_head *op, const struct forward *f, size_t q0, size_t rows)
 {
     const size_t W = f->W, Dp = f->Dp, columns = tg_round_up(rows, VL);
 
@@ -92,7 +92,7 @@ static void forward_block(const tg_attention_head16 *op, const struct forward *f
         f->max[i] = -INFINITY;
         f->sum[i] = 0;
     }
-    pack_transposed(f->qt, W, op->q + q0 * op->ldq, op->ldq, rows, op->D);
+    pack_transposed(f->qt, W, (const tg_bf16 *)op->q + q0 * op->ldq, op->ldq, rows, op->D);
     for (size_t k0 = 0; k0 <= q0; k0 += KB) {
         const bool diagonal = k0 == q0;
         const size_t n = diagonal ? rows : KB;
@@ -129,10 +129,10 @@ static void forward_block(const tg_attention_head16 *op, const struct forward *f
                                   (__m512)((load(f->max + i) + log2_of(sum)) * splat(LN_2)));
         store(f->sum + i, splat(1) / sum);
     }
-    unpack_sums(op->out + q0 * op->ldo, op->ldo, f->o, Dp, rows, op->D, f->sum);
+    unpack_sums((tg_bf16 *)op->out + q0 * op->ldo, op->ldo, f->o, Dp, rows, op->D, f->sum);
 }
 
-void ISA_NAME(attend16_forward)(const tg_attention_head16 *op, float *work)
+void ISA_NAME(attend16_forward)(const tg_attention_head *op, float *work)
 {
     const size_t T = op->queries, D = op->D, P = tg_round_up(T, KB), Dp = tg_round_up(D, 2 * VL), W = Dp / 2;
     struct forward f = {.W = W, .Dp = Dp};
@@ -174,8 +174,10 @@ struct backward {
 };
 
 /* dout_i . out_i, which is sum_j p_ij dp_ij, for the rows of a block. */
-static void means(const tg_attention_head16 *op, float *mean_dp, size_t q0, size_t rows)
+static void means(const tg_attention_head *op, float *mean_dp, size_t q0, size_t rows)
 {
+    const tg_bf16 *dout = op->dout, *out = op->saved_out;
+
     for (size_t r0 = 0; r0 < rows; r0 += VL) {
         vf part[VL];
 
@@ -184,8 +186,8 @@ static void means(const tg_attention_head16 *op, float *mean_dp, size_t q0, size
 
             part[r] = (vf){0};
             for (size_t w = 0; 2 * w < op->D; w += VL)
-                part[r] = (vf)_mm512_dpbf16_ps((__m512)part[r], (__m512bh)row_pairs(op->dout + at, op->D, w),
-                                               (__m512bh)row_pairs(op->saved_out + at, op->D, w));
+                part[r] = (vf)_mm512_dpbf16_ps((__m512)part[r], (__m512bh)row_pairs(dout + at, op->D, w),
+                                               (__m512bh)row_pairs(out + at, op->D, w));
         }
         transpose(part);
         for (size_t n = VL / 2; n > 0; n /= 2)
@@ -199,7 +201,7 @@ static void means(const tg_attention_head16 *op, float *mean_dp, size_t q0, size
  * As in attend.c, with ds not yet times scale.  Keys j and j + 1, queries from i on, two vectors of them.
  * Lanes of queries beyond `rows` are 0, because products sum over them.
  */
-INLINE void softmax_backward(const tg_attention_head16 *op, const struct backward *b, size_t i, size_t j,
+INLINE void softmax_backward(const tg_attention_head *op, const struct backward *b, size_t i, size_t j,
                              size_t rows, const bool masked, const bool diagonal)
 {
     const vf factor = splat(op->scale * LOG2_E);
@@ -238,7 +240,7 @@ INLINE void softmax_backward(const tg_attention_head16 *op, const struct backwar
 }
 
 /* A block of n keys. */
-static void softmax_block(const tg_attention_head16 *op, const struct backward *b, size_t n, size_t rows,
+static void softmax_block(const tg_attention_head *op, const struct backward *b, size_t n, size_t rows,
                           bool diagonal)
 {
     for (size_t j = 0; j < tg_round_up(n, TERMS); j += 2)
@@ -250,7 +252,7 @@ static void softmax_block(const tg_attention_head16 *op, const struct backward *
                 softmax_backward(op, b, i, j, rows, false, false);
 }
 
-static void backward_products(const tg_attention_head16 *op, const struct backward *b, size_t q0, size_t rows,
+static void backward_products(const tg_attention_head *op, const struct backward *b, size_t q0, size_t rows,
                               size_t k0)
 {
     const bool diagonal = k0 == q0;
@@ -278,9 +280,10 @@ static void backward_products(const tg_attention_head16 *op, const struct backwa
     add_keys(b->dq, Dp, b->k_values + k0 / 2 * Dp, b->ds_across, rows, n, op->D, k0 > 0, NULL, diagonal);
 }
 
-static void backward_block(const tg_attention_head16 *op, const struct backward *b, size_t q0, size_t rows)
+static void backward_block(const tg_attention_head *op, const struct backward *b, size_t q0, size_t rows)
 {
-    const tg_bf16 *q = op->q + q0 * op->ldq, *dout = op->dout + q0 * op->ldo;
+    const tg_bf16 *q = (const tg_bf16 *)op->q + q0 * op->ldq,
+                  *dout = (const tg_bf16 *)op->dout + q0 * op->ldo;
 
     pack_transposed(b->qt, b->W, q, op->ldq, rows, op->D);
     pack_transposed(b->dout_t, b->W, dout, op->ldo, rows, op->D);
@@ -294,10 +297,10 @@ static void backward_block(const tg_attention_head16 *op, const struct backward 
             block_factors(op, b->drop, b->drop_rows, q0, rows, k0);
         backward_products(op, b, q0, rows, k0);
     }
-    unpack_sums(op->dq + q0 * op->ldq, op->ldq, b->dq, b->Dp, rows, op->D, b->scale);
+    unpack_sums((tg_bf16 *)op->dq + q0 * op->ldq, op->ldq, b->dq, b->Dp, rows, op->D, b->scale);
 }
 
-void ISA_NAME(attend16_backward)(const tg_attention_head16 *op, float *work)
+void ISA_NAME(attend16_backward)(const tg_attention_head *op, float *work)
 {
     const size_t T = op->queries, D = op->D, P = tg_round_up(T, KB), Dp = tg_round_up(D, 2 * VL), W = Dp / 2;
     struct backward b = {.W = W, .Dp = Dp};

@@ -21,7 +21,6 @@
 
 #define QB TG_ATTEND_BLOCK
 #define KB TG_ATTEND_BLOCK
-#define LOG2_E 1.44269504088896341f
 #define LN_2 0.693147180559945309f
 
 /* ---- products of words */

@@ -61,12 +61,13 @@ INLINE vf scores_of(const float *q, const float *k, size_t ldk, size_t D, size_t
  * returns the sum. */
 INLINE float weigh_keys(float *s, float *greatest, const tg_attention_head *op, const float *q, size_t n)
 {
+    const float *k = op->k;
     const size_t whole = tg_round_up(n, VL);
     vf max = splat(-INFINITY), sum = {0};
     float lane[VL];
 
     for (size_t j = 0; j < n; j += VL)
-        store(s + j, scores_of(q, op->k + j * op->ldk, op->ldk, op->D, n - 1 - j) * splat(op->scale));
+        store(s + j, scores_of(q, k + j * op->ldk, op->ldk, op->D, n - 1 - j) * splat(op->scale));
     for (size_t j = n; j < whole; j++)
         s[j] = -INFINITY;
     for (size_t j = 0; j < whole; j += VL)
@@ -102,22 +103,23 @@ INLINE void gather_values(float *out, const float *s, const float *v, size_t ldv
 /* work: as many floats as there are keys, and VL more. */
 static void forward_few(const tg_attention_head *op, float *work)
 {
+    const float *v = op->v;
     const size_t D = op->D;
 
     for (size_t i = 0; i < op->queries; i++) {
         const size_t n = op->past + i + 1;
-        float *out = op->out + i * op->ldo, max, sum;
+        float *out = (float *)op->out + i * op->ldo, max, sum;
         size_t d = 0;
 
-        sum = weigh_keys(work, &max, op, op->q + i * op->ldq, n);
+        sum = weigh_keys(work, &max, op, (const float *)op->q + i * op->ldq, n);
         for (; d + FEW_VECTORS * VL <= D; d += FEW_VECTORS * VL)
-            gather_values(out + d, work, op->v + d, op->ldv, n, 1 / sum, FEW_VECTORS);
+            gather_values(out + d, work, v + d, op->ldv, n, 1 / sum, FEW_VECTORS);
         for (; d + VL <= D; d += VL)
-            gather_values(out + d, work, op->v + d, op->ldv, n, 1 / sum, 1);
+            gather_values(out + d, work, v + d, op->ldv, n, 1 / sum, 1);
         for (; d < D; d++) {
             out[d] = 0;
             for (size_t j = 0; j < n; j++)
-                out[d] += work[j] * op->v[j * op->ldv + d];
+                out[d] += work[j] * v[j * op->ldv + d];
             out[d] /= sum;
         }
         if (op->lse)

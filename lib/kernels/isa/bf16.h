@@ -1,5 +1,5 @@
 /*
- * bf16: vectors and rows of bf16, and words of two values as bf16 instructions take them.
+ * bf16: vectors and rows of bf16.
  *
  * Rounding is to nearest, ties to even.
  */
@@ -79,71 +79,6 @@ INLINE void round_row(tg_bf16 *out, const float *x, size_t n)
         h = to_bf16(load(last));
         memcpy(out + i, &h, (n - i) * sizeof *out);
     }
-}
-
-/* ---- words: two values, that of even k in the lower half */
-
-#ifdef __AVX512BF16__
-
-/* Word i has value i of the lower half, and value i of the upper half. */
-INLINE vf interleave(__m512i halves)
-{
-    const __m512i i = _mm512_set_epi32(15, 14, 13, 12, 11, 10, 9, 8, 7, 6, 5, 4, 3, 2, 1, 0);
-    const __m512i upper = _mm512_slli_epi32(_mm512_or_si512(i, _mm512_set1_epi32(VL)), 16);
-
-    return (vf)_mm512_permutexvar_epi16(_mm512_or_si512(i, upper), halves);
-}
-
-/* From the values of even k, and those of the next; the first n, others 0. */
-INLINE vf words_of_floats(const float *even, const float *odd, const size_t n)
-{
-    const __mmask16 some = (__mmask16)((1u << n) - 1);
-
-    return interleave(
-        (__m512i)_mm512_cvtne2ps_pbh(_mm512_maskz_loadu_ps(some, odd), _mm512_maskz_loadu_ps(some, even)));
-}
-
-INLINE vf words_of_halves(const tg_bf16 *even, const tg_bf16 *odd, const size_t n)
-{
-    const __mmask16 some = (__mmask16)((1u << n) - 1);
-
-    return interleave(_mm512_inserti64x4(_mm512_castsi256_si512(_mm256_maskz_loadu_epi16(some, even)),
-                                         _mm256_maskz_loadu_epi16(some, odd), 1));
-}
-
-/* From 2 VL contiguous values along k. */
-INLINE vf words_along_floats(const float *x)
-{
-    return (vf)_mm512_cvtne2ps_pbh((__m512)load(x + VL), (__m512)load(x));
-}
-
-INLINE vf words_along_halves(const void *x)
-{
-    vf words;
-
-    memcpy(&words, x, sizeof words); /* x is aligned to nothing but its type */
-    return words;
-}
-
-/* One word. */
-INLINE float word_of_floats(float even, float odd)
-{
-    const __m128bh pair = _mm_cvtne2ps_pbh(_mm_setzero_ps(), _mm_setr_ps(even, odd, 0, 0));
-    float w;
-
-    memcpy(&w, &pair, sizeof w);
-    return w;
-}
-
-#endif
-
-INLINE float word_of_halves(tg_bf16 even, tg_bf16 odd)
-{
-    const uint32_t bits = even | (uint32_t)odd << 16;
-    float w;
-
-    memcpy(&w, &bits, sizeof w);
-    return w;
 }
 
 #endif

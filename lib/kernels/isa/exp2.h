@@ -4,6 +4,8 @@
 
 #include "lib/kernels/isa/isa.h"
 
+#define LOG2_E 1.44269504088896340736f
+
 /*
  * 2^x for x <= 126, relative error below 1.5e-7 before x's own; at most 2^-126 for x below -126; NaN for NaN.
  * x = n + r with 0 <= r <= 1, and 2^r by a minimax polynomial with relative error 8.3e-8, exact at 0.

@@ -4,11 +4,10 @@
 #include "lib/base/size.h"
 #include "lib/kernels/isa/blocks.h"
 #include "lib/kernels/isa/kernels_isa.h"
-#include "lib/kernels/isa/matmul_operand.h"
 #include "lib/kernels/isa/matmul_tile.h"
 
 /* A word is one value: its first and its last one. */
-INLINE float word(const void *x, const void *same, const enum type type)
+INLINE float word(const void *x, const void *same, const tg_type type)
 {
     float value;
 
@@ -18,13 +17,13 @@ INLINE float word(const void *x, const void *same, const enum type type)
     return value;
 }
 
-INLINE vf words_along(const void *x, const enum type type)
+INLINE vf words_along(const void *x, const tg_type type)
 {
     (void)type;
     return load(x);
 }
 
-INLINE vf words_across(const void *x, const void *same, const size_t n, const enum type type)
+INLINE vf words_across(const void *x, const void *same, const size_t n, const tg_type type)
 {
     vf words = {0};
 
@@ -57,17 +56,18 @@ INLINE vf multiply_add(vf sum, float a, vf b)
  * together: the processor prefetches along each. */
 static void row_columns(const tg_matmul *op, size_t j0, size_t j1)
 {
+    const float *a = op->a;
     const size_t n = j1 - j0;
-    float sum[COLUMNS] = {0};
+    float sum[COLUMNS] = {0}, *c = (float *)op->c + j0;
     size_t k = 0;
 
     for (; k + ROWS <= op->K; k += ROWS) {
-        const float *b = op->b + k * op->b_row + j0;
+        const float *b = (const float *)op->b + k * op->b_row + j0;
         float x[ROWS];
         size_t j;
 
         for (size_t r = 0; r < ROWS; r++)
-            x[r] = op->a[(k + r) * op->a_col];
+            x[r] = a[(k + r) * op->a_col];
         for (j = 0; j + VL <= n; j += VL) {
             vf s = load(sum + j);
 
@@ -81,28 +81,31 @@ static void row_columns(const tg_matmul *op, size_t j0, size_t j1)
             for (size_t r = 0; r < ROWS; r++)
                 sum[j] += x[r] * b[r * op->b_row + j];
     }
-    for (; k < op->K; k++)
+    for (; k < op->K; k++) {
+        const float *b = (const float *)op->b + k * op->b_row + j0;
+
         for (size_t j = 0; j < n; j++)
-            sum[j] += op->a[k * op->a_col] * op->b[k * op->b_row + j0 + j];
+            sum[j] += a[k * op->a_col] * b[j];
+    }
     for (size_t j = 0; j < n; j++)
-        op->c[j0 + j] = sum[j];
+        c[j] = sum[j];
 }
 
 /* The same by dot products, for a B with contiguous columns (or strides both ways). */
 static void row_dots(const tg_matmul *op, size_t j0, size_t j1)
 {
     for (size_t j = j0; j < j1; j++) {
-        const float *b = op->b + j * op->b_col;
+        const float *a = op->a, *b = (const float *)op->b + j * op->b_col;
         vf sums = {0};
         float sum = 0;
         size_t k = 0;
 
         if (op->a_col == 1 && op->b_row == 1)
             for (; k + VL <= op->K; k += VL)
-                sums += load(op->a + k) * load(b + k);
+                sums += load(a + k) * load(b + k);
         for (; k < op->K; k++)
-            sum += op->a[k * op->a_col] * b[k * op->b_row];
-        op->c[j] = sum_lanes(sums) + sum;
+            sum += a[k * op->a_col] * b[k * op->b_row];
+        ((float *)op->c)[j] = sum_lanes(sums) + sum;
     }
 }
 
@@ -111,7 +114,7 @@ static void multiply_columns(void *context, size_t j0, size_t j1)
 {
     const tg_matmul *op = context;
     const float *add = op->accumulate ? op->c : op->add;
-    float before[COLUMNS];
+    float before[COLUMNS], *c = op->c;
 
     for (size_t j = j0; j < j1; j++)
         before[j - j0] = (add ? add[j] : 0) + (op->bias ? op->bias[j] : 0);
@@ -120,8 +123,8 @@ static void multiply_columns(void *context, size_t j0, size_t j1)
     else
         row_dots(op, j0, j1);
     for (size_t j = j0; j < j1; j++)
-        op->c[j] += before[j - j0];
-    finish_floats(op, op->c + j0, 0, j0, 1, j1 - j0);
+        c[j] += before[j - j0];
+    finish_floats(op, c + j0, 0, j0, 1, j1 - j0);
 }
 
 /* M = 1: reading B is the limit, so nothing is packed. */

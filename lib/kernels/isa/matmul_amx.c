@@ -14,11 +14,10 @@
 
 #include "lib/base/size.h"
 #include "lib/kernels/isa/blocks.h"
-#include "lib/kernels/isa/matmul_operand.h"
 #include "lib/kernels/isa/matmul_tile.h"
+#include "lib/kernels/isa/matmul_words.h"
 #include "lib/kernels/isa/transpose.h"
 
-#define K_PER_WORD 2
 #define WORDS_UNIT 16
 #define MR 32
 #define NR 32
@@ -27,28 +26,8 @@
 
 /* ---- packing */
 
-INLINE vf words_along(const void *x, const enum type type)
-{
-    return type == FLOATS ? words_along_floats(x) : words_along_halves(x);
-}
-
-INLINE vf words_across(const void *even, const void *odd, const enum type type)
-{
-    return type == FLOATS ? words_of_floats(even, odd, VL) : words_of_halves(even, odd, VL);
-}
-
-/* The word of the values at x and next; NULL: 0. */
-INLINE float word(const void *x, const void *next, const enum type type)
-{
-    static const float zero;
-
-    if (type == FLOATS)
-        return word_of_floats(*(const float *)x, *(const float *)(next ? next : &zero));
-    return word_of_halves(*(const tg_bf16 *)x, *(const tg_bf16 *)(next ? next : &zero));
-}
-
 /* to[w*stride] = word w of x[k*k_step], 0 <= k < n, n <= 32. */
-INLINE void some_words(float *to, size_t stride, const void *x, size_t k_step, size_t n, const enum type type)
+INLINE void some_words(float *to, size_t stride, const void *x, size_t k_step, size_t n, const tg_type type)
 {
     for (size_t k = 0; k < n; k += 2)
         to[k / 2 * stride] =
@@ -56,101 +35,76 @@ INLINE void some_words(float *to, size_t stride, const void *x, size_t k_step, s
 }
 
 /* Words k/2 .. k/2 + 15 of VL rows or columns along k, x[row*step + k]: word[row]. */
-INLINE void square_along(vf word[VL], const void *x, size_t step, const enum type type)
+INLINE void square_along(vf word[VL], const void *x, size_t step, const tg_type type)
 {
     for (size_t r = 0; r < VL; r++)
         word[r] = words_along(element(x, r * step, type), type);
 }
 
 /* The same of adjacent rows or columns, x[row + k*k_step]: word[k/2]. */
-INLINE void square_across(vf word[VL], const void *x, size_t k_step, const enum type type)
+INLINE void square_across(vf word[VL], const void *x, size_t k_step, const tg_type type)
 {
     for (size_t p = 0; p < VL; p++)
         word[p] =
-            words_across(element(x, 2 * p * k_step, type), element(x, (2 * p + 1) * k_step, type), type);
+            words_across(element(x, 2 * p * k_step, type), element(x, (2 * p + 1) * k_step, type), VL, type);
 }
 
-/* Rows of x, x[row*step + k*k_step], into panel[k/32][row][16 words]. */
-INLINE void pack_rows(float *restrict panel, const void *restrict x, size_t step, size_t k_step, size_t n,
-                      size_t kc, const enum type type)
+/* Rows of x, x[row*step + k*k_step], into panel[k/32][row][16 words]; or columns into panel[word][column]. */
+INLINE void pack(float *restrict panel, const void *restrict x, size_t step, size_t k_step, size_t n,
+                 size_t kc, const bool columns, const tg_type type)
 {
+    const size_t next = columns ? 1 : 16, next_word = columns ? NR : 1;
+
     if (n < MR || kc % 32 != 0)
         memset(panel, 0, tg_round_up(tg_ceil_div(kc, K_PER_WORD), WORDS_UNIT) * MR * sizeof *panel);
     for (size_t k = 0; k < kc; k += 32, panel += MR * 16) {
         const size_t k_n = tg_size_min(32, kc - k);
         const void *from = element(x, k * k_step, type);
 
-        if (k_step == 1 && k_n == 32) {
+        if (!columns && k_step == 1 && k_n == 32) {
             for (size_t i = 0; i < n; i++)
                 store(panel + i * 16, words_along(element(from, i * step, type), type));
-        } else if (step == 1 && k_n == 32 && n == MR) {
+        } else if (k_n == 32 && n == MR && (step == 1 || k_step == 1)) {
             for (size_t i = 0; i < MR; i += VL) {
                 vf words[VL];
 
-                square_across(words, element(from, i, type), k_step, type);
-                transpose(words);
+                if (step == 1)
+                    square_across(words, element(from, i, type), k_step, type);
+                else
+                    square_along(words, element(from, i * step, type), step, type);
+                if ((step == 1) != columns)
+                    transpose(words);
                 for (size_t r = 0; r < VL; r++)
-                    store(panel + (i + r) * 16, words[r]);
+                    store(panel + (columns ? r * NR + i : (i + r) * 16), words[r]);
             }
         } else {
             for (size_t i = 0; i < n; i++)
-                some_words(panel + i * 16, 1, element(from, i * step, type), k_step, k_n, type);
+                some_words(panel + i * next, next_word, element(from, i * step, type), k_step, k_n, type);
         }
     }
 }
 
 static void pack_a(float *panels, const void *x, size_t step, size_t k_step, size_t m, size_t kc,
-                   enum type type)
+                   tg_type type)
 {
     const size_t panel = tg_round_up(tg_ceil_div(kc, K_PER_WORD), WORDS_UNIT) * MR;
 
     for (size_t i = 0; i < m; i += MR, panels += panel) {
         const size_t n = tg_size_min(MR, m - i);
 
-        if (type == HALVES)
-            pack_rows(panels, element(x, i * step, HALVES), step, k_step, n, kc, HALVES);
+        if (type == TG_TYPE_BF16)
+            pack(panels, element(x, i * step, TG_TYPE_BF16), step, k_step, n, kc, false, TG_TYPE_BF16);
         else
-            pack_rows(panels, element(x, i * step, FLOATS), step, k_step, n, kc, FLOATS);
+            pack(panels, element(x, i * step, TG_TYPE_FLOAT), step, k_step, n, kc, false, TG_TYPE_FLOAT);
     }
 }
 
-/* Columns of x, x[column*step + k*k_step], into panel[word][column]. */
-INLINE void pack_columns(float *restrict panel, const void *restrict x, size_t step, size_t k_step, size_t n,
-                         size_t kc, const enum type type)
+static void pack_b(float *panel, const void *x, size_t step, size_t k_step, size_t n, size_t kc, tg_type type)
 {
-    if (n < NR || kc % 32 != 0)
-        memset(panel, 0, tg_round_up(tg_ceil_div(kc, K_PER_WORD), WORDS_UNIT) * NR * sizeof *panel);
-    for (size_t k = 0; k < kc; k += 32, panel += NR * 16) {
-        const size_t k_n = tg_size_min(32, kc - k);
-        const void *from = element(x, k * k_step, type);
-
-        if (k_n == 32 && n == NR && (step == 1 || k_step == 1)) {
-            for (size_t i = 0; i < NR; i += VL) {
-                vf words[VL];
-
-                if (step == 1) {
-                    square_across(words, element(from, i, type), k_step, type);
-                } else {
-                    square_along(words, element(from, i * step, type), step, type);
-                    transpose(words);
-                }
-                for (size_t p = 0; p < VL; p++)
-                    store(panel + p * NR + i, words[p]);
-            }
-        } else {
-            for (size_t i = 0; i < n; i++)
-                some_words(panel + i, NR, element(from, i * step, type), k_step, k_n, type);
-        }
-    }
-}
-
-static void pack_b(float *panel, const void *x, size_t step, size_t k_step, size_t n, size_t kc,
-                   enum type type)
-{
-    if (type == HALVES)
-        pack_columns(panel, x, step, k_step, n, kc, HALVES);
+    if (type == TG_TYPE_BF16)
+        pack(panel, x, step, k_step, n, kc, true, TG_TYPE_BF16);
     else
-        pack_columns(panel, x, step, k_step, n, kc, FLOATS);
+        pack(panel, x, step, k_step, n, kc, true, TG_TYPE_FLOAT);
 }
 
 /* ---- the tile */

@@ -13,29 +13,11 @@
 
 #include "lib/base/size.h"
 #include "lib/kernels/isa/blocks.h"
-#include "lib/kernels/isa/matmul_operand.h"
 #include "lib/kernels/isa/matmul_tile.h"
 
 #ifdef __AVX512BF16__
 
-INLINE float word(const void *x, const void *next, const enum type type)
-{
-    static const float zero;
-
-    if (type == FLOATS)
-        return word_of_floats(*(const float *)x, *(const float *)(next ? next : &zero));
-    return word_of_halves(*(const tg_bf16 *)x, *(const tg_bf16 *)(next ? next : &zero));
-}
-
-INLINE vf words_along(const void *x, const enum type type)
-{
-    return type == FLOATS ? words_along_floats(x) : words_along_halves(x);
-}
-
-INLINE vf words_across(const void *even, const void *odd, const size_t n, const enum type type)
-{
-    return type == FLOATS ? words_of_floats(even, odd, n) : words_of_halves(even, odd, n);
-}
+#include "lib/kernels/isa/matmul_words.h"
 
 INLINE vf multiply_add(vf sum, float a, vf b)
 {
@@ -45,19 +27,17 @@ INLINE vf multiply_add(vf sum, float a, vf b)
     return (vf)_mm512_dpbf16_ps((__m512)sum, (__m512bh)_mm512_set1_epi32((int)pair), (__m512bh)b);
 }
 
-#define K_PER_WORD 2
-
 #else
 
 /* VL values, rounded to bf16. */
-INLINE vf words_along(const void *x, const enum type type)
+INLINE vf words_along(const void *x, const tg_type type)
 {
-    if (type == HALVES)
+    if (type == TG_TYPE_BF16)
         return load_bf16(x);
     return (vf)(__builtin_convertvector(to_bf16(load(x)), vu) << 16);
 }
 
-INLINE vf words_across(const void *x, const void *same, const size_t n, const enum type type)
+INLINE vf words_across(const void *x, const void *same, const size_t n, const tg_type type)
 {
     float some[VL] = {0};
 
@@ -67,7 +47,7 @@ INLINE vf words_across(const void *x, const void *same, const size_t n, const en
     return words_along(x, type);
 }
 
-INLINE float word(const void *x, const void *same, const enum type type)
+INLINE float word(const void *x, const void *same, const tg_type type)
 {
     return words_across(x, same, 1, type)[0];
 }

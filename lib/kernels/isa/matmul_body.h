@@ -60,7 +60,7 @@ INLINE size_t panel_of(size_t left)
 
 OUT_OF_LINE void pack_b_panel(float *panel, const tg_matmul *op, const struct block *at, size_t j, size_t n)
 {
-    pack_b(panel, b_from(op, at->k0, j), op->b_col, op->b_row, n, at->kc, type_of_b(op));
+    pack_b(panel, b_from(op, at->k0, j), op->b_col, op->b_row, n, at->kc, op->b_type);
 }
 
 /* Slice i of n of the source of the panel at column j; nothing for a panel that is not full.  Of bf16, the
@@ -68,7 +68,7 @@ OUT_OF_LINE void pack_b_panel(float *panel, const tg_matmul *op, const struct bl
 INLINE struct prefetch prefetch_source(const tg_matmul *op, const struct block *at, size_t j, size_t i,
                                        size_t n)
 {
-    const size_t size = size_of(type_of_b(op)), line = NR * sizeof(float);
+    const size_t size = size_of(op->b_type), line = NR * sizeof(float);
     const size_t row = at->kc * i / n, column = NR * i / n;
 
     if (j + NR > op->N)
@@ -123,11 +123,13 @@ INLINE void prefetch_rows(const void *x, size_t size, size_t ld, size_t m, size_
 /* Prefetch what a tile that ends its sums reads and writes besides. */
 INLINE void prefetch_tile(const tg_matmul *op, size_t at, const float *add, size_t m, size_t n)
 {
-    if (op->c16) {
-        prefetch_rows(op->c16 + at, sizeof *op->c16, op->ldc, m, n, 1);
-        prefetch_rows(op->slope ? op->pre16 + at : NULL, sizeof *op->pre16, op->ldc, m, n, 0);
-        prefetch_rows(op->map ? op->mapped16 + at : NULL, sizeof *op->mapped16, op->ldc, m, n, 1);
-    } else if (add != op->c + at) {
+    const size_t size = sizeof(tg_bf16);
+
+    if (op->c_type == TG_TYPE_BF16) {
+        prefetch_rows((tg_bf16 *)op->c + at, size, op->ldc, m, n, 1);
+        prefetch_rows(op->slope ? (const tg_bf16 *)op->pre + at : NULL, size, op->ldc, m, n, 0);
+        prefetch_rows(op->map ? (tg_bf16 *)op->mapped + at : NULL, size, op->ldc, m, n, 1);
+    } else if (add != (float *)op->c + at) {
         prefetch_rows(add, sizeof *add, op->ldc, m, n, 0);
     }
 }
@@ -140,10 +142,11 @@ INLINE void tile_at(const tg_matmul *op, const struct block *at, const struct pa
     const size_t rows = tg_ceil_div(at->mc, MR), i = row * MR, m = tg_size_min(MR, at->mc - i);
     const size_t slice = w / WORDS_PER_PASS * rows + row, slices = tg_ceil_div(words, WORDS_PER_PASS) * rows;
     const size_t c = (at->i0 + i) * op->ldc + panel->j;
+    const bool round = op->c_type == TG_TYPE_BF16;
     float *sums = words > WORDS_PER_PASS ? part->sums + row * MR * NR : NULL;
     struct epilogue e = {
-        .c = op->c16 ? part->tile : op->c + c,
-        .ldc = op->c16 ? NR : op->ldc,
+        .c = round ? part->tile : (float *)op->c + c,
+        .ldc = round ? NR : op->ldc,
         .bias = op->bias && at->k0 == 0 ? op->bias + panel->j : NULL,
         .before = w > 0 ? sums : NULL,
         .after = w + w_n < words ? sums : NULL,
@@ -161,7 +164,7 @@ INLINE void tile_at(const tg_matmul *op, const struct block *at, const struct pa
     tile(part->a_panels + (row * words + w) * MR, panel->b + w * NR, w_n, &e, m, panel->n);
     if (e.after || at->k0 + at->kc < op->K)
         return;
-    if (!op->c16)
+    if (!round)
         finish_floats(op, e.c, at->i0 + i, panel->j, m, panel->n);
     else if (panel->n == NR) /* a constant */
         finish_halves(op, e.c, NR, at->i0 + i, panel->j, m, NR);
@@ -176,7 +179,7 @@ OUT_OF_LINE void block(const tg_matmul *op, const struct block *at, const struct
     const bool kept = at->i0 > part->i0 && b_next > 0; /* the first block has packed B */
     struct panel panel = {.b = part->b_panels};
 
-    pack_a(part->a_panels, a_from(op, at->i0, at->k0), op->a_row, op->a_col, at->mc, at->kc, type_of_a(op));
+    pack_a(part->a_panels, a_from(op, at->i0, at->k0), op->a_row, op->a_col, at->mc, at->kc, op->a_type);
     for (panel.j = part->j0; panel.j < part->j1; panel.j += panel.n, panel.b += b_next) {
         panel.n = panel_of(part->j1 - panel.j);
         if (kept)
@@ -219,7 +222,8 @@ static void multiply_part(const tg_matmul *op, float *work, size_t number, size_
 {
     const size_t rows = grid_rows(op, parts), columns = parts / rows;
     /* a bf16 C holds no sums of a part of k */
-    const size_t kc = op->c16 ? op->K : part_of(op->K, KC_WORDS * K_PER_WORD, K_PER_WORD * WORDS_UNIT);
+    const size_t kc =
+        op->c_type == TG_TYPE_BF16 ? op->K : part_of(op->K, KC_WORDS * K_PER_WORD, K_PER_WORD * WORDS_UNIT);
     float tile[MR * NR], *a_panels = work + number * (A_FLOATS + B_FLOATS + SUMS_FLOATS);
     struct part part = {.a_panels = a_panels,
                         .b_panels = a_panels + A_FLOATS,

@@ -39,7 +39,7 @@ static void end_tiles(void)
 
 /* panel[i] = the word of x[i] .. x[i + (K_PER_WORD-1) k_step], for all i < width. */
 INLINE void pack_across(float *restrict panel, const void *restrict x, size_t k_step, const size_t width,
-                        const enum type type)
+                        const tg_type type)
 {
     const void *last = element(x, (K_PER_WORD - 1) * k_step, type);
     const size_t some = width % VL, whole = width - some; /* constants */
@@ -56,7 +56,7 @@ INLINE void pack_across(float *restrict panel, const void *restrict x, size_t k_
 /* panel[w*width + i] = word w of x + i*step, for i < n and w < VL; transposes in registers.  Of A, which
  * nobody has prefetched, prefetches what the next panel has there. */
 INLINE void pack_block(float *restrict panel, const void *restrict x, size_t step, const size_t n,
-                       const size_t width, const enum type type)
+                       const size_t width, const tg_type type)
 {
     for (size_t i = 0; width == MR && i < n; i++)
         __builtin_prefetch(element(x, (width + i) * step, type), 0, 2);
@@ -73,7 +73,7 @@ INLINE void pack_block(float *restrict panel, const void *restrict x, size_t ste
 
 /* Pack the words of n rows or columns that can be packed as vectors; returns their number. */
 INLINE size_t pack_words(float *restrict panel, const void *restrict x, size_t step, size_t k_step,
-                         const size_t n, size_t kc, const size_t width, const enum type type)
+                         const size_t n, size_t kc, const size_t width, const tg_type type)
 {
     size_t w = 0;
 
@@ -95,7 +95,7 @@ INLINE size_t pack_words(float *restrict panel, const void *restrict x, size_t s
  * rest as it was.
  */
 INLINE void pack(float *restrict panel, const void *restrict x, size_t step, size_t k_step, size_t n,
-                 size_t kc, const size_t width, const size_t narrow, const enum type type)
+                 size_t kc, const size_t width, const size_t narrow, const tg_type type)
 {
     const size_t words = tg_ceil_div(kc, K_PER_WORD);
     size_t w = 0;
@@ -122,7 +122,7 @@ INLINE void pack(float *restrict panel, const void *restrict x, size_t step, siz
 
 /* Pack several panels of a transposed A together: a cache line belongs to two or more. */
 INLINE void pack_together(float *restrict panels, const void *restrict x, size_t k_step, size_t kc,
-                          const enum type type)
+                          const tg_type type)
 {
     const size_t words = tg_ceil_div(kc, K_PER_WORD);
 
@@ -143,7 +143,7 @@ INLINE void pack_together(float *restrict panels, const void *restrict x, size_t
 }
 
 INLINE void pack_rows(float *panels, const void *x, size_t step, size_t k_step, size_t m, size_t kc,
-                      const enum type type)
+                      const tg_type type)
 {
     const size_t panel = tg_ceil_div(kc, K_PER_WORD) * MR;
     size_t i = 0;
@@ -156,21 +156,20 @@ INLINE void pack_rows(float *panels, const void *x, size_t step, size_t k_step, 
 }
 
 INLINE void pack_a(float *panels, const void *x, size_t step, size_t k_step, size_t m, size_t kc,
-                   enum type type)
+                   tg_type type)
 {
-    if (MAY_BE_HALVES && type == HALVES)
-        pack_rows(panels, x, step, k_step, m, kc, HALVES);
+    if (MAY_BE_HALVES && type == TG_TYPE_BF16)
+        pack_rows(panels, x, step, k_step, m, kc, TG_TYPE_BF16);
     else
-        pack_rows(panels, x, step, k_step, m, kc, FLOATS);
+        pack_rows(panels, x, step, k_step, m, kc, TG_TYPE_FLOAT);
 }
 
-INLINE void pack_b(float *panel, const void *x, size_t step, size_t k_step, size_t n, size_t kc,
-                   enum type type)
+INLINE void pack_b(float *panel, const void *x, size_t step, size_t k_step, size_t n, size_t kc, tg_type type)
 {
-    if (MAY_BE_HALVES && type == HALVES)
-        pack(panel, x, step, k_step, n, kc, NR, (NV - 1) * VL, HALVES);
+    if (MAY_BE_HALVES && type == TG_TYPE_BF16)
+        pack(panel, x, step, k_step, n, kc, NR, (NV - 1) * VL, TG_TYPE_BF16);
     else
-        pack(panel, x, step, k_step, n, kc, NR, (NV - 1) * VL, FLOATS);
+        pack(panel, x, step, k_step, n, kc, NR, (NV - 1) * VL, TG_TYPE_FLOAT);
 }
 
 /* ---- the tile */

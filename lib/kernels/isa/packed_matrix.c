@@ -146,7 +146,7 @@ static void put_row(const struct product *p, size_t m, size_t j, const float *su
     const tg_matmul *op = p->op;
     const size_t n = tg_size_min(NR, op->N - j), at = m * op->ldc + j;
     const float *add = op->accumulate ? op->c : op->add, *scales = p->w->scales;
-    float space[3][NR], *out = n == NR ? op->c + at : space[0];
+    float space[3][NR], *c = (float *)op->c + at, *out = n == NR ? c : space[0];
     const float *bias = whole(op->bias ? op->bias + j : NULL, n, space[1]);
     const float *before = whole(add ? add + at : NULL, n, space[2]);
 
@@ -162,8 +162,8 @@ static void put_row(const struct product *p, size_t m, size_t j, const float *su
         store(out + i, sum);
     }
     if (n < NR)
-        memcpy(op->c + at, out, n * sizeof *out);
-    finish_floats(op, op->c + at, m, j, 1, n);
+        memcpy(c, out, n * sizeof *out);
+    finish_floats(op, c, m, j, 1, n);
 }
 
 static void few_rows(const struct product *p, const unsigned char *panel, size_t j)
@@ -191,7 +191,7 @@ static void block_of_rows(const struct product *p, const unsigned char *panel, s
     for (size_t k = 0; k < op->K; k += part)
         for (size_t g = 0; g < groups; g++) {
             const size_t r = rows * g / groups, end = rows * (g + 1) / groups;
-            const struct tile t = {.a = op->a + (m + r) * op->a_row + k,
+            const struct tile t = {.a = (const float *)op->a + (m + r) * op->a_row + k,
                                    .a_row = op->a_row,
                                    .K = tg_size_min(part, op->K - k),
                                    .b = panel + k * each,

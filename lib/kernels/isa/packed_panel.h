@@ -16,9 +16,6 @@
 #define VECTORS 4 /* of float32 for each k */
 #define NR (VECTORS * VL)
 
-typedef uint32_t vu __attribute__((vector_size(VL * 4)));
-typedef int32_t vi __attribute__((vector_size(VL * 4)));
-
 /* Bytes of a panel for one k. */
 INLINE size_t row_bytes(tg_weight_type type)
 {

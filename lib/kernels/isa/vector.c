@@ -21,7 +21,6 @@
  */
 #define GELU_SCALE 1.59576912160573071176f /* 2 sqrt(2/pi) */
 #define GELU_CUBE 0.044715f
-#define LOG2_E 1.44269504088896340736f
 
 /* Beyond these, where e is 2^122 and 2^-122, GELU is 0 and x to float32's precision. */
 #define GELU_BOUND 9.9f
