@@ -52,7 +52,7 @@ static void check_array(struct check *c, const tg_dump_layer *dumped, tg_attn_st
 {
     char name[TG_DUMP_NAME_SIZE];
     tg_attn_shape shape;
-    tg_dump_difference d;
+    tg_dump_difference d = {0};
 
     tg_dump_array_name(name, dumped->number, stage);
     tg_attn_stage_shape(&shape, stage, &layer->view);
@@ -101,7 +101,7 @@ static tg_status check_plain_array(struct check *c, const tg_dump_layer *dumped,
                                    const tg_attn_layer *layer, tg_err *err)
 {
     char name[TG_DUMP_NAME_SIZE];
-    tg_dump_difference d;
+    tg_dump_difference d = {0};
 
     tg_dump_array_name(name, dumped->number, stage);
     tg_dump_compare(&d, &c->dump, dumped, stage, layer, &c->scratch, 0);

@@ -118,8 +118,9 @@ static void draw_points(struct plot *p, const info_curve *curve, size_t run)
 static void print_dots(unsigned char dots)
 {
     char braille[TG_UTF8_MAX];
+    const size_t n = tg_utf8_encode(braille, 0x2800u + dots);
 
-    fwrite(braille, 1, tg_utf8_encode(braille, 0x2800u + dots), stdout);
+    fwrite(braille, 1, n, stdout);
 }
 
 /* The colour of a cell's letter; 0: the terminal's own. */
