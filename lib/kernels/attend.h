@@ -2,11 +2,14 @@
  * attend: causal attention of one head, fused: the scores, softmax and weighted sum of
  * one block of queries at a time, so that no [T,T] matrix is stored.
  *
- * There are past + queries keys; query i (0 <= i < queries) sees the keys j <= past + i.
- * Vectors have D elements; row i of q is at q + i*ldq, and so on, and begins at any element.
+ * There are past + queries keys; query i (0 <= i < queries) sees the keys j <= past + i, with a window of W
+ * only the last W of them. Vectors have D elements; row i of q is at q + i*ldq, and so on, and begins at any
+ * element.
  *
  *   s_j = scale * q_i . k_j      p_j = exp(s_j - lse_i)      out_i = sum_j p_j v_j
  *   lse_i = log sum_j exp(s_j)
+ *
+ * With a cap, s_j = cap * tanh(scale * q_i . k_j / cap).
  *
  * keep, if not NULL, fills factors [n] with dropout's factors of the probabilities of keys
  * first .. first+n-1.
@@ -33,6 +36,8 @@ TG_API_BEGIN
 typedef struct tg_attention_head {
     size_t queries, past, D;
     float scale;
+    float cap;             /* 0: none */
+    size_t window;         /* 0: none */
     const void *q, *k, *v; /* here and below float, or tg_bf16 */
     size_t ldq, ldk, ldv;
     size_t ldo; /* row stride of out and dout */

@@ -36,6 +36,12 @@ typedef struct tg_adamw_step {
     float grad_scale;               /* clipping */
 } tg_adamw_step;
 
+/* What RMSNorm multiplies with: offset + w[c]. */
+typedef struct tg_gains {
+    const float *w; /* NULL: 1 */
+    float offset;   /* 1 in Gemma, else 0 */
+} tg_gains;
+
 /* Rows of a normalised matrix: row r is ld elements after row r - 1. */
 typedef struct tg_row_range {
     const float *mean, *rstd; /* [n] */
@@ -73,6 +79,28 @@ typedef struct tg_kernels {
      * dout (inp - mean) rstd and of dout, for n columns. */
     void (*layernorm_columns_backward)(float *dw, float *db, const float *dout, const float *inp,
                                        const tg_row_range *rows, size_t n);
+
+    /* Any n elements of a row, the first of which is element `first`: out = inp * rstd * gain. */
+    void (*rmsnorm_apply)(float *out, const float *inp, float rstd, const tg_gains *gains, size_t first,
+                          size_t n);
+    /* sum dout * inp * gain */
+    double (*rmsnorm_dot)(const float *dout, const float *inp, const tg_gains *gains, size_t first, size_t n);
+    /* dinp += dout * gain * rstd - inp * factor */
+    void (*rmsnorm_backward)(float *dinp, const float *dout, const float *inp, float rstd, float factor,
+                             const tg_gains *gains, size_t first, size_t n);
+
+    /* (out_a, out_b) = (a cos - b sin, b cos + a sin), n of each; out_a may be a, and out_b b.  sign is 1, or
+     * -1: the other way. */
+    void (*rotate)(float *out_a, float *out_b, const float *a, const float *b, const float *cosines,
+                   const float *sines, float sign, size_t n);
+
+    /* out = silu(inp), n elements; out may be inp.  d *= silu'(inp). */
+    void (*silu_forward)(float *out, const float *inp, size_t n);
+    void (*silu_backward)(float *d, const float *inp, size_t n);
+
+    /* y *= x; y += a * b * scale */
+    void (*multiply)(float *y, const float *x, size_t n);
+    void (*add_products)(float *y, const float *a, const float *b, float scale, size_t n);
 
     /* probs = softmax(scores) over n. */
     void (*softmax_row)(float *probs, const float *scores, size_t n);

@@ -21,6 +21,8 @@ struct trial {
     float attention[SQUARE], lse[SIDE], dq[SQUARE], dk[SQUARE], dv[SQUARE];
     float gelu[SQUARE], slope[SQUARE];
     float norm[SQUARE], mean, rstd, dnorm[SQUARE], dw_norm[SIDE], db_norm[SIDE];
+    float rms[SQUARE], drms[SQUARE], dot, turned[2 * SQUARE], silu[SQUARE], silu_slope[SQUARE];
+    float products[SQUARE], products_added[SQUARE];
     float softmax[SQUARE], dlogits[SQUARE], loss;
     float halves[SQUARE], product_halves[SQUARE], rows_halves[SIDE];
     float sum[SQUARE], rows[SIDE], squares, normals[SQUARE];
@@ -153,6 +155,23 @@ static void try_rows(const tg_kernels *k, struct trial *t, const float *x)
     t->loss = k->crossentropy_row(t->dlogits, SQUARE, SIDE, 0.5f);
 }
 
+/* Odd lengths, and operands that begin anywhere. */
+static void try_llama_rows(const tg_kernels *k, struct trial *t, const float *x)
+{
+    const tg_gains gains = {x, 1};
+
+    k->rmsnorm_apply(t->rms, x + 2, 0.5f, &gains, 1, SQUARE);
+    t->dot = (float)k->rmsnorm_dot(x + 3, x + 2, &gains, 1, SQUARE);
+    k->rmsnorm_backward(t->drms, x + 3, x + 2, 0.5f, 0.25f, &gains, 1, SQUARE);
+    k->rotate(t->turned, t->turned + SQUARE, x, x + 1, x + 2, x + 3, -1, SQUARE);
+    k->silu_forward(t->silu, x + 1, SQUARE);
+    memcpy(t->silu_slope, x, sizeof t->silu_slope);
+    k->silu_backward(t->silu_slope, x + 1, SQUARE);
+    memcpy(t->products, x, sizeof t->products);
+    k->multiply(t->products, x + 1, SQUARE);
+    k->add_products(t->products_added, x + 1, x + 2, 0.5f, SQUARE);
+}
+
 static void try_elements(const tg_kernels *k, struct trial *t, const float *x)
 {
     const tg_adamw_step step = {.learning_rate = 0.01f,
@@ -185,6 +204,7 @@ static void try_kernels(const tg_kernels *k, struct trial *t, struct trial16 *t1
     try_halves(k, t, x, work);
     try_attention16(k, t16, x, work);
     try_rows(k, t, x);
+    try_llama_rows(k, t, x);
     try_elements(k, t, x);
 }
 

@@ -125,7 +125,9 @@ static tg_attention_head inputs(const struct arrays *x, const struct head *h)
     return (tg_attention_head){
         .queries = a->T,
         .D = a->D,
-        .scale = 1.0f / sqrtf((float)a->D),
+        .scale = a->rule.scale > 0 ? (float)a->rule.scale : 1.0f / sqrtf((float)a->D),
+        .cap = (float)a->rule.cap,
+        .window = a->rule.window,
         .q = in.q.data,
         .k = in.k.data,
         .v = in.v.data,
@@ -239,6 +241,7 @@ static void forward64(const struct arrays *x, const struct head *h)
     for (size_t i = 0; i < T; i++) {
         tg_attention_scores_row_ref64(scores, tg_doubles(in.q) + i * in.q.ld, tg_doubles(in.k), in.k.ld, T, D,
                                       i);
+        tg_attention_rule_row_ref64(scores, &h->a->rule, D, i);
         tg_softmax_row_ref64(probs, scores, i + 1);
         tg_attention_values_row_ref64(tg_doubles(out) + i * out.ld, probs, NULL, tg_doubles(in.v), in.v.ld, D,
                                       i);
@@ -268,11 +271,13 @@ static void backward64(const struct arrays *x, const struct head *h)
         const double *q = tg_doubles(in.q) + i * in.q.ld;
 
         tg_attention_scores_row_ref64(scores, q, tg_doubles(in.k), in.k.ld, T, D, i);
+        tg_attention_rule_row_ref64(scores, &h->a->rule, D, i);
         tg_softmax_row_ref64(probs, scores, i + 1);
         tg_attention_values_row_backward_ref64(dprobs, tg_doubles(d.v), tg_doubles(dout) + i * dout.ld, probs,
                                                NULL, tg_doubles(in.v), in.v.ld, T, D, i);
         memset(dscores, 0, T * sizeof *dscores);
         tg_softmax_row_backward_ref64(dscores, dprobs, probs, i + 1);
+        tg_attention_rule_row_backward_ref64(dscores, scores, &h->a->rule, D, i);
         tg_attention_scores_row_backward_ref64(tg_doubles(d.q) + i * d.q.ld, tg_doubles(d.k), dscores, q,
                                                tg_doubles(in.k), in.k.ld, D, i);
     }

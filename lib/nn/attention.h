@@ -24,6 +24,7 @@
 #include "lib/base/matrix.h"
 #include "lib/nn/dropout.h"
 #include "lib/nn/kv_cache.h"
+#include "lib/nn/ref/rule.h"
 
 TG_API_BEGIN
 
@@ -43,6 +44,7 @@ void tg_attention_place(tg_arena *arena, tg_attention_scratch *scratch, tg_type 
 /* The arguments that forward and backward have in common. */
 typedef struct tg_attention {
     size_t B, T, H, KV, D;
+    tg_attention_rule rule;
     const tg_dropout *drop; /* of the probabilities; an element's number is its offset in [B,H,T,T].
                              * NULL or p = 0: none */
     const tg_attention_scratch *scratch;

@@ -19,10 +19,12 @@ static void forward_rows(void *context, size_t begin, size_t end)
 
     for (size_t bt = begin; bt < end; bt++) {
         const float *token = t->embedding->wte + (size_t)t->ids[bt] * C;
-        const float *position = t->embedding->wpe + (t->first + bt % t->T) * C;
+        const float *wpe = t->embedding->wpe, *position = wpe ? wpe + (t->first + bt % t->T) * C : NULL;
 
-        for (size_t c = 0; c < C; c++)
+        for (size_t c = 0; position && c < C; c++)
             t->out[bt * C + c] = token[c] + position[c];
+        for (size_t c = 0; !position && c < C; c++)
+            t->out[bt * C + c] = token[c] * t->embedding->scale;
     }
 }
 
@@ -32,6 +34,14 @@ void tg_embedding_forward(float *out, const int32_t *ids, const tg_embedding *em
     struct tokens tokens = {.out = out, .ids = ids, .embedding = embedding, .first = first, .B = B, .T = T};
 
     tg_threads_run(B * T, tg_threads_grain(embedding->C, 1), forward_rows, &tokens);
+}
+
+static void add_scaled(float *y, const float *x, float scale, size_t n)
+{
+    if (scale == 1)
+        tg_kernels_get()->add(y, x, n);
+    for (size_t i = 0; scale != 1 && i < n; i++)
+        y[i] += x[i] * scale;
 }
 
 /* Threads share the columns, so that each sum runs over (b,t) in order even when many rows
@@ -46,8 +56,11 @@ static void backward_columns(void *context, size_t begin, size_t end)
         const size_t n = tg_size_min(TG_COLUMNS, end - c);
 
         for (size_t bt = 0; bt < t->B * t->T; bt++) {
-            kernels->add(t->embedding->dwte + (size_t)t->ids[bt] * C + c, t->dout + bt * C + c, n);
-            kernels->add(t->embedding->dwpe + bt % t->T * C + c, t->dout + bt * C + c, n);
+            const float *dout = t->dout + bt * C + c;
+
+            add_scaled(t->embedding->dwte + (size_t)t->ids[bt] * C + c, dout, t->embedding->scale, n);
+            if (t->embedding->dwpe)
+                kernels->add(t->embedding->dwpe + bt % t->T * C + c, dout, n);
         }
     }
 }

@@ -1,7 +1,7 @@
 /*
- * embedding: token plus position vectors.
+ * embedding: token vectors, scaled, plus position vectors.
  *
- *   out[b,t,c] = wte[ids[b,t],c] + wpe[first + t,c]
+ *   out[b,t,c] = wte[ids[b,t],c] * scale + wpe[first + t,c]
  *
  * The caller ensures that ids are in [0, V).  Reference: tg_embedding_*_ref.
  */
@@ -17,9 +17,10 @@ TG_API_BEGIN
 
 /* The parameters, and where their gradients are added. */
 typedef struct tg_embedding {
-    const float *wte, *wpe; /* [V,C], [n_ctx,C] */
+    const float *wte, *wpe; /* [V,C], [n_ctx,C]; wpe NULL: none */
     float *dwte, *dwpe;     /* the same shapes; NULL when no gradient is wanted */
     size_t C;
+    float scale; /* 1, except in Gemma; with wpe it is 1 */
 } tg_embedding;
 
 /* out [B,T,C] is written; ids [B,T] are read; first + T <= n_ctx. */

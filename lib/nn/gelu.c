@@ -29,12 +29,28 @@ static void erf_backward(float *d, const float *inp, size_t n)
 
 tg_gelu_function tg_gelu_elements(tg_gelu_kind kind)
 {
-    return kind == TG_GELU_TANH ? tg_kernels_get()->gelu_tanh_forward : erf_forward;
+    switch (kind) {
+    case TG_GELU_TANH:
+        return tg_kernels_get()->gelu_tanh_forward;
+    case TG_GELU_ERF:
+        return erf_forward;
+    case TG_SILU:
+        return tg_kernels_get()->silu_forward;
+    }
+    return NULL;
 }
 
 tg_gelu_function tg_gelu_gradient_elements(tg_gelu_kind kind)
 {
-    return kind == TG_GELU_TANH ? tg_kernels_get()->gelu_tanh_backward : erf_backward;
+    switch (kind) {
+    case TG_GELU_TANH:
+        return tg_kernels_get()->gelu_tanh_backward;
+    case TG_GELU_ERF:
+        return erf_backward;
+    case TG_SILU:
+        return tg_kernels_get()->silu_backward;
+    }
+    return NULL;
 }
 
 struct elements {

@@ -8,9 +8,9 @@
 #define ROWS 8     /* of inp, computed together: w is read once for all of them */
 #define COLUMNS 32 /* of out, computed together: their sums stay in the first-level cache */
 
-/* out[0..rows, o0..o0+width) */
+/* out[0..rows, o0..o0+width), which is added to if `adds` */
 static void forward_block(double *out, const double *inp, const float *w, size_t rows, size_t C, size_t OC,
-                          size_t width)
+                          size_t width, bool adds)
 {
     double sum[ROWS][COLUMNS] = {{0}};
     double w_c[COLUMNS] = {0};
@@ -28,7 +28,7 @@ static void forward_block(double *out, const double *inp, const float *w, size_t
     }
     for (size_t n = 0; n < rows; n++) {
         for (size_t o = 0; o < width; o++)
-            out[n * OC + o] = sum[n][o];
+            out[n * OC + o] = adds ? out[n * OC + o] + sum[n][o] : sum[n][o];
     }
 }
 
@@ -55,13 +55,13 @@ static void product_columns(void *context, size_t begin, size_t end)
     for (size_t o = begin; o < end; o += COLUMNS)
         for (size_t n = 0; n < p->N; n += ROWS)
             forward_block(p->out + n * OC + o, p->inp + n * C, p->w + o, tg_size_min(ROWS, p->N - n), C, OC,
-                          tg_size_min(COLUMNS, OC - o));
+                          tg_size_min(COLUMNS, OC - o), p->adds);
 }
 
-/* out[n,o] = sum over c of inp[n,c] * w[c,o], w [C,OC] */
-static void product(double *out, const double *inp, const float *w, size_t N, size_t C, size_t OC)
+/* out[n,o] = sum over c of inp[n,c] * w[c,o], w [C,OC]; added if `adds` */
+static void product(double *out, const double *inp, const float *w, size_t N, size_t C, size_t OC, bool adds)
 {
-    struct product p = {out, inp, w, N, C, OC, false};
+    struct product p = {out, inp, w, N, C, OC, adds};
 
     tg_threads_run(OC, grain(N, C, COLUMNS), product_columns, &p);
 }
@@ -123,7 +123,7 @@ void tg_linear64_forward(double *out, const double *add, const double *inp, cons
     if (linear->transposed)
         product_transposed(out, inp, linear->w, N, width, in, false);
     else
-        product(out, inp, linear->w, N, in, width);
+        product(out, inp, linear->w, N, in, width, false);
     add_bias(out, linear->b, N, width);
     for (size_t i = 0; add && i < N * width; i++)
         out[i] += add[i];
@@ -131,9 +131,9 @@ void tg_linear64_forward(double *out, const double *add, const double *inp, cons
 
 void tg_linear64_backward(double *dinp, const double *dout, const tg_linear *linear, size_t N)
 {
-    assert(!linear->dw && !linear->db && !(linear->adds && linear->transposed));
+    assert(!linear->dw && !linear->db);
     if (linear->transposed)
-        product(dinp, dout, linear->w, N, linear->out, linear->in);
+        product(dinp, dout, linear->w, N, linear->out, linear->in, linear->adds);
     else
         product_transposed(dinp, dout, linear->w, N, linear->in, linear->out, linear->adds);
 }

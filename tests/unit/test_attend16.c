@@ -358,6 +358,24 @@ static void a_nan_stays_one(void)
         free(kept[--kept_n]);
 }
 
+#ifdef TG_TILES_MODEL
+/* Heads with a window or a cap, which have no tiles, are tried with the other instruction sets. */
+void tg_attend16_wide_forward_tiles_model(const tg_attention_head *op, float *work);
+void tg_attend16_wide_backward_tiles_model(const tg_attention_head *op, float *work);
+
+void tg_attend16_wide_forward_tiles_model(const tg_attention_head *op, float *work)
+{
+    (void)op, (void)work;
+    abort();
+}
+
+void tg_attend16_wide_backward_tiles_model(const tg_attention_head *op, float *work)
+{
+    (void)op, (void)work;
+    abort();
+}
+#endif
+
 /* The tile unit's kernels on a model of the tile unit; the rest of them takes the avx512bf16 instructions. */
 static void on_modelled_tiles(void)
 {

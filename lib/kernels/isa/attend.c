@@ -187,12 +187,24 @@ INLINE float row_sum(const float *x)
     return sum_lanes(v);
 }
 
-/* The number of keys of the block from k0 on that query i sees. */
-INLINE size_t seen(const tg_attention_head *op, size_t i, size_t k0)
-{
-    const size_t keys = op->past + i + 1;
+/* The keys of the block from k0 on that query i sees: from .. to - 1; none: both are 0. */
+struct seen {
+    size_t from, to;
+};
 
-    return keys <= k0 ? 0 : tg_size_min(KB, keys - k0);
+INLINE struct seen seen(const tg_attention_head *op, size_t i, size_t k0)
+{
+    const size_t first = first_seen(op, i), keys = op->past + i + 1;
+
+    if (keys <= k0 || first >= k0 + KB)
+        return (struct seen){0, 0};
+    return (struct seen){first > k0 ? first - k0 : 0, tg_size_min(KB, keys - k0)};
+}
+
+/* The block of keys that a block of queries, of which q0 is the first, begins with. */
+INLINE size_t first_block(const tg_attention_head *op, size_t q0)
+{
+    return first_seen(op, q0) / KB * KB;
 }
 
 /* ---- forward */
@@ -209,18 +221,22 @@ struct forward {
 /* Turns the scores of row r into unnormalised probabilities; rescales the earlier sums. */
 static void softmax_step(const tg_attention_head *op, const struct forward *f, size_t i, size_t r, size_t k0)
 {
-    const size_t n = seen(op, i, k0);
+    const struct seen keys = seen(op, i, k0);
     float *s = f->s + r * KB, *o = f->o + r * f->Dp;
     float max, rescale;
 
-    if (n == 0) {
+    if (keys.to == 0) {
         memset(s, 0, KB * sizeof *s);
         return;
     }
     for (size_t j = 0; j < KB; j++)
         s[j] *= op->scale;
-    for (size_t j = n; j < KB; j++)
+    if (op->cap > 0)
+        cap_scores(s, op->cap, KB);
+    for (size_t j = 0; j < keys.from; j++)
         s[j] = -INFINITY; /* masked */
+    for (size_t j = keys.to; j < KB; j++)
+        s[j] = -INFINITY;
     max = fmaxf(f->max[r], row_max(s));
     for (size_t j = 0; j < KB; j++)
         s[j] = exp_f32(s[j] - max);
@@ -233,8 +249,8 @@ static void softmax_step(const tg_attention_head *op, const struct forward *f, s
     f->sum[r] += row_sum(s);
     f->max[r] = max;
     if (op->keep) {
-        op->keep(f->factors, i, k0, n, op->context);
-        for (size_t j = 0; j < n; j++)
+        op->keep(f->factors, i, k0, keys.to, op->context);
+        for (size_t j = 0; j < keys.to; j++)
             s[j] *= f->factors[j];
     }
 }
@@ -248,7 +264,7 @@ static void forward_block(const tg_attention_head *op, const struct forward *f, 
         f->sum[r] = 0;
     }
     memset(f->o, 0, rows * Dp * sizeof(float));
-    for (size_t k0 = 0; k0 < keys; k0 += KB) {
+    for (size_t k0 = first_block(op, q0); k0 < keys; k0 += KB) {
         const ptrdiff_t diagonal = (ptrdiff_t)(op->past + q0) - (ptrdiff_t)k0;
         const struct product scores = {
             .c = f->s,
@@ -347,25 +363,35 @@ struct backward {
  *   dv_j = sum_i p_ij f_ij dout_i        dp_ij = f_ij dout_i . v_j
  *   ds_ij = p_ij (dp_ij - sum_j p_ij dp_ij),  where that sum is dout_i . out_i
  *   dq_i = scale sum_j ds_ij k_j         dk_j = scale sum_i ds_ij q_i
+ * With a cap ds_ij is also multiplied with the slope 1 - (s_ij / cap)^2.
  *
  * Row r: p has scores, and becomes p f; ds has dout . v, and becomes scale ds.
  */
 static void softmax_backward(const tg_attention_head *op, const struct backward *b, size_t i, size_t r,
                              size_t k0)
 {
-    const size_t n = seen(op, i, k0);
+    const struct seen keys = seen(op, i, k0);
     const float *dout = op->dout, *out = op->saved_out;
     const float mean_dp = dot(dout + i * op->ldo, out + i * op->ldo, op->D);
-    float *p = b->p + r * KB, *ds = b->ds + r * KB;
+    float *p = b->p + r * KB, *ds = b->ds + r * KB, slope[KB];
 
     for (size_t j = 0; j < KB; j++) /* whole vectors; masked elements are set to 0 below */
-        p[j] = exp_f32(p[j] * op->scale - op->saved_lse[i]);
-    for (size_t j = n; j < KB; j++)
+        p[j] *= op->scale;
+    if (op->cap > 0) {
+        cap_scores(p, op->cap, KB);
+        for (size_t j = 0; j < KB; j++)
+            slope[j] = 1 - p[j] / op->cap * (p[j] / op->cap);
+    }
+    for (size_t j = 0; j < KB; j++)
+        p[j] = exp_f32(p[j] - op->saved_lse[i]);
+    for (size_t j = 0; j < keys.from; j++)
+        p[j] = ds[j] = 0;
+    for (size_t j = keys.to; j < KB; j++)
         p[j] = ds[j] = 0;
     if (op->keep) {
-        if (n > 0)
-            op->keep(b->factors, i, k0, n, op->context);
-        for (size_t j = 0; j < n; j++) {
+        if (keys.to > 0)
+            op->keep(b->factors, i, k0, keys.to, op->context);
+        for (size_t j = 0; j < keys.to; j++) {
             ds[j] = p[j] * (ds[j] * b->factors[j] - mean_dp) * op->scale;
             p[j] *= b->factors[j];
         }
@@ -373,6 +399,9 @@ static void softmax_backward(const tg_attention_head *op, const struct backward 
         for (size_t j = 0; j < KB; j++)
             ds[j] = p[j] * (ds[j] - mean_dp) * op->scale;
     }
+    if (op->cap > 0)
+        for (size_t j = 0; j < KB; j++)
+            ds[j] *= slope[j];
 }
 
 static void backward_block(const tg_attention_head *op, const struct backward *b, size_t q0, size_t rows)
@@ -382,7 +411,7 @@ static void backward_block(const tg_attention_head *op, const struct backward *b
     pack_rows(b->q, Dp, (const float *)op->q + q0 * op->ldq, op->ldq, rows, D);
     pack_rows(b->dout, Dp, (const float *)op->dout + q0 * op->ldo, op->ldo, rows, D);
     memset(b->dq, 0, rows * Dp * sizeof(float));
-    for (size_t k0 = 0; k0 < keys; k0 += KB) {
+    for (size_t k0 = first_block(op, q0); k0 < keys; k0 += KB) {
         const size_t n = tg_size_min(KB, keys - k0);
         const ptrdiff_t diagonal = (ptrdiff_t)(q0 - k0); /* whole blocks */
         const struct product products[] = {

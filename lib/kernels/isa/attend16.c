@@ -1,11 +1,18 @@
 /*
  * Attention with bf16 in memory, without bf16 instructions: see attend.h.  A head's rows become
- * float32, and its results bf16; between the two it is attention in float32.
+ * float32, and its results bf16; between the two it is attention in float32.  Where there are such
+ * instructions, it is for heads with a window or a cap.
  */
 #include "lib/base/convert.h"
 #include "lib/kernels/isa/kernels_isa.h"
 
-#ifndef __AVX512BF16__
+#ifdef __AVX512BF16__
+#define FORWARD attend16_wide_forward
+#define BACKWARD attend16_wide_backward
+#else
+#define FORWARD attend16_forward
+#define BACKWARD attend16_backward
+#endif
 
 /* Rows of D, contiguous. */
 static float *widen(float *restrict to, const tg_bf16 *restrict x, size_t ld, size_t rows, size_t D)
@@ -30,6 +37,8 @@ static tg_attention_head widened(const tg_attention_head *op, float *work, float
     tg_attention_head wide = {.queries = T,
                               .D = D,
                               .scale = op->scale,
+                              .cap = op->cap,
+                              .window = op->window,
                               .ldq = D,
                               .ldk = D,
                               .ldv = D,
@@ -46,7 +55,7 @@ static tg_attention_head widened(const tg_attention_head *op, float *work, float
     return wide;
 }
 
-void ISA_NAME(attend16_forward)(const tg_attention_head *op, float *work)
+void ISA_NAME(FORWARD)(const tg_attention_head *op, float *work)
 {
     float *rest;
     tg_attention_head wide = widened(op, work, &rest);
@@ -57,7 +66,7 @@ void ISA_NAME(attend16_forward)(const tg_attention_head *op, float *work)
     narrow(op->out, op->ldo, wide.out, op->queries, op->D);
 }
 
-void ISA_NAME(attend16_backward)(const tg_attention_head *op, float *work)
+void ISA_NAME(BACKWARD)(const tg_attention_head *op, float *work)
 {
     const size_t T = op->queries, D = op->D;
     float *rest, *dq, *dk, *dv;
@@ -74,5 +83,3 @@ void ISA_NAME(attend16_backward)(const tg_attention_head *op, float *work)
     narrow(op->dk, op->lddk, dk, T, D);
     narrow(op->dv, op->lddv, dv, T, D);
 }
-
-#endif

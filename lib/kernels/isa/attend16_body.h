@@ -137,6 +137,10 @@ void ISA_NAME(attend16_forward)(const tg_attention_head *op, float *work)
     const size_t T = op->queries, D = op->D, P = tg_round_up(T, KB), Dp = tg_round_up(D, 2 * VL), W = Dp / 2;
     struct forward f = {.W = W, .Dp = Dp};
 
+    if (op->window > 0 || op->cap > 0) {
+        ISA_NAME(attend16_wide_forward)(op, work);
+        return;
+    }
     f.k = work;
     f.v = f.k + P * W;
     f.qt = f.v + P / 2 * Dp;
@@ -305,6 +309,10 @@ void ISA_NAME(attend16_backward)(const tg_attention_head *op, float *work)
     const size_t T = op->queries, D = op->D, P = tg_round_up(T, KB), Dp = tg_round_up(D, 2 * VL), W = Dp / 2;
     struct backward b = {.W = W, .Dp = Dp};
 
+    if (op->window > 0 || op->cap > 0) {
+        ISA_NAME(attend16_wide_backward)(op, work);
+        return;
+    }
     b.k = work;
     b.v = b.k + P * W;
     b.k_values = b.v + P * W;

@@ -18,6 +18,20 @@
 #define FEW_VECTORS (VL == 16 ? 4 : 8) /* of out that are summed at a time */
 #define FEW_LINE 16                    /* floats of a cache line */
 
+/* The first key that query i sees. */
+INLINE size_t first_seen(const tg_attention_head *op, size_t i)
+{
+    const size_t keys = op->past + i + 1;
+
+    return op->window > 0 && keys > op->window ? keys - op->window : 0;
+}
+
+INLINE void cap_scores(float *s, float cap, size_t n)
+{
+    for (size_t j = 0; j < n; j++)
+        s[j] = cap * tanh_f32(s[j] / cap);
+}
+
 /* The first n < VL of a vector; the others are 0. */
 INLINE vf load_some(const float *p, size_t n)
 {
@@ -57,17 +71,19 @@ INLINE vf scores_of(const float *q, const float *k, size_t ldk, size_t D, size_t
     return part[0];
 }
 
-/* s = probabilities of n keys before the division by their sum, padded with zeros to whole vectors;
+/* s = probabilities of n keys from k on before the division by their sum, padded with zeros to whole vectors;
  * returns the sum. */
-INLINE float weigh_keys(float *s, float *greatest, const tg_attention_head *op, const float *q, size_t n)
+INLINE float weigh_keys(float *s, float *greatest, const tg_attention_head *op, const float *q,
+                        const float *k, size_t n)
 {
-    const float *k = op->k;
     const size_t whole = tg_round_up(n, VL);
     vf max = splat(-INFINITY), sum = {0};
     float lane[VL];
 
     for (size_t j = 0; j < n; j += VL)
         store(s + j, scores_of(q, k + j * op->ldk, op->ldk, op->D, n - 1 - j) * splat(op->scale));
+    if (op->cap > 0)
+        cap_scores(s, op->cap, n);
     for (size_t j = n; j < whole; j++)
         s[j] = -INFINITY;
     for (size_t j = 0; j < whole; j += VL)
@@ -103,15 +119,15 @@ INLINE void gather_values(float *out, const float *s, const float *v, size_t ldv
 /* work: as many floats as there are keys, and VL more. */
 static void forward_few(const tg_attention_head *op, float *work)
 {
-    const float *v = op->v;
     const size_t D = op->D;
 
     for (size_t i = 0; i < op->queries; i++) {
-        const size_t n = op->past + i + 1;
+        const size_t first = first_seen(op, i), n = op->past + i + 1 - first;
+        const float *k = (const float *)op->k + first * op->ldk, *v = (const float *)op->v + first * op->ldv;
         float *out = (float *)op->out + i * op->ldo, max, sum;
         size_t d = 0;
 
-        sum = weigh_keys(work, &max, op, (const float *)op->q + i * op->ldq, n);
+        sum = weigh_keys(work, &max, op, (const float *)op->q + i * op->ldq, k, n);
         for (; d + FEW_VECTORS * VL <= D; d += FEW_VECTORS * VL)
             gather_values(out + d, work, v + d, op->ldv, n, 1 / sum, FEW_VECTORS);
         for (; d + VL <= D; d += VL)

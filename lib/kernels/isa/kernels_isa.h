@@ -18,6 +18,14 @@
     X(layernorm_apply)                                                                                       \
     X(layernorm_row_backward)                                                                                \
     X(layernorm_columns_backward)                                                                            \
+    X(rmsnorm_apply)                                                                                     \
+    X(rmsnorm_dot)                                                                                       \
+    X(rmsnorm_backward)                                                                                  \
+    X(rotate)                                                                                            \
+    X(silu_forward)                                                                                      \
+    X(silu_backward)                                                                                     \
+    X(multiply)                                                                                          \
+    X(add_products)                                                                                      \
     X(softmax_row)                                                                                           \
     X(crossentropy_row)                                                                                      \
     X(add)                                                                                                   \
@@ -32,3 +40,7 @@
 
 #define DECLARE(name) __typeof__(*((tg_kernels *)NULL)->name) ISA_NAME(name);
 EACH_KERNEL(DECLARE)
+
+/* attend16 where bf16 has instructions, of heads with a window or a cap. */
+void ISA_NAME(attend16_wide_forward)(const tg_attention_head *op, float *work);
+void ISA_NAME(attend16_wide_backward)(const tg_attention_head *op, float *work);

@@ -27,6 +27,7 @@
 #include <stdint.h>
 
 #include "lib/nn/ref/gelu_kind.h"
+#include "lib/nn/ref/rule.h"
 
 /* The score of a key after its query: exp(TG_MASKED - max) is 0 in both precisions for
  * every max above -1e9 + 1000. */

@@ -89,6 +89,80 @@ void REF(layernorm_forward)(real *out, real *mean, real *rstd, const real *inp, 
 void REF(layernorm_backward)(real *dinp, real *dw, real *dbias, const real *dout, const real *mean,
                              const real *rstd, const real *inp, const real *w, size_t N, size_t C);
 
+/* ---- rmsnorm */
+
+/*
+ * rmsnorm: divide each C-vector by the root of its mean square, then scale.
+ *
+ *   rstd[n]  = 1 / sqrt((1/C) * (sum over c of inp[n,c]^2) + eps)
+ *   out[n,c] = inp[n,c] * rstd[n] * (offset + w[c])
+ *
+ *   out   [N,C]  written; may equal inp
+ *   rstd  [N]    written; saved for backward
+ *   inp   [N,C]  read
+ *   w     [C]    read, or NULL for gains of 1, whatever offset is
+ *
+ * Backward, with norm[c] = inp[n,c] * rstd[n] and dnorm[c] = dout[n,c] * (offset + w[c]):
+ *   dinp[n,c] += rstd[n] * (dnorm[c] - norm[c] * average of (dnorm * norm))
+ *   dw[c]     += sum over n of dout[n,c] * norm[c]; dw NULL for none
+ * Source: Zhang and Sennrich 2019, arXiv:1910.07467.
+ */
+void REF(rmsnorm_forward)(real *out, real *rstd, const real *inp, const real *w, real offset, size_t N,
+                          size_t C, real eps);
+void REF(rmsnorm_backward)(real *dinp, real *dw, const real *dout, const real *rstd, const real *inp,
+                           const real *w, real offset, size_t N, size_t C);
+
+/* ---- rotary */
+
+/*
+ * rotary: rotate pairs of each head's channels by an angle that grows with the position.
+ *
+ *   a, b = inp[b,t,h,i], inp[b,t,h,i + d/2]                           for i < d/2
+ *   out[b,t,h,i]       = a * cosines[t,i] - b * sines[t,i]
+ *   out[b,t,h,i + d/2] = b * cosines[t,i] + a * sines[t,i]
+ *   out[b,t,h,i]       = inp[b,t,h,i]                                 for i >= d
+ *
+ *   out             [B,T,H,D]  written; may equal inp
+ *   inp             [B,T,H,D]  read
+ *   cosines, sines  [T,d/2]    read
+ *
+ * Backward, written, not added to: dinp is dout rotated by the angles' negatives; dinp may equal dout.
+ * Source: Su et al. 2021, arXiv:2104.09864; which channels are a pair: GPT-NeoX.
+ */
+void REF(rotary_forward)(real *out, const real *inp, const real *cosines, const real *sines, size_t B,
+                         size_t T, size_t H, size_t D, size_t d);
+void REF(rotary_backward)(real *dinp, const real *dout, const real *cosines, const real *sines, size_t B,
+                          size_t T, size_t H, size_t D, size_t d);
+
+/* ---- silu, gated */
+
+/*
+ * silu: x times the logistic function of x.
+ *
+ *   out[i] = x / (1 + exp(-x))
+ *
+ *   out  [n]  written; may equal inp
+ *   inp  [n]  read
+ *
+ * Backward: dinp[i] += dout[i] * s (1 + x (1 - s)), s = 1 / (1 + exp(-x)).
+ * Source: Hendrycks & Gimpel 2016, arXiv:1606.08415, section 4.
+ */
+void REF(silu_forward)(real *out, const real *inp, size_t n);
+void REF(silu_backward)(real *dinp, const real *dout, const real *inp, size_t n);
+
+/*
+ * gated: out[i] = act(gate[i]) * up[i], act being GELU or SiLU.
+ *
+ *   out       [n]  written; may equal gate or up
+ *   gate, up  [n]  read
+ *
+ * Backward: dup[i] += dout[i] * act(gate[i]);  dgate[i] += dout[i] * up[i] * act'(gate[i]).
+ * Source: Shazeer 2020, arXiv:2002.05202.
+ */
+void REF(gated_forward)(real *out, const real *gate, const real *up, size_t n, tg_activation kind);
+void REF(gated_backward)(real *dgate, real *dup, const real *dout, const real *gate, const real *up, size_t n,
+                         tg_activation kind);
+
 /* ---- gelu */
 
 /*
@@ -182,6 +256,23 @@ void REF(attention_scores_row)(real *scores, const real *q, const real *k, size_
                                size_t i);
 void REF(attention_scores_row_backward)(real *dq, real *dk, const real *dscores, const real *q, const real *k,
                                         size_t ldk, size_t D, size_t i);
+
+/*
+ * attention_rule_row: a row of scores by another rule than attention_scores_row's, which has computed it.
+ *
+ *   s = scores[j] * scale * sqrt(D)           if the rule has a scale
+ *   s = cap * tanh(s / cap)                   if it has a cap
+ *   scores[j] = TG_MASKED                     if it has a window, and i - j >= window, else s
+ *
+ *   scores  [T]  changed up to i
+ *
+ * Backward, in place, from the gradient of this row to that of attention_scores_row's; scores are this row's:
+ *   dscores[j] *= (1 - (scores[j] / cap)^2) * scale * sqrt(D), or 0 where it is masked
+ * Sources: Gemma Team 2024, arXiv:2408.00118 (cap); Beltagy et al. 2020, arXiv:2004.05150 (window).
+ */
+void REF(attention_rule_row)(real *scores, const tg_attention_rule *rule, size_t D, size_t i);
+void REF(attention_rule_row_backward)(real *dscores, const real *scores, const tg_attention_rule *rule,
+                                      size_t D, size_t i);
 
 /*
  * attention_values_row: the values, weighted by the probabilities of query i.
