@@ -25,8 +25,22 @@ static tg_matrix part(const tg_acts *a, tg_matrix whole, const tg_act_row *row)
     return tg_matrix_columns(whole, tg_dim_size(row->first, c), tg_dim_size(row->cols, c));
 }
 
+bool tg_acts_has(const tg_acts *a, size_t row)
+{
+    return tg_config_when(a->family->act[row].when, &a->bound.model->config);
+}
+
+/* Whether it is another row's memory, and its gradient that row's. */
+static bool is_in_place(const tg_acts *a, const tg_act_row *row)
+{
+    return row->in_place || !tg_config_when(row->when, &a->bound.model->config);
+}
+
 tg_matrix tg_acts_gradient(const tg_acts *a, size_t row)
 {
+    while (is_in_place(a, &a->family->act[row]))
+        row = a->family->act[row].over;
+
     const tg_act_row *r = &a->family->act[row], *whole = r->part_of ? &a->family->act[r->part_of] : r;
     const size_t cols = tg_dim_size(whole->cols, &a->bound.model->config);
     const tg_matrix m = tg_acts_scratch(a, whole->gradient, cols);
@@ -109,7 +123,9 @@ static size_t widest(const struct placing *p, tg_scratch s)
     size_t cols = s == TG_SCRATCH_NORMED || (gradients && is_of_backward(s)) ? p->a->C : 0;
 
     for (size_t i = 1; i < family->n_acts; i++)
-        if (family->act[i].shared == s || (gradients && in_memory_of(p, family->act[i].gradient) == s))
+        if (is_in_place(p->a, &family->act[i]))
+            continue;
+        else if (family->act[i].shared == s || (gradients && in_memory_of(p, family->act[i].gradient) == s))
             cols = tg_size_max(cols, cols_of(p, &family->act[i]));
     return cols;
 }
@@ -171,7 +187,7 @@ static void place_row(const struct placing *p, size_t i)
     tg_acts *a = p->a;
     const tg_act_row *row = &a->family->act[i];
     const bool kept = p->size->kind == TG_ACTS_KEPT;
-    const bool is_alias = row->part_of || row->next || (!kept && row->over);
+    const bool is_alias = row->part_of || row->next || is_in_place(a, row) || (!kept && row->over);
     bool common = !kept || row->keep == TG_KEEP_NEVER;
     tg_matrix m = {0};
 
@@ -187,6 +203,15 @@ static void place_row(const struct placing *p, size_t i)
     }
     if (i == TG_ACT_X && !kept)
         a->x = m;
+}
+
+static void place_angles(const struct placing *p)
+{
+    const tg_config *c = &p->a->bound.model->config;
+
+    for (size_t i = 0; tg_config_has(c, TG_CONFIG_ROPE_THETA) && i < 1 + (size_t)(c->rope_local_theta > 0);
+         i++)
+        p->a->angles[i] = tg_matrix_place(p->arena, p->size->type, p->size->T, tg_config_rope_dim(c));
 }
 
 static void place_attention(const struct placing *p)
@@ -211,6 +236,7 @@ void tg_acts_place(tg_arena *arena, tg_acts *a, const tg_binding *bound, const t
                    .L = c->n_layer};
     a->row = tg_arena_take_rows(arena, a->L, a->family->n_acts, sizeof *a->row);
     place_scratch(&p);
+    place_angles(&p);
     a->final_stats = (tg_norm_stats){.mean = place(&p, false, 1), .rstd = place(&p, false, 1)};
     if (size->kind == TG_ACTS_KEPT)
         a->x = place(&p, false, a->C);

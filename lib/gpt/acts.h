@@ -33,6 +33,8 @@ typedef enum tg_scratch {
     TG_SCRATCH_WIDE,   /* also the logits of a loss, before the first gradient */
     TG_SCRATCH_BETWEEN_1,
     TG_SCRATCH_BETWEEN_2,
+    TG_SCRATCH_BETWEEN_3,
+    TG_SCRATCH_BETWEEN_4,
     TG_SCRATCH_DATT, /* in one precision the memory of DNORMED */
     /* never bf16 */
     TG_SCRATCH_DX,      /* the gradient of the residual stream */
@@ -63,6 +65,8 @@ typedef struct tg_act_row {
                           * without gradients; NONE: in one matrix for all blocks */
     tg_scratch gradient; /* where its gradient is, in backward */
     size_t over;         /* without gradients, it overwrites this row, of the same size; 0: none */
+    bool in_place;       /* with gradients too, and its gradient is where that row's is */
+    tg_when when;        /* the config that has it; in others it is row `over` itself, or nothing */
     size_t part_of;      /* it is some columns of this row, from `first` on; 0: none */
     tg_dim first;
     tg_dim heads;       /* how heads divide it: TG_DIM_HEADS, TG_DIM_KV_HEADS; NONE: not at all */
@@ -77,8 +81,12 @@ typedef struct tg_acts {
     tg_matrix *row;    /* [L,n_acts]: tg_acts_row() */
     tg_matrix x;       /* [N,C] the last block's output; N = B*T rows */
     tg_matrix scratch[TG_SCRATCHES];
-    tg_norm_stats final_stats;    /* [N] of the last norm */
-    float *logits;                /* scratch of a loss; the memory of TG_SCRATCH_WIDE */
+    tg_norm_stats final_stats; /* [N] of the last norm */
+    tg_matrix angles[2];       /* [T,d] of rotation, of the new tokens' positions (lib/nn/rotary.h): of layers
+                                * without a window, and with one if these differ */
+    size_t angles_past;        /* 1 + the position of the first of them; 0: not filled yet */
+    size_t angles_rows;        /* that are filled */
+    float *logits;             /* scratch of a loss; the memory of TG_SCRATCH_WIDE */
     bool recomputed[TG_ACTS_MAX]; /* rows that backward computes again, because they are not small */
     float dropout;                /* p, for the embedding, the probabilities and each sublayer's result */
     tg_rng rng;                   /* seed and step of dropout's numbers; tg_acts_drop() sets the purpose */
@@ -89,6 +97,9 @@ typedef struct tg_acts {
 
 /* A block's activation. */
 tg_matrix tg_acts_row(const tg_acts *a, size_t layer, size_t row);
+
+/* Whether the model's blocks compute this row. */
+bool tg_acts_has(const tg_acts *a, size_t row);
 
 /* Where backward has, or puts, the gradient of a row: the same for all blocks. */
 tg_matrix tg_acts_gradient(const tg_acts *a, size_t row);

@@ -27,11 +27,25 @@ tg_layernorm tg_bind_layernorm(const tg_binding *g, tg_param_kind w, size_t l)
     };
 }
 
+tg_rmsnorm tg_bind_rmsnorm(const tg_binding *g, tg_param_kind w, size_t l)
+{
+    const tg_params *table = &g->model->table;
+    const size_t i = tg_params_index(table, w, l);
+
+    return (tg_rmsnorm){
+        .w = tg_bind_weight(g, w, l),
+        .dw = tg_bind_gradient(g, w, l),
+        .C = i < table->n ? table->entry[i].count : 0,
+        .offset = (float)g->model->config.norm_offset,
+        .epsilon = g->model->config.layer_norm_epsilon,
+    };
+}
+
 /* Its widths are those of the matrix. */
 static tg_linear linear(const tg_binding *g, tg_param_kind w, tg_param_kind b, size_t l)
 {
     const size_t i = tg_params_index(&g->model->table, w, l);
-    const size_t *shape = g->model->table.entry[i].shape;
+    const tg_param *p = &g->model->table.entry[i];
 
     return (tg_linear){
         .w = tg_bind_weight(g, w, l),
@@ -39,8 +53,9 @@ static tg_linear linear(const tg_binding *g, tg_param_kind w, tg_param_kind b, s
         .b = tg_bind_weight(g, b, l),
         .db = tg_bind_gradient(g, b, l),
         .overwrite = g->overwrite,
-        .in = shape[0],
-        .out = shape[1],
+        .in = p->shape[p->transposed],
+        .out = p->shape[!p->transposed],
+        .transposed = p->transposed,
         .packed = g->packed ? &g->packed->matrix[i] : NULL,
         .scratch = g->scratch,
     };
@@ -59,16 +74,12 @@ tg_embedding tg_bind_embedding(const tg_binding *g)
         .wpe = tg_bind_weight(g, TG_WPE, 0),
         .dwpe = tg_bind_gradient(g, TG_WPE, 0),
         .C = g->model->config.n_embd,
+        .scale =
+            tg_config_has(&g->model->config, TG_CONFIG_EMBED_SCALE) ? (float)g->model->config.embed_scale : 1,
     };
 }
 
 tg_linear tg_bind_head(const tg_binding *g)
 {
-    const tg_config *c = &g->model->config;
-    tg_linear head = linear(g, tg_head_kind(c), TG_HEAD_B, 0);
-
-    head.in = c->n_embd;
-    head.out = c->vocab_size;
-    head.transposed = true;
-    return head;
+    return linear(g, tg_head_kind(&g->model->config), TG_HEAD_B, 0);
 }

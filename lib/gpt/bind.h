@@ -14,6 +14,7 @@
 #include "lib/nn/embedding.h"
 #include "lib/nn/layernorm.h"
 #include "lib/nn/linear.h"
+#include "lib/nn/rmsnorm.h"
 
 TG_API_BEGIN
 
@@ -33,6 +34,8 @@ float *tg_bind_gradient(const tg_binding *binding, tg_param_kind kind, size_t la
 /* A layer by its weight, whose bias is the next kind; layer 0 outside of the blocks. */
 tg_linear tg_bind_linear(const tg_binding *binding, tg_param_kind w, size_t layer);
 tg_layernorm tg_bind_layernorm(const tg_binding *binding, tg_param_kind w, size_t layer);
+
+tg_rmsnorm tg_bind_rmsnorm(const tg_binding *binding, tg_param_kind w, size_t layer);
 
 tg_embedding tg_bind_embedding(const tg_binding *binding); /* wte and wpe */
 tg_linear tg_bind_head(const tg_binding *binding);         /* [C,V]: the transposed embedding, when tied */

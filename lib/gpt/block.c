@@ -3,11 +3,16 @@
 #include <assert.h>
 
 #include "lib/gpt/family.h"
+#include "lib/gpt/rope.h"
+#include "lib/nn/gated.h"
 #include "lib/nn/ops.h"
+#include "lib/nn/rmsnorm.h"
+#include "lib/nn/rotary.h"
+#include "lib/nn/stream.h"
 
 bool tg_block_begins(const tg_block *b, size_t row)
 {
-    return !b->ended && row >= b->from && row < b->to;
+    return !b->ended && row >= b->from && row < b->to && tg_acts_has(b->a, row);
 }
 
 void tg_block_ends(tg_block *b, size_t row)
@@ -141,6 +146,7 @@ static tg_attention attention_of(const tg_block *b, const tg_dropout *drop)
     tg_attention attention = tg_acts_attention(b->a);
 
     attention.layer = b->layer;
+    attention.rule = tg_config_attention_rule(&b->a->bound.model->config, b->layer);
     attention.drop = drop;
     return attention;
 }
@@ -231,5 +237,201 @@ void tg_block_residual_gelu_backward(tg_block *b, size_t out, size_t residual, s
                                     tg_block_row(b, pre), &linear, b->a->bound.model->config.activation,
                                     &drop, tg_acts_scratch(b->a, TG_SCRATCH_NORMED, b->a->C),
                                     tg_block_tokens(b));
+    tg_block_ends(b, out);
+}
+
+/* ---- rmsnorm */
+
+/* The parts of each token's row that are normed by themselves, as rows: N * cols / C of them. */
+static tg_matrix parts(tg_matrix m, const tg_rmsnorm *norm)
+{
+    assert(m.ld == m.cols && m.cols % norm->C == 0);
+    return tg_matrix_of(m.data, m.type, norm->C);
+}
+
+static size_t count_parts(const tg_block *b, size_t in, const tg_rmsnorm *norm)
+{
+    return tg_block_tokens(b) * (tg_block_row(b, in).cols / norm->C);
+}
+
+static void rmsnorm(const tg_block *b, size_t out, size_t in, tg_param_kind w)
+{
+    const tg_rmsnorm norm = tg_bind_rmsnorm(&b->a->bound, w, b->layer);
+
+    tg_rmsnorm_forward(parts(tg_block_row(b, out), &norm), tg_block_row(b, out + 1),
+                       parts(tg_block_row(b, in), &norm), &norm, count_parts(b, in, &norm));
+}
+
+void tg_block_rmsnorm(tg_block *b, size_t out, size_t in, tg_param_kind w)
+{
+    if (!tg_block_begins(b, out))
+        return;
+    rmsnorm(b, out, in, w);
+    tg_block_ends(b, out);
+}
+
+void tg_block_rmsnorm_again(tg_block *b, size_t out, size_t in, tg_param_kind w)
+{
+    if (tg_block_begins(b, out))
+        rmsnorm(b, out, in, w);
+}
+
+void tg_block_rmsnorm_backward(tg_block *b, size_t out, size_t in, tg_param_kind w)
+{
+    const tg_rmsnorm norm = tg_bind_rmsnorm(&b->a->bound, w, b->layer);
+
+    if (!tg_block_begins(b, out))
+        return;
+    check_apart(b, out, in);
+    tg_rmsnorm_backward(parts(tg_block_gradient(b, in), &norm), tg_block_adds(b, in),
+                        parts(tg_block_gradient(b, out), &norm), tg_block_row(b, out + 1),
+                        parts(tg_block_row(b, in), &norm), &norm, count_parts(b, in, &norm));
+    tg_block_ends(b, out);
+}
+
+/* ---- rotate */
+
+static tg_rotary rotary_of(const tg_block *b)
+{
+    const tg_acts *a = b->a;
+
+    return (tg_rotary){
+        .angles = tg_rope_angles(a, b->layer), .T = a->T, .D = tg_config_head_dim(&a->bound.model->config)};
+}
+
+/* In a layer that does not rotate, out is in. */
+static bool rotates(const tg_block *b, size_t out)
+{
+    assert(b->a->family->act[out].in_place);
+    (void)out;
+    return tg_config_rotates(&b->a->bound.model->config, b->layer);
+}
+
+void tg_block_rotate(tg_block *b, size_t out, size_t in)
+{
+    const tg_rotary rotary = rotary_of(b);
+
+    if (!tg_block_begins(b, out))
+        return;
+    if (rotates(b, out))
+        tg_rotary_forward(tg_block_row(b, out), tg_block_row(b, in), &rotary, tg_block_tokens(b));
+    tg_block_ends(b, out);
+}
+
+void tg_block_rotate_backward(tg_block *b, size_t out, size_t in)
+{
+    const tg_rotary rotary = rotary_of(b);
+
+    if (!tg_block_begins(b, out))
+        return;
+    if (rotates(b, out))
+        tg_rotary_backward(tg_block_gradient(b, in), tg_block_gradient(b, out), &rotary, tg_block_tokens(b));
+    tg_block_ends(b, out);
+}
+
+/* ---- gate */
+
+static void gate(const tg_block *b, size_t out, size_t gate, size_t up)
+{
+    tg_gated_forward(tg_block_row(b, out), tg_block_row(b, gate), tg_block_row(b, up),
+                     b->a->bound.model->config.activation, tg_block_tokens(b));
+}
+
+void tg_block_gate(tg_block *b, size_t out, size_t in, size_t up)
+{
+    if (!tg_block_begins(b, out))
+        return;
+    gate(b, out, in, up);
+    tg_block_ends(b, out);
+}
+
+void tg_block_gate_again(tg_block *b, size_t out, size_t in, size_t up)
+{
+    if (b->a->recomputed[out] && tg_block_begins(b, out))
+        gate(b, out, in, up);
+}
+
+void tg_block_gate_backward(tg_block *b, size_t out, size_t in, size_t up)
+{
+    if (!tg_block_begins(b, out))
+        return;
+    tg_gated_backward(tg_block_gradient(b, in), tg_block_gradient(b, up), tg_block_gradient(b, out),
+                      tg_block_row(b, in), tg_block_row(b, up), b->a->bound.model->config.activation,
+                      tg_block_tokens(b));
+    tg_block_ends(b, out);
+}
+
+/* ---- add */
+
+/* Dropout is of float alone; in double precision there is none. */
+static void drop(const tg_block *b, size_t out, tg_matrix m)
+{
+    const tg_dropout drop = drop_of(b, out);
+
+    if (drop.p > 0)
+        tg_dropout_apply(tg_floats(m), &drop, tg_block_tokens(b) * m.cols);
+}
+
+void tg_block_add(tg_block *b, size_t out, size_t residual, size_t in)
+{
+    if (!tg_block_begins(b, out))
+        return;
+    drop(b, out, tg_block_row(b, in));
+    tg_stream_add(tg_block_row(b, out), tg_block_row(b, residual), tg_block_row(b, in), tg_block_tokens(b));
+    tg_block_ends(b, out);
+}
+
+void tg_block_add_backward(tg_block *b, size_t out, size_t residual, size_t in)
+{
+    if (!tg_block_begins(b, out))
+        return;
+    check_residual(b, out, residual);
+    check_apart(b, out, in);
+    tg_stream_copy(tg_block_gradient(b, in), tg_block_gradient(b, out), tg_block_tokens(b));
+    drop(b, out, tg_block_gradient(b, in));
+    tg_block_ends(b, out);
+}
+
+/* ---- prenorm */
+
+static bool has_norm(const tg_block *b, tg_param_kind w)
+{
+    return tg_bind_weight(&b->a->bound, w, b->layer) != NULL;
+}
+
+static void prenorm(const tg_block *b, size_t out, size_t in, tg_param_kind w)
+{
+    if (has_norm(b, w))
+        rmsnorm(b, out, in, w);
+    else
+        tg_stream_copy(tg_block_row(b, out), tg_block_row(b, in), tg_block_tokens(b));
+}
+
+void tg_block_prenorm(tg_block *b, size_t out, size_t in, tg_param_kind w)
+{
+    if (!tg_block_begins(b, out))
+        return;
+    prenorm(b, out, in, w);
+    tg_block_ends(b, out);
+}
+
+void tg_block_prenorm_again(tg_block *b, size_t out, size_t in, tg_param_kind w)
+{
+    if (tg_block_begins(b, out))
+        prenorm(b, out, in, w);
+}
+
+void tg_block_prenorm_backward(tg_block *b, size_t out, size_t in, tg_param_kind w)
+{
+    const tg_matrix din = tg_block_gradient(b, in);
+
+    if (has_norm(b, w)) {
+        tg_block_rmsnorm_backward(b, out, in, w);
+        return;
+    }
+    if (!tg_block_begins(b, out))
+        return;
+    assert(tg_block_adds(b, in)); /* the stream's gradient is there already */
+    tg_stream_add(din, din, tg_block_gradient(b, out), tg_block_tokens(b));
     tg_block_ends(b, out);
 }

@@ -42,6 +42,31 @@ void tg_block_layernorm(tg_block *b, size_t out, size_t in, tg_param_kind w);
 void tg_block_layernorm_again(tg_block *b, size_t out, size_t in, tg_param_kind w);
 void tg_block_layernorm_backward(tg_block *b, size_t out, size_t in, tg_param_kind w);
 
+/* ---- out = rmsnorm(in), or, where w has fewer elements than in, of each part of in by itself: of each head.
+ * The statistics are the row that follows out */
+
+void tg_block_rmsnorm(tg_block *b, size_t out, size_t in, tg_param_kind w);
+void tg_block_rmsnorm_again(tg_block *b, size_t out, size_t in, tg_param_kind w);
+void tg_block_rmsnorm_backward(tg_block *b, size_t out, size_t in, tg_param_kind w);
+
+/* ---- the same, before a sublayer: where the model has no parameter w, out = in */
+
+void tg_block_prenorm(tg_block *b, size_t out, size_t in, tg_param_kind w);
+void tg_block_prenorm_again(tg_block *b, size_t out, size_t in, tg_param_kind w);
+void tg_block_prenorm_backward(tg_block *b, size_t out, size_t in, tg_param_kind w);
+
+/* ---- out = in, the channels of each head rotated by their position */
+
+void tg_block_rotate(tg_block *b, size_t out, size_t in);
+void tg_block_rotate_backward(tg_block *b, size_t out, size_t in);
+
+/* ---- out = act(gate) * up */
+
+void tg_block_gate(tg_block *b, size_t out, size_t gate, size_t up);
+/* Compute out again if backward lacks it. */
+void tg_block_gate_again(tg_block *b, size_t out, size_t gate, size_t up);
+void tg_block_gate_backward(tg_block *b, size_t out, size_t gate, size_t up);
+
 /* ---- out = in W + b */
 
 void tg_block_linear(tg_block *b, size_t out, size_t in, tg_param_kind w);
@@ -68,6 +93,11 @@ void tg_block_residual_backward(tg_block *b, size_t out, size_t residual, size_t
 /* The same for in = gelu(pre), to the gradient of pre. */
 void tg_block_residual_gelu_backward(tg_block *b, size_t out, size_t residual, size_t in, size_t pre,
                                      tg_param_kind w);
+
+/* ---- out = residual + in; dropout of what is added */
+
+void tg_block_add(tg_block *b, size_t out, size_t residual, size_t in);
+void tg_block_add_backward(tg_block *b, size_t out, size_t residual, size_t in);
 
 /* ---- for other operations */
 

@@ -65,6 +65,7 @@ tg_status tg_config_check_heads(size_t H, size_t C, tg_status code, tg_err *err)
 }
 
 #define SIZE_ROW(member, max) TG_SIZE_FIELD("config/" #member, tg_config, member, 1, max)
+#define REAL_ROW(member, min, max) TG_REAL_FIELD("config/" #member, tg_config, member, min, max)
 #define BOOL_ROW(member) TG_BOOL_FIELD("config/" #member, tg_config, member)
 
 static const tg_field rows[TG_CONFIG_MEMBERS] = {
@@ -76,7 +77,8 @@ static const tg_field rows[TG_CONFIG_MEMBERS] = {
     /* the operations convert it to float, which must not be subnormal */
     [TG_CONFIG_LAYER_NORM_EPSILON] =
         TG_REAL_FIELD("config/layer_norm_epsilon", tg_config, layer_norm_epsilon, (double)FLT_MIN, 1),
-    [TG_CONFIG_ACTIVATION] = TG_CHOICE_FIELD("config/activation", tg_config, activation, "gelu_new|gelu"),
+    [TG_CONFIG_ACTIVATION] =
+        TG_CHOICE_FIELD("config/activation", tg_config, activation, "gelu_new|gelu|silu"),
     [TG_CONFIG_LAYER_NORM_WEIGHT] = BOOL_ROW(layer_norm_weight),
     [TG_CONFIG_LAYER_NORM_BIAS] = BOOL_ROW(layer_norm_bias),
     [TG_CONFIG_LINEAR_BIAS] = BOOL_ROW(linear_bias),
@@ -85,7 +87,26 @@ static const tg_field rows[TG_CONFIG_MEMBERS] = {
     [TG_CONFIG_N_KV_HEAD] = SIZE_ROW(n_kv_head, TG_SIZE_LIMIT),
     [TG_CONFIG_HEAD_DIM] = SIZE_ROW(head_dim, TG_SIZE_LIMIT),
     [TG_CONFIG_N_INNER] = SIZE_ROW(n_inner, TG_SIZE_LIMIT),
-    [TG_CONFIG_ROPE_THETA] = TG_REAL_FIELD("config/rope_theta", tg_config, rope_theta, 1, 1e12),
+    [TG_CONFIG_ROPE_THETA] = REAL_ROW(rope_theta, 1, 1e12),
+    [TG_CONFIG_QKV_BIAS] = BOOL_ROW(qkv_bias),
+    [TG_CONFIG_OUT_BIAS] = BOOL_ROW(out_bias),
+    [TG_CONFIG_MLP_BIAS] = BOOL_ROW(mlp_bias),
+    [TG_CONFIG_QK_NORM] = BOOL_ROW(qk_norm),
+    [TG_CONFIG_ROPE_SCALING] =
+        TG_CHOICE_FIELD("config/rope_scaling", tg_config, rope_scaling, "none|linear|llama3"),
+    [TG_CONFIG_ROPE_FACTOR] = REAL_ROW(rope_factor, 1, 1e6),
+    [TG_CONFIG_ROPE_LOW_FREQ] = REAL_ROW(rope_low_freq, 1e-3, 1e6),
+    [TG_CONFIG_ROPE_HIGH_FREQ] = REAL_ROW(rope_high_freq, 1e-3, 1e6),
+    [TG_CONFIG_ROPE_CTX] = SIZE_ROW(rope_ctx, TG_SIZE_LIMIT),
+    [TG_CONFIG_ROPE_DIM] = TG_SIZE_FIELD("config/rope_dim", tg_config, rope_dim, 0, TG_SIZE_LIMIT),
+    [TG_CONFIG_ROPE_LOCAL_THETA] = REAL_ROW(rope_local_theta, 0, 1e12),
+    [TG_CONFIG_UNROTATED_LAYERS] = TG_U64_FIELD("config/unrotated_layers", tg_config, unrotated_layers),
+    [TG_CONFIG_WINDOW] = TG_SIZE_FIELD("config/window", tg_config, window, 0, TG_SIZE_LIMIT),
+    [TG_CONFIG_WINDOW_LAYERS] = TG_U64_FIELD("config/window_layers", tg_config, window_layers),
+    [TG_CONFIG_ATTN_SCALE] = REAL_ROW(attn_scale, 0, 1e6),
+    [TG_CONFIG_ATTN_CAP] = REAL_ROW(attn_cap, 0, 1e6),
+    [TG_CONFIG_NORM_OFFSET] = REAL_ROW(norm_offset, 0, 1),
+    [TG_CONFIG_EMBED_SCALE] = REAL_ROW(embed_scale, 1e-6, 1e6),
 };
 
 const tg_fields tg_config_fields = {rows, TG_CONFIG_MEMBERS};
@@ -108,6 +129,31 @@ static const tg_fields family_field = {family_row, 1};
 size_t tg_config_head_dim(const tg_config *c)
 {
     return c->head_dim > 0 ? c->head_dim : c->n_embd / c->n_head;
+}
+
+size_t tg_config_rope_dim(const tg_config *c)
+{
+    return c->rope_dim > 0 ? c->rope_dim : tg_config_head_dim(c);
+}
+
+static bool has_bit(uint64_t layers, size_t layer)
+{
+    return layer < 64 && layers >> layer & 1;
+}
+
+size_t tg_config_window(const tg_config *c, size_t layer)
+{
+    return has_bit(c->window_layers, layer) ? c->window : 0;
+}
+
+bool tg_config_rotates(const tg_config *c, size_t layer)
+{
+    return c->rope_theta > 0 && !has_bit(c->unrotated_layers, layer);
+}
+
+tg_attention_rule tg_config_attention_rule(const tg_config *c, size_t layer)
+{
+    return (tg_attention_rule){c->attn_scale, c->attn_cap, tg_config_window(c, layer)};
 }
 
 size_t tg_config_kv_heads(const tg_config *c)
@@ -138,6 +184,12 @@ tg_status tg_config_check(const tg_config *config, tg_err *err)
     if (config->n_head % tg_config_kv_heads(config) != 0)
         return tg_fail(err, TG_EDATA, "config/n_kv_head is %zu, expected a divisor of config/n_head, %zu",
                        config->n_kv_head, config->n_head);
+    if (config->rope_theta > 0 && tg_config_rope_dim(config) % 2 != 0)
+        return tg_fail(err, TG_EDATA, "%zu channels of a head are rotated, expected an even number",
+                       tg_config_rope_dim(config));
+    if (tg_config_rope_dim(config) > tg_config_head_dim(config))
+        return tg_fail(err, TG_EDATA, "config/rope_dim is %zu, expected at most the %zu channels of a head",
+                       config->rope_dim, tg_config_head_dim(config));
     if (config->head_dim == 0)
         return tg_config_check_heads(config->n_head, config->n_embd, TG_EDATA, err);
     if (config->head_dim > TG_SIZE_LIMIT / config->n_head)

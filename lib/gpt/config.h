@@ -16,8 +16,12 @@
 #include "lib/base/api.h"
 #include "lib/base/status.h"
 #include "lib/nn/gelu.h"
+#include "lib/nn/ref/rule.h"
 
 TG_API_BEGIN
+
+/* How frequencies of rotation are changed for long contexts (lib/gpt/rope.h). */
+typedef enum tg_rope_scaling { TG_ROPE_PLAIN, TG_ROPE_LINEAR, TG_ROPE_LLAMA3 } tg_rope_scaling;
 
 typedef struct tg_config {
     unsigned family; /* its number in tg_families (lib/gpt/family.h); archives have its name */
@@ -27,7 +31,7 @@ typedef struct tg_config {
     size_t n_ctx; /* positions */
     size_t vocab_size;
     double layer_norm_epsilon;
-    tg_gelu_kind activation; /* stored as "gelu_new" (tanh) or "gelu" (erf) */
+    tg_gelu_kind activation; /* stored as "gelu_new" (tanh), "gelu" (erf) or "silu" */
     bool layer_norm_weight;  /* gains */
     bool layer_norm_bias;
     bool linear_bias; /* biases of the four linears in a block */
@@ -38,6 +42,24 @@ typedef struct tg_config {
     size_t head_dim;   /* channels of a head; 0: n_embd / n_head */
     size_t n_inner;    /* channels of the MLP; 0: 4 n_embd */
     double rope_theta; /* base of the angles by which queries and keys are rotated */
+    bool qkv_bias;     /* biases of the projections to queries, keys and values, */
+    bool out_bias;     /* of attention's projection back, */
+    bool mlp_bias;     /* and of the MLP's three */
+    bool qk_norm;      /* each head's queries and keys are normed before they are rotated */
+    tg_rope_scaling rope_scaling;
+    double rope_factor;   /* of the scaling: 1 where there is none */
+    double rope_low_freq; /* llama3: what these and the context say, lib/gpt/rope.h has */
+    double rope_high_freq;
+    size_t rope_ctx;         /* positions that the model was trained with before */
+    size_t rope_dim;         /* channels of a head that are rotated, the first ones, an even number; 0: all */
+    double rope_local_theta; /* of layers with a window; 0: rope_theta */
+    uint64_t unrotated_layers; /* bit i: layer i does not rotate; of the first 64 */
+    size_t window;             /* a query sees this many keys, with its own; 0: all before it */
+    uint64_t window_layers;    /* bit i: layer i has the window; of the first 64 */
+    double attn_scale;         /* of scores; 0: 1 / sqrt(D) */
+    double attn_cap;           /* scores s become cap * tanh(s / cap); 0: no cap */
+    double norm_offset;        /* added to the gains of norms: 1 in Gemma */
+    double embed_scale;        /* of the vectors of tokens: sqrt(C) in Gemma, else 1 */
     /* Which tokens begin and end a text, where a checkpoint says so: 1 + the id.  0: the tokenizer's end of
      * text (tg_tokenizer_end_of_text()).  Optional in archives: config/bos_token_id, config/eos_token_id. */
     size_t bos_token, eos_token;
@@ -67,6 +89,24 @@ typedef enum tg_config_id {
     TG_CONFIG_HEAD_DIM,
     TG_CONFIG_N_INNER,
     TG_CONFIG_ROPE_THETA,
+    TG_CONFIG_QKV_BIAS,
+    TG_CONFIG_OUT_BIAS,
+    TG_CONFIG_MLP_BIAS,
+    TG_CONFIG_QK_NORM,
+    TG_CONFIG_ROPE_SCALING,
+    TG_CONFIG_ROPE_FACTOR,
+    TG_CONFIG_ROPE_LOW_FREQ,
+    TG_CONFIG_ROPE_HIGH_FREQ,
+    TG_CONFIG_ROPE_CTX,
+    TG_CONFIG_ROPE_DIM,
+    TG_CONFIG_ROPE_LOCAL_THETA,
+    TG_CONFIG_UNROTATED_LAYERS,
+    TG_CONFIG_WINDOW,
+    TG_CONFIG_WINDOW_LAYERS,
+    TG_CONFIG_ATTN_SCALE,
+    TG_CONFIG_ATTN_CAP,
+    TG_CONFIG_NORM_OFFSET,
+    TG_CONFIG_EMBED_SCALE,
     TG_CONFIG_MEMBERS /* how many there are */
 } tg_config_id;
 
@@ -80,6 +120,14 @@ bool tg_config_has(const tg_config *config, size_t id);
 /* D and the number of heads of keys and values. */
 size_t tg_config_head_dim(const tg_config *config);
 size_t tg_config_kv_heads(const tg_config *config);
+
+/* Channels of a head that are rotated. */
+size_t tg_config_rope_dim(const tg_config *config);
+
+/* The window of a layer, 0 for none, and whether it rotates queries and keys. */
+size_t tg_config_window(const tg_config *config, size_t layer);
+bool tg_config_rotates(const tg_config *config, size_t layer);
+tg_attention_rule tg_config_attention_rule(const tg_config *config, size_t layer);
 
 /* The presets' names, "tinygpt|baby|gpt2|..."; the config of number i in that list; its name,
  * NULL when the list has no number i. */

@@ -3,6 +3,7 @@
 #include "lib/base/size.h"
 #include "lib/gpt/block.h"
 #include "lib/gpt/family.h"
+#include "lib/gpt/rope.h"
 
 size_t tg_place(const tg_acts *a, size_t layer, size_t row)
 {
@@ -30,6 +31,7 @@ bool tg_layers_forward(tg_acts *a, size_t from, size_t to, const tg_tap *tap)
 {
     const size_t n = a->family->n_acts;
 
+    tg_rope_fill(a);
     for (size_t l = from / n; l * n < to; l++) {
         tg_block b = block_of(a, l, from, to, tap);
 
@@ -56,6 +58,7 @@ bool tg_layers_backward(tg_acts *a, size_t from, size_t to, const tg_tap *tap)
     const size_t n = a->family->n_acts;
     const uint64_t stream = rows_of_stream(a->family);
 
+    tg_rope_fill(a);
     for (size_t l = tg_ceil_div(to, n); l-- > from / n;) {
         tg_block b = block_of(a, l, from, to, tap);
 

@@ -34,11 +34,10 @@ static void place_matrices(tg_arena *arena, void *context)
     p->matrix = tg_arena_take(arena, table->n, sizeof *p->matrix);
     for (size_t i = 0; i < table->n; i++) {
         const tg_param *t = &table->entry[i];
-        const bool head = is_output_head(model, t);
         tg_packed_matrix w = {0};
 
         if (is_matrix(model, t))
-            tg_packed_matrix_place(arena, &w, t->shape[head], t->shape[!head], to->type);
+            tg_packed_matrix_place(arena, &w, t->shape[t->transposed], t->shape[!t->transposed], to->type);
         if (p->matrix)
             p->matrix[i] = w;
     }
@@ -115,7 +114,7 @@ tg_status tg_packed_model_create(tg_packed_model *p, const tg_model *model, tg_w
 
         if (!w->panels)
             continue;
-        if (is_output_head(model, t))
+        if (t->transposed)
             tg_packed_matrix_pack(w, model->weight[i], 1, w->K);
         else
             tg_packed_matrix_pack(w, model->weight[i], w->N, 1);

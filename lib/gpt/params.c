@@ -37,7 +37,7 @@ size_t tg_dim_size(tg_dim dim, const tg_config *c)
     return size[dim];
 }
 
-static bool exists(tg_when when, const tg_config *c)
+bool tg_config_when(tg_when when, const tg_config *c)
 {
     const bool does[] = {
         [TG_ALWAYS] = true,
@@ -46,6 +46,10 @@ static bool exists(tg_when when, const tg_config *c)
         [TG_IF_LINEAR_BIAS] = c->linear_bias,
         [TG_IF_UNTIED] = !c->tied,
         [TG_IF_HEAD_BIAS] = c->head_bias,
+        [TG_IF_QKV_BIAS] = c->qkv_bias,
+        [TG_IF_OUT_BIAS] = c->out_bias,
+        [TG_IF_MLP_BIAS] = c->mlp_bias,
+        [TG_IF_QK_NORM] = c->qk_norm,
     };
 
     return does[when];
@@ -71,7 +75,10 @@ static void fill_entry(tg_param *p, const tg_param_row *row, size_t layer, const
     p->shape[1] = tg_dim_size(row->dim[1], c);
     p->count = p->shape[0] * p->shape[1];
     p->decay = p->ndim == 2;
-    p->mean = row->start == TG_START_ONE ? 1.0 : 0.0;
+    p->transposed =
+        row->kind == tg_head_kind(c) || (row->use == TG_USE_MATRIX && tg_config_family(c)->transposed);
+    if (row->start == TG_START_ONE || row->start == TG_START_GAIN)
+        p->mean = row->start == TG_START_GAIN ? 1.0 - c->norm_offset : 1.0;
     if (row->start == TG_START_NORMAL)
         p->std = 0.02;
     else if (row->start == TG_START_RESIDUAL)
@@ -83,7 +90,7 @@ static void append(tg_params *t, const tg_param_row *row, size_t layer, const tg
 {
     tg_param *p = &t->entry[t->n];
 
-    if (!exists(row->when, c))
+    if (!tg_config_when(row->when, c))
         return;
     fill_entry(p, row, layer, c);
     p->offset = t->floats;

@@ -40,7 +40,7 @@ enum {
     TG_LNF_B,      /* ln_f.bias                  [C]    */
     TG_HEAD_W,     /* lm_head.weight             [V,C], only when untied */
     TG_HEAD_B,     /* lm_head.bias               [V]    */
-    TG_PARAM_OWN,
+    TG_PARAM_OWN,  /* Llama's: lib/gpt/llama.h */
     TG_PARAM_KINDS = TG_PARAM_OWN + 22
 };
 
@@ -71,9 +71,19 @@ typedef enum tg_when {
     TG_IF_LN_BIAS,
     TG_IF_LINEAR_BIAS,
     TG_IF_UNTIED,
-    TG_IF_HEAD_BIAS
+    TG_IF_HEAD_BIAS,
+    TG_IF_QKV_BIAS,
+    TG_IF_OUT_BIAS,
+    TG_IF_MLP_BIAS,
+    TG_IF_QK_NORM
 } tg_when;
-typedef enum tg_start { TG_START_ZERO, TG_START_ONE, TG_START_NORMAL, TG_START_RESIDUAL } tg_start;
+typedef enum tg_start {
+    TG_START_ZERO,
+    TG_START_ONE,
+    TG_START_GAIN, /* 1 - norm_offset */
+    TG_START_NORMAL,
+    TG_START_RESIDUAL
+} tg_start;
 
 /* How a pass uses a parameter. */
 typedef enum tg_use {
@@ -94,6 +104,9 @@ typedef struct tg_param_row {
     tg_start start;   /* 0: zeros */
 } tg_param_row;
 
+/* Whether a config has what depends on `when`. */
+bool tg_config_when(tg_when when, const tg_config *config);
+
 /* Which tensor is the head's matrix [V,C]: its own, or the token embedding. */
 static inline tg_param_kind tg_head_kind(const tg_config *config)
 {
@@ -106,6 +119,7 @@ typedef struct tg_param {
     tg_use use;
     size_t layer; /* 0 for those outside the blocks */
     size_t ndim, shape[2];
+    bool transposed;  /* a matrix of a product, [out,in]: all heads, and the layers of some families */
     size_t count;     /* elements */
     size_t offset;    /* in a flat buffer, in floats; a multiple of 16 */
     double mean, std; /* initialisation: normal, or the constant mean when std is 0 */

@@ -19,6 +19,7 @@
 
 #include "lib/base/convert.h"
 #include "lib/gpt/block.h"
+#include "lib/gpt/llama.h"
 
 /* A block's rows, in the order in which they are computed. */
 enum {
@@ -235,17 +236,17 @@ static void embed_backward(tg_acts *a, const int32_t *ids)
 static void forward(tg_block *b)
 {
     block_norm(b, NORM_1, X, TG_LN1_W);
-    tg_block_linear(b, Q, NORM_1, GROUPED_Q_W);
-    tg_block_linear(b, K, NORM_1, GROUPED_K_W);
-    tg_block_linear(b, V, NORM_1, GROUPED_V_W);
+    tg_block_linear(b, Q, NORM_1, TG_Q_W);
+    tg_block_linear(b, K, NORM_1, TG_K_W);
+    tg_block_linear(b, V, NORM_1, TG_V_W);
     block_rotate(b, Q_ROTATED, Q);
     block_rotate(b, K_ROTATED, K);
     tg_block_attention(b, ATT, Q_ROTATED, K_ROTATED, V);
     tg_block_residual(b, X2, X, ATT, TG_ATT_PROJ_W);
 
     block_norm(b, NORM_2, X2, TG_LN2_W);
-    tg_block_linear(b, GATE, NORM_2, GROUPED_GATE_W);
-    tg_block_linear(b, UP, NORM_2, GROUPED_UP_W);
+    tg_block_linear(b, GATE, NORM_2, TG_GATE_W);
+    tg_block_linear(b, UP, NORM_2, TG_UP_W);
     block_gate(b, GATED, GATE, UP);
     tg_block_residual(b, NEXT, X2, GATED, TG_FC_PROJ_W);
 }
@@ -255,8 +256,8 @@ static void backward(tg_block *b)
     tg_block_residual_backward(b, NEXT, X2, GATED, TG_FC_PROJ_W);
     block_gate_backward(b, GATED, GATE, UP);
     block_norm_again(b, NORM_2, X2, TG_LN2_W);
-    tg_block_linear_backward(b, UP, NORM_2, GROUPED_UP_W);
-    tg_block_linear_backward(b, GATE, NORM_2, GROUPED_GATE_W);
+    tg_block_linear_backward(b, UP, NORM_2, TG_UP_W);
+    tg_block_linear_backward(b, GATE, NORM_2, TG_GATE_W);
     block_norm_backward(b, NORM_2, X2, TG_LN2_W);
 
     tg_block_residual_backward(b, X2, X, ATT, TG_ATT_PROJ_W);
@@ -264,9 +265,9 @@ static void backward(tg_block *b)
     block_rotate_backward(b, K_ROTATED, K);
     block_rotate_backward(b, Q_ROTATED, Q);
     block_norm_again(b, NORM_1, X, TG_LN1_W);
-    tg_block_linear_backward(b, V, NORM_1, GROUPED_V_W);
-    tg_block_linear_backward(b, K, NORM_1, GROUPED_K_W);
-    tg_block_linear_backward(b, Q, NORM_1, GROUPED_Q_W);
+    tg_block_linear_backward(b, V, NORM_1, TG_V_W);
+    tg_block_linear_backward(b, K, NORM_1, TG_K_W);
+    tg_block_linear_backward(b, Q, NORM_1, TG_Q_W);
     block_norm_backward(b, NORM_1, X, TG_LN1_W);
 }
 
@@ -306,13 +307,13 @@ static const tg_act_row acts[ACTS] = {
 static const tg_param_row params[] = {
     {TG_WTE, TG_USE_TABLE, "embedding.weight", false, {TG_DIM_VOCAB, TG_DIM_C}, TG_ALWAYS, TG_START_NORMAL},
     {TG_LN1_W, TG_USE_NORM, "norm_1.weight", true, {TG_DIM_C, TG_DIM_NONE}, TG_ALWAYS, TG_START_ONE},
-    {GROUPED_Q_W, TG_USE_MATRIX, "wq.weight", true, {TG_DIM_C, TG_DIM_Q}, TG_ALWAYS, TG_START_NORMAL},
-    {GROUPED_K_W, TG_USE_MATRIX, "wk.weight", true, {TG_DIM_C, TG_DIM_KV}, TG_ALWAYS, TG_START_NORMAL},
-    {GROUPED_V_W, TG_USE_MATRIX, "wv.weight", true, {TG_DIM_C, TG_DIM_KV}, TG_ALWAYS, TG_START_NORMAL},
+    {TG_Q_W, TG_USE_MATRIX, "wq.weight", true, {TG_DIM_C, TG_DIM_Q}, TG_ALWAYS, TG_START_NORMAL},
+    {TG_K_W, TG_USE_MATRIX, "wk.weight", true, {TG_DIM_C, TG_DIM_KV}, TG_ALWAYS, TG_START_NORMAL},
+    {TG_V_W, TG_USE_MATRIX, "wv.weight", true, {TG_DIM_C, TG_DIM_KV}, TG_ALWAYS, TG_START_NORMAL},
     {TG_ATT_PROJ_W, TG_USE_MATRIX, "wo.weight", true, {TG_DIM_Q, TG_DIM_C}, TG_ALWAYS, TG_START_RESIDUAL},
     {TG_LN2_W, TG_USE_NORM, "norm_2.weight", true, {TG_DIM_C, TG_DIM_NONE}, TG_ALWAYS, TG_START_ONE},
-    {GROUPED_GATE_W, TG_USE_MATRIX, "gate.weight", true, {TG_DIM_C, TG_DIM_INNER}, TG_ALWAYS, TG_START_NORMAL},
-    {GROUPED_UP_W, TG_USE_MATRIX, "up.weight", true, {TG_DIM_C, TG_DIM_INNER}, TG_ALWAYS, TG_START_NORMAL},
+    {TG_GATE_W, TG_USE_MATRIX, "gate.weight", true, {TG_DIM_C, TG_DIM_INNER}, TG_ALWAYS, TG_START_NORMAL},
+    {TG_UP_W, TG_USE_MATRIX, "up.weight", true, {TG_DIM_C, TG_DIM_INNER}, TG_ALWAYS, TG_START_NORMAL},
     {TG_FC_PROJ_W, TG_USE_MATRIX, "down.weight", true, {TG_DIM_INNER, TG_DIM_C}, TG_ALWAYS, TG_START_RESIDUAL},
     {TG_LNF_W, TG_USE_NORM, "norm.weight", false, {TG_DIM_C, TG_DIM_NONE}, TG_ALWAYS, TG_START_ONE},
     {TG_HEAD_W, TG_USE_MATRIX, "output.weight", false, {TG_DIM_VOCAB, TG_DIM_C}, TG_IF_UNTIED, TG_START_NORMAL},

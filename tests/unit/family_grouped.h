@@ -9,15 +9,6 @@
 
 #include "lib/gpt/family.h"
 
-/* Its parameters, besides those that other families have. */
-enum {
-    GROUPED_Q_W = TG_PARAM_OWN,
-    GROUPED_K_W = TG_PARAM_OWN + 2, /* a bias would be the kind after its weight */
-    GROUPED_V_W = TG_PARAM_OWN + 4,
-    GROUPED_GATE_W = TG_PARAM_OWN + 6,
-    GROUPED_UP_W = TG_PARAM_OWN + 8
-};
-
 extern const tg_family family_grouped;
 extern const tg_page family_grouped_page;
 

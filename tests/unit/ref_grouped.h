@@ -1,6 +1,6 @@
 /*
- * ref_grouped: the family of tests/unit/family_grouped.h, forward, in double precision, as plainly as it can
- * be written: one token after another, nothing shared with lib/.
+ * ref_grouped: Llama and its relatives, and the family of tests/unit/family_grouped.h, forward, in double
+ * precision, as plainly as it can be written: one token after another, nothing shared with lib/.
  */
 #ifndef TG_TESTS_REF_GROUPED_H
 #define TG_TESTS_REF_GROUPED_H
