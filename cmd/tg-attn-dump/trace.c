@@ -153,6 +153,24 @@ static trace_page page_of(const attn_input *in, const attn_options *o, const tg_
                         .any_layer = o->filter.layer == TG_ATTN_ALL};
 }
 
+/* A trace's pages are written for heads with keys of their own that divide C, and plain scores. */
+static tg_status check_shown(const tg_attn_layers *n, size_t layer, tg_err *err)
+{
+    const tg_attention_rule rule =
+        n->model ? tg_config_attention_rule(&n->model->config, layer) : (tg_attention_rule){.window = 0};
+
+    if (n->KV != n->H || n->H * n->D != n->C)
+        return tg_fail(
+            err, TG_EUSAGE,
+            "%zu heads of %zu channels have %zu of keys, and C is %zu: --trace shows heads with keys of "
+            "their own, and C = H*D",
+            n->H, n->D, n->KV, n->C);
+    if (rule.scale > 0 || rule.cap > 0 || rule.window > 0)
+        return tg_fail(err, TG_EUSAGE,
+                       "--trace shows scores without a scale, a cap or a window of their own");
+    return TG_OK;
+}
+
 static tg_status show(attn_input *in, const attn_options *o, tg_err *err)
 {
     trace_page p;
@@ -160,7 +178,8 @@ static tg_status show(attn_input *in, const attn_options *o, tg_err *err)
     tg_derive_what what;
     tg_status status;
 
-    if ((status = find_what(&what, in, o, err)) || (status = tg_derive(&d, &in->layers, &what, err)))
+    if ((status = find_what(&what, in, o, err)) || (status = check_shown(&in->layers, what.layer, err)) ||
+        (status = tg_derive(&d, &in->layers, &what, err)))
         return status;
     p = page_of(in, o, &d);
     trace_print_forward(&p);

@@ -203,8 +203,8 @@ static void print_out(trace_page *p)
     trace_print_sum('m', C, &att, &w, C);
     printf("sum = %s, of which head %zu, m = %zu to %zu: %s\n", trace_number(o->sum).s, h, h * p->D,
            (h + 1) * p->D - 1, trace_number(o->of_head).s);
-    if (d->layer.b_proj)
-        printf("bias.data[%zu] = %s\n", c, trace_number((double)d->layer.b_proj[c]).s);
+    if (d->layer.proj.b)
+        printf("bias.data[%zu] = %s\n", c, trace_number((double)d->layer.proj.b[c]).s);
     printf("out[%zu,%zu,%zu] = out.data[%zu] = %s\n", p->b, p->i, c, row + c, trace_number(o->out).s);
 }
 

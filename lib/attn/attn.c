@@ -152,6 +152,7 @@ static void compute_row(tg_attn_row *row, const tg_attn_scratch *scratch, size_t
 
     tg_double_from_float(q, a->q + (row->b * a->T + i) * a->ldq + row->h * a->D, panel->D);
     compute_scores(scores, panel, q, i);
+    tg_attention_rule_row_ref64(scores, &a->rule, panel->D, i);
     /* masked keys get probability 0, however low the visible scores are */
     tg_softmax_row_ref64(probs, scores, i + 1);
     for (size_t j = i + 1; j < a->T; j++)

@@ -25,6 +25,7 @@
 #include "lib/base/api.h"
 #include "lib/base/arena.h"
 #include "lib/base/status.h"
+#include "lib/nn/ref/rule.h"
 
 TG_API_BEGIN
 
@@ -39,13 +40,15 @@ typedef struct tg_qkv_view {
     size_t H, KV, D; /* heads of q; of k and v, a divisor of H; channels of each */
     size_t ldq, ldk, ldv;
     const float *q, *k, *v;
-    tg_attn_layout layout; /* of the offsets that tg_attn_base() gives, not of q, k and v themselves */
+    tg_attention_rule rule; /* of the scores; zeros: q k^T / sqrt(D) with the causal mask */
+    tg_attn_layout layout;  /* of the offsets that tg_attn_base() gives, not of q, k and v themselves */
 } tg_qkv_view;
 
 /* C channels in H heads, a divisor of C, of q, k and v alike, whose tokens follow one another. */
 static inline tg_qkv_view tg_attn_shape_of(size_t B, size_t T, size_t C, size_t H)
 {
-    const tg_qkv_view view = {B, T, C, H, H, H > 0 ? C / H : 0, C, C, C, NULL, NULL, NULL, TG_ATTN_BTHD};
+    const tg_qkv_view view = {
+        .B = B, .T = T, .C = C, .H = H, .KV = H, .D = H > 0 ? C / H : 0, .ldq = C, .ldk = C, .ldv = C};
 
     return view;
 }
@@ -108,9 +111,10 @@ typedef struct tg_attn_row {
     const tg_qkv_view *view;
     size_t layer, b, h, i;
     size_t j_begin, j_end; /* the keys that the filter keeps */
-    const double *scores;  /* [T] (q_i . k_j)/sqrt(D) for j <= i, TG_MASKED for j > i */
-    const double *probs;   /* [T] softmax of scores; 0 for j > i */
-    const double *att;     /* [D] sum over j of probs[j] * v_j */
+    const double
+        *scores;         /* [T] (q_i . k_j)/sqrt(D), or by the view's rule, for j <= i, TG_MASKED for j > i */
+    const double *probs; /* [T] softmax of scores; 0 for j > i */
+    const double *att;   /* [D] sum over j of probs[j] * v_j */
 } tg_attn_row;
 
 /* Whether all numbers of a row are finite after rounding to float32; finite but huge weights overflow.

@@ -77,7 +77,7 @@ static void locate(tg_derivation *d)
     d->q_base = tg_attn_base(a, at->b, at->i, at->h);
     d->k_base = tg_attn_kv_base(a, at->b, at->j, g);
     d->offset = tg_attn_offset(a, at->b, at->h, at->i, at->j);
-    d->masked = at->j > at->i;
+    d->masked = at->j > at->i || (a->rule.window > 0 && at->i - at->j >= a->rule.window);
     assert(d->q_base == offset_in(a, TG_ATTN_Q, at, at->h, at->i) &&
            d->k_base == offset_in(a, TG_ATTN_K, at, g, at->j));
     assert(d->offset == offset_in(a, TG_ATTN_SCORES, at, at->h, at->i));
@@ -85,17 +85,18 @@ static void locate(tg_derivation *d)
 
 static void project(tg_derivation *d, const tg_params *table)
 {
-    const size_t C = d->layer.view.C, D = d->layer.view.D, c = d->what.out_channel;
+    const size_t D = d->layer.view.D, c = d->what.out_channel;
+    const tg_linear *proj = &d->layer.proj;
     tg_derived_output *o = &d->output;
 
     o->name = table->entry[tg_params_index(table, TG_ATT_PROJ_W, d->layer.number)].name;
     for (size_t m = 0; m < d->layer.view.H * D; m++) {
-        o->w[m] = (double)d->layer.w_proj[m * C + c];
+        o->w[m] = (double)proj->w[proj->transposed ? c * proj->in + m : m * proj->out + c];
         o->sum += d->t.att[m] * o->w[m];
         if (m / D == d->what.at.h)
             o->of_head += d->t.att[m] * o->w[m];
     }
-    o->out = d->layer.b_proj ? o->sum + (double)d->layer.b_proj[c] : o->sum;
+    o->out = proj->b ? o->sum + (double)proj->b[c] : o->sum;
 }
 
 /* Compute datt from the model's loss.  Without a model the loss is a channel of att, and datt is 1

@@ -83,11 +83,11 @@ static void step_model(tg_attn_layers *layers, tg_attn_layer *layer)
         .view = tg_attn_layers_shape(layers),
         .x = tg_floats(tg_acts_row(a, l, family->norm)),
         .qkv = family->qkv ? tg_floats(tg_acts_row(a, l, family->qkv)) : NULL,
-        .w_proj = tg_model_weight(m, TG_ATT_PROJ_W, l),
-        .b_proj = tg_model_weight(m, TG_ATT_PROJ_B, l),
+        .proj = tg_bind_linear(&a->bound, TG_ATT_PROJ_W, l),
         .residual = tg_acts_row(a, l, TG_ACT_X),
         .rows = qkv,
     };
+    layer->view.rule = tg_config_attention_rule(&m->config, l);
     layer->view.q = tg_floats(qkv.q);
     layer->view.k = tg_floats(qkv.k);
     layer->view.v = tg_floats(qkv.v);

@@ -33,10 +33,9 @@ typedef struct tg_attn_layer {
     const float *x; /* [B,T,C] the input, after ln_1 */
     const float
         *qkv; /* [B,T,3C] x w + bias, of which q, k and v are slices; NULL: the family has no such row */
-    const float *w_proj; /* [H*D,C] the output projection */
-    const float *b_proj; /* [C], or NULL */
-    tg_matrix residual;  /* [B,T,C] the input of ln_1, to which attention's output is added */
-    tg_qkv rows;         /* q, k and v, as the view has them */
+    tg_linear proj;     /* the output projection, of H*D channels to C; w NULL: none */
+    tg_matrix residual; /* [B,T,C] the input of ln_1, to which attention's output is added */
+    tg_qkv rows;        /* q, k and v, as the view has them */
 } tg_attn_layer;
 
 /* Whether a layer has a stage (lib/attn/shape.h). */

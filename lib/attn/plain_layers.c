@@ -80,11 +80,14 @@ void tg_plain_layers_find(tg_plain_layers *p, size_t number, tg_attn_layer *laye
     rounded(p->qkv, p->plain.att.qkv, T * 3 * C);
     *layer = (tg_attn_layer){
         .number = number,
-        .view = {1, T, C, c->n_head, c->n_head, C / c->n_head, 3 * C, 3 * C, 3 * C, p->qkv, p->qkv + C,
-                 p->qkv + 2 * C, p->layout},
+        .view = tg_attn_shape_of(1, T, C, c->n_head),
         .x = p->x,
         .qkv = p->qkv,
-        .w_proj = tg_model_weight(p->model, TG_ATT_PROJ_W, number),
-        .b_proj = tg_model_weight(p->model, TG_ATT_PROJ_B, number),
+        .proj = tg_bind_linear(&(tg_binding){.model = p->model}, TG_ATT_PROJ_W, number),
     };
+    layer->view.q = p->qkv;
+    layer->view.k = p->qkv + C;
+    layer->view.v = p->qkv + 2 * C;
+    layer->view.ldq = layer->view.ldk = layer->view.ldv = 3 * C;
+    layer->view.layout = p->layout;
 }

@@ -60,6 +60,7 @@ static void att_row(tg_attn_trace *t)
         const size_t g = tg_attn_kv_head(&t->view, h) * D;
 
         tg_attention_scores_row_ref64(t->scores, t->q + (i * H + h) * D, t->k + g, KV, T, D, i);
+        tg_attention_rule_row_ref64(t->scores, &t->view.rule, D, i);
         probs_row(t->probs, t->scores, T, i);
         tg_attention_values_row_ref64(t->att + h * D, t->probs, NULL, t->v + g, KV, D, i);
     }
@@ -96,6 +97,7 @@ void tg_attn_trace_forward(tg_attn_trace *t, const tg_qkv_view *view, tg_attn_in
     q = t->q + (at.i * H + at.h) * D;
     k = t->k + tg_attn_kv_head(view, at.h) * D;
     tg_attention_scores_row_ref64(t->scores, q, k, KV, T, D, at.i);
+    tg_attention_rule_row_ref64(t->scores, &view->rule, D, at.i);
     probs_row(t->probs, t->scores, T, at.i);
     exponentials(t);
     t->sum = 0;

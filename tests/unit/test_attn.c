@@ -121,7 +121,7 @@ static bool count_rows(void *context, const tg_attn_row *row)
 static void order_of_rows(void)
 {
     float x[3 * 5 * 12];
-    const tg_qkv_view view = {3, 5, 12, 4, 4, 3, 12, 12, 12, x, x, x, TG_ATTN_BTHD};
+    const tg_qkv_view view = {3, 5, 12, 4, 4, 3, 12, 12, 12, x, x, x, {.window = 0}, TG_ATTN_BTHD};
     struct visits v = {0}, stopped = {.stop_after = 7};
 
     check_fill(x, 3 * 5 * 12, 3, 1);
@@ -136,7 +136,7 @@ static void order_of_rows(void)
 static void scores_below_the_mask(void)
 {
     const float q[] = {1e20F, 1e20F}, k[] = {-1e20F, -1e20F};
-    const tg_qkv_view view = {1, 2, 1, 1, 1, 1, 1, 1, 1, q, k, q, TG_ATTN_BTHD};
+    const tg_qkv_view view = {1, 2, 1, 1, 1, 1, 1, 1, 1, q, k, q, {.window = 0}, TG_ATTN_BTHD};
     struct visits v = {0};
 
     CHECK(walk(&view, &all, count_rows, &v));

@@ -153,8 +153,8 @@ static void check_output(tg_stage_scratch *scratch, const tg_attn_layer *layer, 
     tg_matmul_scratch matmul;
     const tg_matrix none = {0};
     const tg_linear proj = {
-        .w = layer->w_proj,
-        .b = layer->b_proj,
+        .w = layer->proj.w,
+        .b = layer->proj.b,
         .in = C,
         .out = C,
         .scratch = &matmul,
@@ -164,9 +164,9 @@ static void check_output(tg_stage_scratch *scratch, const tg_attn_layer *layer, 
     tg_stage_fill(scratch, TG_ATTN_ATT, layer, &all);
     memcpy(att, scratch->values, sizeof att);
     for (size_t i = 0; i < C * C; i++)
-        w[i] = (double)layer->w_proj[i];
+        w[i] = (double)layer->proj.w[i];
     for (size_t i = 0; i < C; i++)
-        bias[i] = (double)layer->b_proj[i];
+        bias[i] = (double)layer->proj.b[i];
     tg_linear_forward_ref64(out, att, w, bias, T, C, C);
     tg_stage_fill(scratch, TG_ATTN_OUT, layer, &all);
     CHECK(memcmp(scratch->values, out, sizeof out) == 0);
@@ -338,7 +338,7 @@ static void archive_of_one_stage(void)
     const tg_dump_want want = {TG_ATTN_ALL, TG_DUMP_EVERY};
     const tg_dump_settings what = {.stage = TG_ATTN_PROBS, .text_size = 1};
     float x[3 * 2 * 5 * 6];
-    const tg_qkv_view view = {2, 5, 6, 3, 3, 2, 18, 18, 18, x, x + 6, x + 12, TG_ATTN_BTHD};
+    const tg_qkv_view view = {2, 5, 6, 3, 3, 2, 18, 18, 18, x, x + 6, x + 12, {.window = 0}, TG_ATTN_BTHD};
     tg_attn_layers layers;
     tg_dump_difference d = {0};
     tg_dump dump;
@@ -374,7 +374,7 @@ static void archive_of_one_stage(void)
 static void archive_is_finite(void)
 {
     const float q[] = {1e20F, 1e20F, 1, 1}, v[] = {1, 2, 3, 4};
-    const tg_qkv_view view = {1, 4, 1, 1, 1, 1, 1, 1, 1, q, q, v, TG_ATTN_BTHD};
+    const tg_qkv_view view = {1, 4, 1, 1, 1, 1, 1, 1, 1, q, q, v, {.window = 0}, TG_ATTN_BTHD};
     const tg_dump_settings what = {.stage = TG_ATTN_EVERY, .text_size = 1};
     const tg_attn_filter no_layer = {1, TG_ATTN_ALL, TG_ATTN_ALL, TG_ATTN_ALL};
     tg_attn_layers layers;
@@ -393,7 +393,7 @@ static void archive_is_finite(void)
 static void too_large(void)
 {
     const float x = 1;
-    const tg_qkv_view view = {1, SIZE_MAX / 64, 1, 1, 1, 1, 1, 1, 1, &x, &x, &x, TG_ATTN_BTHD};
+    const tg_qkv_view view = {1, SIZE_MAX / 64, 1, 1, 1, 1, 1, 1, 1, &x, &x, &x, {.window = 0}, TG_ATTN_BTHD};
     const tg_dump_settings what = {.stage = TG_ATTN_EVERY, .text_size = 1};
     tg_attn_layers layers;
     tg_err err = {0};

@@ -1,0 +1,239 @@
+/*
+ * Hugging Face's directories of Llama, Mistral, Qwen 2 and Qwen 3: what their configs say, and what they must
+ * not say.  tests/judges/families.py compares the numbers of such models with transformers'.
+ */
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "formats/safetensors.h"
+#include "lib/gpt/family.h"
+#include "lib/models/model_file.h"
+#include "tests/unit/check.h"
+#include "tests/unit/small_model.h"
+
+static char directory[64] = "/tmp/test_hf_families.XXXXXX", path[128];
+
+static const char *in_directory(const char *name)
+{
+    snprintf(path, sizeof path, "%s/%s", directory, name);
+    return path;
+}
+
+#define SIZES                                                                                                \
+    "\"hidden_size\": 12, \"intermediate_size\": 20, \"num_hidden_layers\": 2, \"num_attention_heads\": 4, " \
+    "\"vocab_size\": 256, \"max_position_embeddings\": 64"
+
+static void write_config(const char *members)
+{
+    FILE *f = fopen(in_directory("config.json"), "w");
+
+    CHECK(f && fprintf(f, "{%s, %s}\n", SIZES, members) > 0 && fclose(f) == 0);
+}
+
+/* The tensors of a model with that config, each with a number of its own; all but `missing`, and `other` with
+ * a column more. */
+static void write_tensors(const tg_config *c, const char *missing, const char *other)
+{
+    const int fd = open(in_directory("model.safetensors"), O_WRONLY | O_CREAT | O_TRUNC, 0600);
+    tg_array arrays[64];
+    tg_safetensors_writer w;
+    tg_params table;
+    size_t n = 0;
+    tg_err err = {0};
+
+    CHECK_OK(tg_params_build(&table, c, &err), &err);
+    for (size_t i = 0; i < table.n; i++) {
+        const tg_param *p = &table.entry[i];
+
+        if (missing && strcmp(p->name, missing) == 0)
+            continue;
+        arrays[n] = (tg_array){.dtype = TG_F32, .ndim = p->ndim, .count = p->count};
+        snprintf(arrays[n].name, sizeof arrays[n].name, "%s", p->name);
+        arrays[n].shape[0] = p->shape[0] + (other && strcmp(p->name, other) == 0);
+        arrays[n].shape[1] = p->shape[1];
+        arrays[n].count = arrays[n].shape[0] * (p->ndim == 2 ? p->shape[1] : 1);
+        n++;
+    }
+    CHECK_OK(tg_safetensors_begin(&w, fd, arrays, n, &err), &err);
+    for (size_t i = 0; i < n; i++)
+        for (size_t e = 0; e < arrays[i].count; e++) {
+            const float x = (float)i + (float)(e % 100) / 1024;
+
+            CHECK_OK(tg_safetensors_put(&w, &x, sizeof x, &err), &err);
+        }
+    tg_safetensors_end(&w);
+    tg_params_free(&table);
+    close(fd);
+}
+
+static tg_config base(const char *family)
+{
+    tg_config c = {.n_layer = 2,
+                   .n_head = 4,
+                   .n_embd = 12,
+                   .n_ctx = 64,
+                   .vocab_size = 256,
+                   .n_kv_head = 4,
+                   .head_dim = 3,
+                   .n_inner = 20,
+                   .layer_norm_epsilon = 1e-6,
+                   .activation = TG_SILU,
+                   .rope_theta = 10000,
+                   .rope_factor = 1,
+                   .rope_low_freq = 1,
+                   .rope_high_freq = 1,
+                   .rope_ctx = 1,
+                   .embed_scale = 1};
+
+    while (strcmp(tg_families[c.family]->name, family) != 0)
+        c.family++;
+    return c;
+}
+
+static void expect(const char *members, tg_config want)
+{
+    tg_model_file f;
+    tg_err err = {0};
+
+    write_config(members);
+    write_tensors(&want, NULL, NULL);
+    CHECK_OK(tg_model_file_open(&f, directory, NULL, &err), &err);
+    CHECK(memcmp(&f.config, &want, sizeof want) == 0);
+    for (size_t i = 0; i < f.table.n; i++) {
+        tg_float_buffer buffer = {0};
+        const float *x;
+
+        CHECK_OK(tg_model_file_get(&x, &buffer, &f, i, false, &err), &err);
+        CHECK(x[0] == (float)i &&
+              x[f.table.entry[i].count - 1] == (float)i + (float)((f.table.entry[i].count - 1) % 100) / 1024);
+        free(buffer.x);
+    }
+    tg_model_file_close(&f);
+}
+
+static void configs(void)
+{
+    tg_config c = base("llama");
+
+    c.head_dim = 4;
+    c.rope_theta = 500000;
+    expect("\"model_type\": \"llama\", \"head_dim\": 4, \"rope_theta\": 500000.0, \"rope_scaling\": null", c);
+    c = base("llama");
+    c.n_kv_head = 2;
+    c.tied = c.qkv_bias = c.out_bias = c.mlp_bias = true;
+    c.head_dim = 6;
+    c.rope_scaling = TG_ROPE_LLAMA3;
+    c.rope_factor = 8;
+    c.rope_low_freq = 1;
+    c.rope_high_freq = 4;
+    c.rope_ctx = 32;
+    expect("\"model_type\": \"llama\", \"num_key_value_heads\": 2, \"head_dim\": 6, \"tie_word_embeddings\": "
+           "true, "
+           "\"attention_bias\": true, \"mlp_bias\": true, \"rope_parameters\": {\"rope_type\": \"llama3\", "
+           "\"rope_theta\": 10000.0, \"factor\": 8.0, \"low_freq_factor\": 1.0, \"high_freq_factor\": 4.0, "
+           "\"original_max_position_embeddings\": 32}",
+           c);
+    c = base("llama");
+    c.head_dim = 4;
+    c.rope_scaling = TG_ROPE_LINEAR;
+    c.rope_factor = 2.5;
+    expect("\"model_type\": \"mistral\", \"head_dim\": 4, \"sliding_window\": null, \"rope_scaling\": "
+           "{\"type\": "
+           "\"linear\", \"factor\": 2.5}",
+           c);
+    c = base("qwen2");
+    c.head_dim = 6;
+    c.n_kv_head = 1;
+    c.qkv_bias = true;
+    c.layer_norm_epsilon = 1e-5;
+    expect("\"model_type\": \"qwen2\", \"num_key_value_heads\": 1, \"head_dim\": 6, \"rms_norm_eps\": 1e-05, "
+           "\"sliding_window\": 8, \"use_sliding_window\": false, \"rope_scaling\": {\"rope_type\": "
+           "\"default\"}",
+           c);
+    c = base("qwen3");
+    c.head_dim = 128;
+    c.qk_norm = true;
+    c.tied = true;
+    expect("\"model_type\": \"qwen3\", \"tie_word_embeddings\": true", c);
+}
+
+static void refuse(const char *members, const char *message)
+{
+    tg_model_file f;
+    tg_err err = {0};
+
+    write_config(members);
+    CHECK_EQ(tg_model_file_open(&f, directory, NULL, &err), TG_EDATA);
+    CHECK_HAS(err.message, message);
+    CHECK_HAS(err.message, directory);
+}
+
+static void refusals(void)
+{
+    tg_config c = base("llama");
+
+    c.head_dim = 4;
+    write_tensors(&c, NULL, NULL);
+#define LLAMA "\"model_type\": \"llama\", \"head_dim\": 4"
+    refuse("\"model_type\": \"mixtral\"",
+           "\"model_type\" is \"mixtral\", expected one of gpt2, llama, mistral");
+    refuse(LLAMA ", \"rope_scaling\": {\"type\": \"yarn\", \"factor\": 2}",
+           "\"rope_scaling\": scaling \"yarn\"");
+    refuse(LLAMA ", \"rope_parameters\": {\"rope_type\": \"longrope\"}",
+           "scaling \"longrope\" is not supported");
+    refuse(LLAMA ", \"rope_parameters\": {\"rope_type\": \"llama3\", \"factor\": 2}",
+           "\"low_freq_factor\" is missing");
+    refuse(LLAMA ", \"rope_parameters\": {\"partial_rotary_factor\": 0.5}", "a rotation of part of a head");
+    refuse(LLAMA ", \"hidden_act\": \"relu2\"", "\"hidden_act\": \"relu2\" is not supported");
+    refuse(LLAMA ", \"quantization_config\": {}", "a quantised checkpoint");
+    refuse(LLAMA ", \"num_key_value_heads\": 3",
+           "config/n_kv_head is 3, expected a divisor of config/n_head, 4");
+    refuse("\"model_type\": \"llama\", \"head_dim\": 5",
+           "5 channels of a head are rotated, expected an even number");
+    refuse("\"model_type\": \"mistral\", \"sliding_window\": 8",
+           "\"sliding_window\": a window shorter than the context");
+    refuse(LLAMA ", \"mlp_bias\": true", "model.layers.0.mlp.gate_proj.bias is missing");
+    write_tensors(&c, "model.layers.1.self_attn.k_proj.weight", NULL);
+    refuse(LLAMA, "model.layers.1.self_attn.k_proj.weight is missing");
+    write_tensors(&c, NULL, "model.norm.weight");
+    refuse(LLAMA, "model.norm.weight has shape (13,), expected (12,)");
+    c.mlp_bias = true;
+    write_tensors(&c, NULL, NULL);
+    refuse(LLAMA, "model.layers.0.mlp.gate_proj.bias is not a tensor of a llama with this config");
+}
+
+/* A head that differs from the embedding is its own matrix whatever the config says. */
+static void untied(void)
+{
+    tg_config c = base("llama");
+    tg_model_file f;
+    tg_err err = {0};
+
+    c.head_dim = 4;
+    write_tensors(&c, NULL, NULL);
+    write_config(LLAMA ", \"tie_word_embeddings\": true");
+    CHECK_OK(tg_model_file_open(&f, directory, NULL, &err), &err);
+    CHECK(!f.config.tied && f.notes.n == 1);
+    tg_model_file_close(&f);
+    c.tied = true;
+    write_tensors(&c, NULL, NULL);
+    CHECK_OK(tg_model_file_open(&f, directory, NULL, &err), &err);
+    CHECK(f.config.tied && f.notes.n == 0);
+    tg_model_file_close(&f);
+}
+
+int main(void)
+{
+    if (!mkdtemp(directory))
+        return 1;
+    RUN(configs);
+    RUN(refusals);
+    RUN(untied);
+    unlink(in_directory("config.json"));
+    unlink(in_directory("model.safetensors"));
+    rmdir(directory);
+    return check_done();
+}
