@@ -348,7 +348,7 @@ def make_config():
     case("truncated", "the text ends", json.dumps(CONFIG)[:-1])
     case("key-twice", "twice", json.dumps(CONFIG)[:-1] + ', "n_head": 4}')
     case("lone-surrogate", "a pair of surrogates", json.dumps(CONFIG).replace("gpt2", "\\ud800"))
-    case("model-of-another-kind", "\"model_type\" is \"llama\"", model_type="llama")
+    case("model-of-another-kind", "\"model_type\" is \"mixtral\"", model_type="mixtral")
     case("layers-0", "the config has n_layer = 0", n_layer=0)
     case("layers-2", "h.1.attn.c_attn.weight is missing", n_layer=2)
     case("layers-2-63", "n_layer must be between", n_layer=1 << 63)

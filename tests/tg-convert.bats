@@ -242,7 +242,7 @@ with open("names", "w") as f:
 
 @test "a config that asks for something else" {
     local change
-    for change in 's/"gelu_new"/"relu"/' 's/"gpt2"/"llama"/' 's/: null/: 7/' \
+    for change in 's/"gelu_new"/"relu"/' 's/"gpt2"/"mixtral"/' 's/: null/: 7/' \
         's/\(scale_attn_weights": \)true/\1false/' 's/\(inverse_layer_idx": \)false/\1true/'; do
         sed "$change" "$FIXTURES/hf/config.json" > hf/config.json
         run -1 --separate-stderr tg-convert hf

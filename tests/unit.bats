@@ -68,6 +68,8 @@ tiny() {
 @test "unit: model_file" { unit model_file; }
 @test "unit: family" { unit family; }
 @test "unit: grouped" { unit grouped; }
+@test "unit: hf_families" { unit hf_families; }
+@test "unit: llama_ops" { unit llama_ops; }
 @test "unit: sample" { unit sample; }
 @test "unit: attn" { unit attn; }
 @test "unit: dump" { unit dump; }

@@ -142,6 +142,14 @@ static tg_status load_shards(tg_model_file *f, const char *directory, const char
 
 /* ---- opening */
 
+/* Without a config, [in,out] or [out,in] is told by the shapes. */
+static tg_status match(tg_model_file *f, const tg_model_ask *ask, tg_err *err)
+{
+    if (f->config.family > 0)
+        return tg_model_file_match_table(f, ask, err);
+    return tg_model_file_match(f, f->config_known ? &tg_names_gpt2 : &tg_names_by_shape, ask, err);
+}
+
 static tg_status find_weights(const char **name, const char *directory, tg_err *err)
 {
     const tg_status status = tg_path_find(name, directory, weights, err);
@@ -171,8 +179,7 @@ static tg_status open_model(tg_model_file *f, const char *path, const tg_model_a
     if (status || (status = tg_hf_read_around(f, path, directory, ask, err)) ||
         (directory && (status = load_weights(f, path, name, err))))
         return status;
-    /* without a config, [in,out] or [out,in] is told by the shapes */
-    return tg_model_file_match(f, f->config_known ? &tg_names_gpt2 : &tg_names_by_shape, ask, err);
+    return match(f, ask, err);
 }
 
 /* ---- the formats */

@@ -7,6 +7,7 @@
 #include "formats/sink.h"
 #include "lib/base/decimal.h"
 #include "lib/base/size.h"
+#include "lib/models/hf_families.h"
 #include "lib/models/reading.h"
 
 /* ---- reading */
@@ -37,16 +38,16 @@ static void get_text(struct reading *r, char out[TG_SHOWN_MAX], const char *name
     (void)tg_shown(out, (tg_span){text.p, tg_size_min(text.n, 60)});
 }
 
-static void check_type(struct reading *r)
+static void read_type(struct reading *r, char type[TG_SHOWN_MAX])
 {
-    char type[TG_SHOWN_MAX];
-
     get_text(r, type, "model_type");
-    if (r->j.status || strcmp(type, "gpt2") == 0)
+    if (r->j.status || strcmp(type, "gpt2") == 0 || tg_hf_is_family(type))
         return;
-    r->j.status = type[0] == '\0'
-                      ? tg_fail(r->j.err, TG_EDATA, "there is no \"model_type\": expected \"gpt2\"")
-                      : tg_fail(r->j.err, TG_EDATA, "\"model_type\" is \"%s\", expected \"gpt2\"", type);
+    if (type[0] == '\0')
+        r->j.status = tg_fail(r->j.err, TG_EDATA, "there is no \"model_type\": expected \"gpt2\" or another");
+    else
+        r->j.status = tg_fail(r->j.err, TG_EDATA, "\"model_type\" is \"%s\", expected one of gpt2, %s", type,
+                              tg_hf_families());
 }
 
 static void check_architectures(struct reading *r)
@@ -168,27 +169,38 @@ static void read_end(struct reading *r, size_t *token, const char *name)
         *token = id < r->f->config.vocab_size ? id + 1 : 0; /* otherwise the default of some program */
 }
 
+static void read_gpt2(struct reading *r)
+{
+    tg_gelu_kind activation;
+    double epsilon;
+
+    check_architectures(r);
+    check_features(r);
+    read_sizes(r);
+    activation = read_activation(r);
+    epsilon = tg_json_find(&r->j, 0, "layer_norm_epsilon") ? tg_json_get_number(&r->j) : 1e-5;
+    tg_model_file_set_norm(r->f, activation, epsilon);
+    tg_model_file_set_tied(r->f, get_bool(r, "tie_word_embeddings", true));
+}
+
 tg_status tg_hf_config_read(tg_model_file *f, const void *text, size_t n, const tg_model_ask *ask,
                             tg_err *err)
 {
     struct reading r = {.f = f, .ask = ask};
-    tg_gelu_kind activation;
+    char type[TG_SHOWN_MAX];
 
     tg_json_open(&r.j, text, n, err);
     tg_json_enter(&r.j, TG_JSON_OBJECT); /* the whole is checked before a part is used */
     while (tg_json_key(&r.j, NULL))
         tg_json_skip(&r.j);
     tg_json_end(&r.j);
-    check_type(&r);
-    check_architectures(&r);
-    check_features(&r);
-    read_sizes(&r);
-    activation = read_activation(&r);
-    tg_model_file_set_norm(f, activation,
-                           tg_json_find(&r.j, 0, "layer_norm_epsilon") ? tg_json_get_number(&r.j) : 1e-5);
+    read_type(&r, type);
+    if (r.j.status || strcmp(type, "gpt2") == 0)
+        read_gpt2(&r);
+    else
+        tg_hf_family_read(f, &r.j, type);
     read_end(&r, &f->config.bos_token, "bos_token_id");
     read_end(&r, &f->config.eos_token, "eos_token_id");
-    tg_model_file_set_tied(f, get_bool(&r, "tie_word_embeddings", true));
     return tg_json_close(&r.j);
 }
 

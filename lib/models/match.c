@@ -242,11 +242,10 @@ static tg_status same_values(bool *same, const tg_stored *s, const tg_stored *t,
  * Without a word in the config, a head is tied if it has no matrix, or the embedding's.  A config that ties a
  * head whose matrix differs contradicts itself: like transformers from version 5 on, believe the matrix.
  */
-static tg_status find_tie(struct match *m, tg_err *err)
+tg_status tg_model_file_tie(tg_model_file *f, const tg_stored *wte, const tg_stored *head, tg_err *err)
 {
-    const tg_stored *wte = single(m, TG_WTE), *head = single(m, TG_HEAD_W);
-    tg_config *c = &m->f->config;
-    const bool tied_is_known = is_known(m->f, TG_CONFIG_TIED);
+    tg_config *c = &f->config;
+    const bool tied_is_known = is_known(f, TG_CONFIG_TIED);
     bool same;
     tg_status status;
 
@@ -255,12 +254,12 @@ static tg_status find_tie(struct match *m, tg_err *err)
     c->tied = true;
     if (!head)
         return TG_OK;
-    /* unreached: a status, as there */
-    if ((status = same_values(&same, wte, head, err)))
+    if ((status = check_numbers(wte, err)) || (status = check_numbers(head, err)) ||
+        (status = same_values(&same, wte, head, err)))
         return status;
     c->tied = same;
     if (!same && tied_is_known)
-        return tg_notes_add(&m->f->notes, err,
+        return tg_notes_add(&f->notes, err,
                             "%s differs from %s although the config ties them: kept as a separate matrix (as "
                             "transformers 5 does)",
                             head->array.name, wte->array.name);
@@ -350,7 +349,7 @@ static tg_status match_all(struct match *m, tg_err *err)
             if ((status = find_one(m, &m->f->file[i]->list.tensor[t], err)))
                 return status;
     if ((status = find_sizes(m, err)) || (status = find_heads(m, err)) || (status = assume(m, err)) ||
-        (status = find_tie(m, err)))
+        (status = tg_model_file_tie(m->f, single(m, TG_WTE), single(m, TG_HEAD_W), err)))
         return status;
     find_flags(m);
     m->transposed = are_transposed(m);

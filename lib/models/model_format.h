@@ -164,6 +164,16 @@ void tg_name_map_free(tg_name_map *map);
 TG_MUST_CHECK tg_status tg_model_file_match(tg_model_file *f, const tg_names *names, const tg_model_ask *ask,
                                             tg_err *err);
 
+/* Whether the head, NULL if it is not stored, is the embedding: f->config.tied.  TG_EDATA: no numbers. */
+TG_MUST_CHECK tg_status tg_model_file_tie(tg_model_file *f, const tg_stored *wte, const tg_stored *head,
+                                          tg_err *err);
+
+/*
+ * The same for a family whose parameters have the names and shapes of the files, and whose config is known as
+ * a whole (lib/models/match_table.c).
+ */
+TG_MUST_CHECK tg_status tg_model_file_match_table(tg_model_file *f, const tg_model_ask *ask, tg_err *err);
+
 /* ---- for write() */
 
 /* Whether a parameter is the matrix of a linear layer, which some formats store transposed. */
