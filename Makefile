@@ -341,7 +341,7 @@ FUZZERS := $(patsubst tests/fuzz/fuzz_%.c,%,$(wildcard tests/fuzz/fuzz_*.c))
 FUZZ_DRIVER := tests/fuzz/replay.c tests/fuzz/failing_alloc.c
 FUZZ_BIN := $(FUZZERS:%=$(BUILD)/fuzz/%)
 FUZZ_HELP := $(filter-out tests/fuzz/fuzz_% $(FUZZ_DRIVER),$(wildcard tests/fuzz/*.c)) \
-             $(patsubst %,tests/unit/%.c,check deflated failing ref_blocks ref_bpe ref_gpt ref_split small_model torch_zip)
+             $(patsubst %,tests/unit/%.c,check deflated failing ref_blocks ref_bpe ref_gpt ref_split ref_spm small_model torch_zip)
 FUZZ_MAIN := $(if $(filter fuzz,$(FLAVOUR)),,$(FUZZ_DRIVER:%.c=$(BUILD)/obj/%.o))
 FUZZ_TG := $(BUILD)/$(if $(or $(LTO),$(filter fuzz,$(FLAVOUR))),libtg,libtg-failing).a
 FUZZ_LDFLAGS = $(foreach call,mmap munmap madvise read __read_chk,-Wl,--wrap=$(call))

@@ -37,6 +37,15 @@ pieces_against() {
     done
 }
 
+@test "SentencePiece's ids are sentencepiece's and tokenizers'" {
+    slow
+    need_data tinyshakespeare.txt
+    need_judge sentencepiece
+    need_judge tokenizers
+    run -0 "$TG_JUDGE_PYTHON" "$ROOT/tests/judges/spm.py" "$BUILD" "$TG_TEST_DATA/tinyshakespeare.txt"
+    [[ $output = *'across-words: the same ids' ]]
+}
+
 @test "GPT-2's ids are tiktoken's and gigatoken's" {
     slow
     need_data gpt2/vocab.bpe

@@ -544,3 +544,49 @@ bpe
     tg-attn-view --html -o page.html dump.npz
     grep -q '"tokens": \["c", "a", "t", " the"\], "ids": \[99, 97, 116, 258\]' page.html
 }
+
+# llama2.c's file of the pieces <unk>, <s>, </s>, all bytes, and these, from the highest score
+llama2c() {
+    need python3
+    python3 -c '
+import struct, sys
+pieces = [b"<unk>", b"\n<s>\n", b"\n</s>\n"] + [b"<0x%02X>" % b for b in range(256)] + [p.encode() for p in sys.argv[1:]]
+sys.stdout.buffer.write(struct.pack("<I", max(map(len, pieces))))
+for i, p in enumerate(pieces):
+    sys.stdout.buffer.write(struct.pack("<fI", -i, len(p)) + p)' "$@"
+}
+
+@test "SentencePiece: ids, texts, offsets; a prefix comes and goes" {
+    llama2c ' a' 'ab' ' ' 'a' 'b' > tokenizer.bin
+    printf 'a ab\n\xFF' > text
+    [[ $(tg-tokenize -t tokenizer.bin --ids text | tr '\n' ' ') = '259 259 263 13 258 ' ]]
+    tg-tokenize -t tokenizer.bin text > tokens.npz
+    tg-tokenize -d tokens.npz | cmp - text
+    tg-tokenize -t tokenizer.bin --ids text | tg-tokenize -t tokenizer.bin -d --ids | cmp - text
+    [[ $(printf 'a</s>b' | tg-tokenize -t tokenizer.bin --special --ids | tr '\n' ' ') = '259 2 261 263 ' ]]
+    printf 'a</s>b' | tg-tokenize -t tokenizer.bin --special | tg-tokenize -d | cmp - <(printf 'a</s>b')
+    run -0 --separate-stderr tg-tokenize -t tokenizer.bin --offsets --no-header text
+    [[ ${lines[0]} = $'259\t0\t1\t a' && ${lines[1]} = $'259\t1\t3\t a' && $stderr = '' ]]
+    printf 'a\xE2\x96\x81a' > text
+    run -0 --separate-stderr tg-tokenize -t tokenizer.bin --offsets --no-header text
+    said 'the tokenizer took U+2581 for spaces: the offsets refer to the changed text'
+}
+
+@test "SentencePiece: archives keep it, other formats refuse it" {
+    llama2c ' a' 'ab' ' ' 'a' 'b' > tokenizer.bin
+    tg-tokenize -t tokenizer.bin --to npz > tokenizer.npz
+    printf 'ab ab a' > text
+    cmp <(tg-tokenize -t tokenizer.bin text) <(tg-tokenize -t tokenizer.npz text)
+    run -2 --separate-stderr tg-tokenize -t tokenizer.bin --to llmc
+    said "an llm.c tokenizer cannot hold this vocabulary: it is SentencePiece's"
+    run -2 --separate-stderr tg-tokenize -t tokenizer.bin --to tokenizer.json
+    said 'a tokenizer of kind "sentencepiece" cannot be written as tokenizer.json'
+    run -2 --separate-stderr tg-tokenize -t tokenizer.bin --pattern gpt2 text
+    said 'a rule for splitting is only for .tiktoken files'
+}
+
+@test "SentencePiece: any number of threads" {
+    llama2c ' a' 'ab' ' ' 'a' 'b' ' b' 'aa' '  ' > tokenizer.bin
+    for i in {1..60000}; do printf 'ab a  aaab%d\n' "$i"; done > text
+    cmp <(tg-tokenize -t tokenizer.bin --threads 1 text) <(tg-tokenize -t tokenizer.bin --threads 3 text)
+}

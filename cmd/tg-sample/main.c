@@ -4,6 +4,7 @@
 #include "cmd/tg-sample/output.h"
 #include "lib/base/size.h"
 #include "lib/gpt/sample.h"
+#include "lib/text/decoder.h"
 
 struct options {
     const char *model, *stop;
@@ -70,10 +71,9 @@ static int parse(int argc, char **argv, struct options *o)
 /* ---- generating */
 
 /* Add a token's text, with a space after it if it is only the id's number. */
-static tg_status add_token(sample_output *out, size_t i, const tg_tokenizer *tok, int32_t id, tg_err *err)
+static tg_status add_text(sample_output *out, size_t i, const tg_tokenizer *tok, const unsigned char *text,
+                          size_t n, tg_err *err)
 {
-    size_t n;
-    const unsigned char *text = tg_tokenizer_token(tok, id, &n);
     const tg_status status = sample_output_add(out, i, text, n, err);
 
     return status || tg_tokenizer_has_text(tok) ? status : sample_output_add(out, i, " ", 1, err);
@@ -83,10 +83,15 @@ static tg_status add_token(sample_output *out, size_t i, const tg_tokenizer *tok
 static tg_status add_prompt(sample_output *out, const tg_model *model, const tg_tokens_prompt *prompt,
                             tg_err *err)
 {
+    tg_decoder decoder = {.tok = model->tokenizer};
     tg_status status = TG_OK;
 
-    for (size_t t = 0; !status && t < prompt->n; t++)
-        status = add_token(out, SAMPLE_PROMPT, model->tokenizer, prompt->ids[t], err);
+    for (size_t t = 0; !status && t < prompt->n; t++) {
+        size_t n;
+        const unsigned char *text = tg_decoder_next(&decoder, prompt->ids[t], &n);
+
+        status = add_text(out, SAMPLE_PROMPT, model->tokenizer, text, n, err);
+    }
     return status ? status : sample_output_flush(out, err);
 }
 
@@ -95,8 +100,12 @@ static tg_status add_tokens(sample_output *out, const tg_generator *g, tg_err *e
 {
     tg_status status = TG_OK;
 
-    for (size_t s = 0; !status && s < g->S; s++)
-        status = add_token(out, s, g->infer.model->tokenizer, g->ids[s], err);
+    for (size_t s = 0; !status && s < g->S; s++) {
+        size_t n;
+        const unsigned char *text = tg_tokenizer_token(g->infer.model->tokenizer, g->ids[s], &n);
+
+        status = add_text(out, s, g->infer.model->tokenizer, text, n, err);
+    }
     return status ? status : sample_output_flush(out, err);
 }
 

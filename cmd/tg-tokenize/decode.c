@@ -42,6 +42,7 @@ tg_status read_archive(tokenize_job *job, tg_source *source, const char *name, t
     tg_status status = TG_OK;
     size_t n = 1;
 
+    job->decoder = (tg_decoder){0};
     if (tg_tokens_open_source(&r, source, err))
         return tg_err_in(err, name);
     while (!status && n > 0) {
@@ -125,6 +126,7 @@ static tg_status read_decimals(tokenize_job *job, tg_source *source, const char 
     tg_status status = TG_OK;
     size_t n = 1;
 
+    job->decoder = (tg_decoder){0};
     while (n > 0) {
         if (tg_source_peek(source, 1, err))
             return tg_err_in(err, name);

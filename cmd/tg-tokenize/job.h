@@ -15,6 +15,7 @@
 #include "formats/source.h"
 #include "lib/split/split.h"
 #include "lib/text/chars.h"
+#include "lib/text/decoder.h"
 #include "lib/text/parallel.h"
 #include "lib/text/tokenizer.h"
 #include "lib/tokens/tokens_write.h"
@@ -104,6 +105,7 @@ struct tokenize_job {
     cli_shown shown;
     uint64_t at;                   /* offset in the text of the next token's first byte */
     bool added;                    /* the ids were added: they have no bytes in the text */
+    tg_decoder decoder;            /* of the text of a FILE's ids */
     bool from_archive;             /* the ids come from an archive: no text but theirs is known */
     uint64_t tokens, bytes;        /* WORK_COUNT: tokens, and bytes of their text */
     uint32_t text_crc, tokens_crc; /* WORK_OFFSETS: of the text, and of its tokens' texts */

@@ -215,16 +215,18 @@ static tg_status take_offsets(tokenize_job *job, const tg_tokenizer *tok, const 
 {
     tg_status status = put_titles(job, err);
 
+    job->decoder.tok = tok;
     for (size_t t = 0; t < n && !status; t++) {
         size_t length, width;
         const unsigned char *token = tg_tokenizer_token(tok, ids[t], &length);
+        const unsigned char *decoded = tg_decoder_next(&job->decoder, ids[t], &width);
 
-        width = job->added || !tg_tokenizer_has_text(tok) ? 0 : length;
+        width = job->added || !tg_tokenizer_has_text(tok) ? 0 : width;
         if ((status = reserve(job, LINE + 2 * SHOWN_PER_BYTE * length, err)))
             break;
         put_line(&job->text, job->o->lines, ids[t], job->at, job->at + width, token, length);
         if (!job->from_archive)
-            job->tokens_crc = tg_crc32(job->tokens_crc, token, width);
+            job->tokens_crc = tg_crc32(job->tokens_crc, decoded, width);
         job->at += width;
     }
     job->tokens += n;
@@ -238,9 +240,10 @@ static tg_status take_text(tokenize_job *job, const tg_tokenizer *tok, const int
 {
     tg_status status = TG_OK;
 
+    job->decoder.tok = tok;
     for (size_t t = 0; t < n && !status; t++) {
         size_t length;
-        const unsigned char *token = tg_tokenizer_token(tok, ids[t], &length);
+        const unsigned char *token = tg_decoder_next(&job->decoder, ids[t], &length);
 
         if ((status = reserve(job, length + 1, err)))
             break;
@@ -283,8 +286,10 @@ static tg_status finish_offsets(tokenize_job *job, tg_err *err)
     const tg_status status = put_titles(job, err);
 
     if (job->text_crc != job->tokens_crc)
-        cli_say("the tokenizer normalised the text (NFC), which changed it: the offsets refer to the changed "
-                "text");
+        cli_say("the tokenizer %s: the offsets refer to the changed text",
+                strcmp(tg_tokenizer_kind_name(job->tok), "sentencepiece") == 0
+                    ? "took U+2581 for spaces"
+                    : "normalised the text (NFC), which changed it");
     return status ? status : flush_output(job, err);
 }
 

@@ -20,7 +20,7 @@ tg_status tg_bpe_pieces_create(tg_bpe_pieces *p, const tg_bpe *bpe, tg_err *err)
 
 void tg_bpe_pieces_free(tg_bpe_pieces *p)
 {
-    free(p->queue.ids);
+    tg_id_queue_free(&p->queue);
     tg_merger_free(&p->merger);
     tg_long_piece_free(&p->long_piece);
     tg_piece_cache_free(&p->cache);
@@ -31,22 +31,12 @@ void tg_bpe_pieces_free(tg_bpe_pieces *p)
 /* Make room for the ids of n bytes. */
 static tg_status reserve(tg_bpe_pieces *p, size_t n, tg_err *err)
 {
-    const size_t need = tg_size_add_sat(p->queue.n, n + TG_PIECE_IDS);
-
-    return tg_grow(&p->queue.ids, &p->queue.capacity, need, sizeof *p->queue.ids, "ids", err);
+    return tg_id_queue_reserve(&p->queue, n + TG_PIECE_IDS, err);
 }
 
 size_t tg_bpe_pieces_take(tg_bpe_pieces *p, int32_t *ids, size_t max)
 {
-    tg_id_queue *q = &p->queue;
-    const size_t n = tg_size_min(max, q->n - q->first);
-
-    if (n > 0)
-        memcpy(ids, q->ids + q->first, n * sizeof *ids);
-    q->first += n;
-    if (q->first == q->n)
-        q->first = q->n = 0;
-    return n;
+    return tg_id_queue_take(&p->queue, ids, max);
 }
 
 /* ---- the cache, of pieces and of their parts */

@@ -38,6 +38,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "lib/bpe/id_queue.h"
 #include "lib/base/status.h"
 #include "lib/bpe/bpe_state.h"
 #include "lib/bpe/merge.h"
@@ -51,13 +52,6 @@
 #ifndef TG_LONG_PIECE_IDS
 #define TG_LONG_PIECE_IDS ((size_t)4096)
 #endif
-
-/* Ids that have been found but not yet returned to the caller. */
-typedef struct tg_id_queue {
-    int32_t *ids;    /* owned */
-    size_t first, n; /* ids [first..n) are queued */
-    size_t capacity;
-} tg_id_queue;
 
 /* Between pieces it is zeroed, except for its memory. */
 typedef struct tg_long_piece {

@@ -1,11 +1,14 @@
 /*
  * gguf_vocab: vocabularies in GGUF's named values, as llama.cpp has them.
  *
- *   tokenizer.ggml.model       "gpt2", which is byte pair encoding; "no_vocab": none
+ *   tokenizer.ggml.model       "gpt2", which is byte pair encoding; "llama", SentencePiece's (read only);
+ *                              "no_vocab": none
  *   tokenizer.ggml.pre         llama.cpp's name of a rule that splits texts
  *   tokenizer.ggml.tokens      the text of each id, no two alike; ordinary tokens as in GPT-2's files
  *   tokenizer.ggml.token_type  1 ordinary, 2 3 4 special, 5 unused
  *   tokenizer.ggml.merges      two halves with a space between them
+ *   tokenizer.ggml.scores      SentencePiece's, float32
+ *   tokenizer.ggml.add_space_prefix  whether a space is put before a text, of SentencePiece's; absent: yes
  *   tokenizer.ggml.eos_token_id, bos_token_id
  *   tg.tokenizer.kind          ours: "bytes", "char", "bpe"; llama.cpp ignores it
  *

@@ -8,6 +8,7 @@
 #include "lib/tokens/tokenizer_read.h"
 #include "lib/vocab/byte_map.h"
 #include "lib/vocab/foreign.h"
+#include "lib/vocab/spm_pieces.h"
 #include "lib/vocab/vocab_builder.h"
 
 static const char model_key[] = "tokenizer.ggml.model", pre_key[] = "tokenizer.ggml.pre",
@@ -240,6 +241,65 @@ static void read_bpe(const tg_tokenizer **tok, tg_gguf *g, const tg_gguf_value *
     g->status = tg_vocab_build(tok, &b, g->status, g->err);
 }
 
+/* ---- SentencePiece */
+
+/* Whether a space is put before a text: llama.cpp's default is yes. */
+static bool has_prefix(tg_gguf *g)
+{
+    static const char key[] = "tokenizer.ggml.add_space_prefix";
+    const tg_gguf_value *v = tg_gguf_find(g, key);
+
+    if (v && !g->status && (v->array || v->type != TG_GGUF_BOOL))
+        g->status = tg_fail(g->err, TG_EDATA, "%s is no truth value", key);
+    return !v || g->status || tg_gguf_integer(v, 0) != 0;
+}
+
+/* Of a file without types, only bytes are known by their texts. */
+static int64_t piece_type(const tg_gguf_value *types, size_t id, tg_span text)
+{
+    unsigned char byte;
+
+    if (types)
+        return tg_gguf_integer(types, id);
+    return tg_spm_is_byte(text.p, text.n, &byte) ? TG_SPM_BYTE : TG_SPM_NORMAL;
+}
+
+static void add_pieces(tg_spm_pieces *p, tg_gguf *g, const tg_gguf_value *tokens)
+{
+    static const char scores_key[] = "tokenizer.ggml.scores";
+    const tg_gguf_value *scores = tg_gguf_find(g, scores_key), *types = NULL;
+    const unsigned char *at = tokens ? tokens->at : NULL;
+
+    if (tg_gguf_find(g, types_key))
+        types = tg_gguf_get_integers(g, types_key);
+    if (g->status)
+        return;
+    if (!scores || !scores->array || scores->type != TG_GGUF_F32 || scores->n != tokens->n)
+        g->status = tg_fail(g->err, TG_EDATA, "%s is missing, or not a float32 for each of the %zu tokens",
+                            scores_key, tokens->n);
+    else if (types && types->n != tokens->n)
+        g->status = tg_fail(g->err, TG_EDATA, "%s has %zu elements, %s has %zu", types_key, types->n,
+                            tokens_key, tokens->n);
+    for (size_t id = 0; !g->status && id < tokens->n; id++) {
+        const tg_span text = tg_gguf_next_text(&at);
+
+        g->status = tg_spm_pieces_add(p, text.p, text.n, tg_gguf_real(scores, id),
+                                      piece_type(types, id, text), g->err);
+    }
+}
+
+static void read_spm(const tg_tokenizer **tok, tg_gguf *g)
+{
+    const tg_gguf_value *tokens = tg_gguf_get_texts(g, tokens_key);
+    const bool prefix = has_prefix(g);
+    tg_spm_pieces p = {0};
+
+    add_pieces(&p, g, tokens);
+    if (!g->status)
+        g->status = tg_spm_pieces_build(tok, &p, prefix ? TG_SPM_PREFIX_DIVIDED : TG_SPM_PREFIX_NONE, g->err);
+    tg_spm_pieces_free(&p);
+}
+
 /* ---- the vocabulary */
 
 /* The rule that splits texts; NULL: it is unknown, with *name, or a failure. */
@@ -286,6 +346,10 @@ tg_status tg_gguf_vocab_read(const tg_tokenizer **tok, tg_gguf *g, bool lossy, t
     text = tg_gguf_get_text(g, model_key);
     if (g->status || tg_span_is(text, "no_vocab") || tg_span_is(text, "none"))
         return g->status;
+    if (tg_span_is(text, "llama")) {
+        read_spm(tok, g);
+        return g->status;
+    }
     if (!tg_span_is(text, "gpt2"))
         return g->status = unknown(model_key, text, lossy, notes, g->err);
     tokens = tg_gguf_get_texts(g, tokens_key);

@@ -7,6 +7,7 @@
 #include "lib/base/utf8.h"
 #include "lib/bpe/bpe.h"
 #include "lib/models/gguf_vocab.h"
+#include "lib/spm/spm.h"
 #include "lib/text/encoder.h"
 #include "lib/text/ids.h"
 #include "lib/vocab/byte_map.h"
@@ -267,6 +268,8 @@ static tg_status make(tg_gguf_vocab *v, const tg_tokenizer *tok, bool lossy, tg_
     const tg_bpe_vocab *bpe = tg_bpe_vocab_of(tok);
     tg_status status;
 
+    if (tg_spm_vocab_of(tok))
+        return tg_fail(err, TG_EUSAGE, "SentencePiece vocabularies cannot be written as GGUF yet");
     v->pre = tg_gguf_pre_for(TG_SPLIT_GPT2, false)->name;
     if ((status = make_tokens(v, tok, err)) || (status = check_unique(v, err)))
         return status;

@@ -28,8 +28,9 @@ struct tg_encoder {
     const tg_tokenizer *tok;
     const tg_tokenizer_kind *kind;
     struct search search;
-    uint64_t offset;   /* of the text about which the search has not decided */
-    max_align_t own[]; /* the encoder's state, kind->encoder_size bytes */
+    uint64_t offset;       /* of the text about which the search has not decided */
+    tg_text_follows after; /* what is before the next text of the kind, if special tokens are looked for */
+    max_align_t own[];     /* the encoder's state, kind->encoder_size bytes */
 };
 
 tg_status tg_encoder_create(tg_encoder **out, const tg_tokenizer *tok, tg_err *err)
@@ -72,6 +73,13 @@ void tg_encoder_set_offset(tg_encoder *e, uint64_t offset)
         e->kind->offset(e->own, offset);
 }
 
+void tg_encoder_continue(tg_encoder *e)
+{
+    e->after = TG_FOLLOWS_CUT;
+    if (e->kind->follows)
+        e->kind->follows(e->own, e->after);
+}
+
 /* ---- with special tokens */
 
 /* Pass text without special tokens to the kind. */
@@ -84,6 +92,8 @@ static tg_status encode_ordinary(tg_encoder *e, tg_text *text, int32_t *ids, siz
 
     if (!e->search.in_text)
         tg_encoder_set_offset(e, e->offset);
+    if (!e->search.in_text && e->kind->follows)
+        e->kind->follows(e->own, e->after);
     e->search.in_text = true;
     status = e->kind->encode(e->own, e->tok->state, text, ids + *n, max - *n, &got, err);
     *n += got;
@@ -148,6 +158,7 @@ static tg_status search_text(tg_encoder *e, tg_text *text, size_t window, bool l
         s->finishing = s->in_text;
         s->special_due = true;
         s->id = token->id;
+        e->after = TG_FOLLOWS_SPECIAL;
     } else if (match == TG_SPECIAL_UNKNOWN) {
         s->n_held = text->n;
         memcpy(s->held, tg_text_take(text, text->n), s->n_held);
@@ -203,12 +214,15 @@ static tg_status encode_searching(tg_encoder *e, tg_text *text, bool last, int32
 static tg_status finish_searching(tg_encoder *e, int32_t *ids, size_t max, size_t *n, tg_err *err)
 {
     tg_text none = {e->search.held, 0};
-    const tg_status status = encode_searching(e, &none, true, ids, max, n, err);
+    tg_status status = encode_searching(e, &none, true, ids, max, n, err);
 
     if (status || *n == max)
         return status;
     e->search.finishing = e->search.in_text;
-    return encode_due(e, ids, max, n, err);
+    status = encode_due(e, ids, max, n, err);
+    if (*n < max)
+        e->after = TG_FOLLOWS_NOTHING;
+    return status;
 }
 
 /* ---- for callers */

@@ -60,6 +60,10 @@ TG_MUST_CHECK tg_status tg_encoder_match_special(tg_encoder *e, tg_err *err);
  */
 void tg_encoder_set_offset(tg_encoder *e, uint64_t offset);
 
+/* Call between texts: the next text continues another one, from a place that tg_encoder_cut() has returned.
+ */
+void tg_encoder_continue(tg_encoder *e);
+
 /*
  * Consume text and write the ids that are certain into ids [max], max >= 1; *n is their number.
  * text is advanced past what was consumed: to its end, unless the ids are full (*n == max); then

@@ -27,6 +27,13 @@
 #define TG_TOKENIZER_KIND TG_TOKENIZER_PREFIX "kind"
 #define TG_TOKENIZER_VOCAB_SIZE TG_TOKENIZER_PREFIX "vocab_size"
 
+/* What is before a text that a kind encodes. */
+typedef enum tg_text_follows {
+    TG_FOLLOWS_NOTHING,
+    TG_FOLLOWS_SPECIAL, /* a special token */
+    TG_FOLLOWS_CUT,     /* the same text, up to a place that `cut` has returned */
+} tg_text_follows;
+
 typedef struct tg_tokenizer_kind {
     const char *name; /* tokenizer/kind */
     size_t size, encoder_size;
@@ -61,6 +68,9 @@ typedef struct tg_tokenizer_kind {
     /* token: see tg_tokenizer_token(); id is in [0, vocab_size). */
     const unsigned char *(*token)(const void *tok, int32_t id, size_t *n);
 
+    /* adds_space: see tg_tokenizer_adds_space(); `before` is in [0, vocab_size), or -1.  NULL: never. */
+    bool (*adds_space)(const void *tok, int32_t before);
+
     /* specials: see tg_tokenizer_specials().  NULL: the kind has none. */
     size_t (*specials)(const void *tok, const uint32_t **ids);
 
@@ -74,6 +84,10 @@ typedef struct tg_tokenizer_kind {
     /* offset: messages count the bytes of the next text from here.  Called only between texts.
      * NULL: messages have no offsets. */
     void (*offset)(void *encoder, uint64_t offset);
+
+    /* follows: what is before the next text; without a call, nothing is.  Called only between texts.
+     * NULL: the ids do not depend on it. */
+    void (*follows)(void *encoder, tg_text_follows what);
 
     /* The encoder: start (NULL: a zeroed state will do), encode and finish (NULL: no ids are ever due) with
      * the contracts of lib/text/encoder.h, stop (NULL: nothing to release), which also follows a failed

@@ -181,8 +181,10 @@ static void encode_block(void *context, size_t k)
     const size_t end = k > 0 && start == 0 ? 0 : end_of(p, c->text, c->n, k);
 
     *t = (struct part){.w = w, .text = {c->text + start, end - start}, .last = end < c->n, .done = end == 0};
-    if (k > 0 && end > 0)
+    if (k > 0 && end > 0) {
         tg_encoder_set_offset(w->encoder, p->offset + start);
+        tg_encoder_continue(w->encoder);
+    }
     encode_part(t);
     if (end == c->n)
         c->last = w;

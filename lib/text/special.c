@@ -13,6 +13,17 @@ static int compare(const void *x, const void *y)
     return order != 0 ? order : (a->n > b->n) - (a->n < b->n);
 }
 
+void tg_specials_index(tg_specials *s)
+{
+    qsort(s->tokens, s->n, sizeof *s->tokens, compare);
+    for (size_t i = 0; i < s->n; i++) {
+        tg_borders_add(&s->borders, s->tokens[i].text, s->tokens[i].n);
+        s->first[s->tokens[i].text[0] + 1] = i + 1;
+    }
+    for (size_t c = 0; c < 256; c++)
+        s->first[c + 1] = tg_size_max(s->first[c], s->first[c + 1]);
+}
+
 tg_status tg_specials_create(tg_specials *s, const tg_tokenizer *tok, tg_err *err)
 {
     const uint32_t *ids;
@@ -28,16 +39,10 @@ tg_status tg_specials_create(tg_specials *s, const tg_tokenizer *tok, tg_err *er
         if (length > TG_SPECIAL_MAX)
             return tg_fail(err, TG_EDATA, "special token %lu has %zu bytes: at most %zu can be looked for",
                            (unsigned long)ids[i], length, TG_SPECIAL_MAX);
-        if (length == 0)
-            continue;
-        s->tokens[s->n++] = (tg_special_token){text, (uint32_t)length, (int32_t)ids[i]};
-        tg_borders_add(&s->borders, text, length);
+        if (length > 0)
+            s->tokens[s->n++] = (tg_special_token){text, (uint32_t)length, (int32_t)ids[i]};
     }
-    qsort(s->tokens, s->n, sizeof *s->tokens, compare);
-    for (size_t i = 0; i < s->n; i++)
-        s->first[s->tokens[i].text[0] + 1] = i + 1;
-    for (size_t c = 0; c < 256; c++)
-        s->first[c + 1] = tg_size_max(s->first[c], s->first[c + 1]);
+    tg_specials_index(s);
     return TG_OK;
 }
 

@@ -35,6 +35,10 @@ typedef struct tg_specials {
  * TG_ENOMEM.  *s can be freed either way. */
 TG_MUST_CHECK tg_status tg_specials_create(tg_specials *s, const tg_tokenizer *tok, tg_err *err);
 
+/* The same for tokens that are none of a tokenizer's special ones: s is zeroed, except for s->tokens [s->n]
+ * in any order, each with at least one byte. */
+void tg_specials_index(tg_specials *s);
+
 /* A zeroed one is fine. */
 void tg_specials_free(tg_specials *s);
 

@@ -160,6 +160,12 @@ bool tg_tokenizer_ids_are_bytes(const tg_tokenizer *tok)
     return tok->kind->ids_are_bytes;
 }
 
+bool tg_tokenizer_adds_space(const tg_tokenizer *tok, int32_t before)
+{
+    return tok->kind->adds_space && before < (int32_t)tok->vocab_size &&
+           tok->kind->adds_space(tok->state, before);
+}
+
 bool tg_tokenizer_has_text(const tg_tokenizer *tok)
 {
     return !tok->kind->no_text;
@@ -198,7 +204,7 @@ int32_t tg_tokenizer_special_id(const tg_tokenizer *tok, const void *text, size_
 
 int32_t tg_tokenizer_end_of_text(const tg_tokenizer *tok)
 {
-    static const char *const names[] = {"<|endoftext|>", "<|end_of_text|>", "</s>"};
+    static const char *const names[] = {"<|endoftext|>", "<|end_of_text|>", "</s>", "<eos>"};
     int32_t id = -1;
 
     for (size_t i = 0; id < 0 && i < sizeof names / sizeof names[0]; i++)

@@ -52,6 +52,10 @@ bool tg_tokenizer_has_text(const tg_tokenizer *tok);
  */
 const unsigned char *tg_tokenizer_token(const tg_tokenizer *tok, int32_t id, size_t *n);
 
+/* Whether encoding puts a space before a text that begins after the id `before`, -1: at the start.  The text
+ * of the first token there begins with it (lib/text/decoder.h). */
+bool tg_tokenizer_adds_space(const tg_tokenizer *tok, int32_t before);
+
 /*
  * Special tokens: ids that a text produces only if the encoder was told to look for them
  * (tg_encoder_match_special()).  Returns their number; *ids points to them, ascending, valid as
@@ -62,7 +66,7 @@ size_t tg_tokenizer_specials(const tg_tokenizer *tok, const uint32_t **ids);
 /* The special token with this text; -1: none has it.  A linear search. */
 int32_t tg_tokenizer_special_id(const tg_tokenizer *tok, const void *text, size_t n);
 
-/* The special token that ends a text: "<|endoftext|>", else "<|end_of_text|>", else "</s>"; -1:
+/* The special token that ends a text: "<|endoftext|>", else "<|end_of_text|>", "</s>" or "<eos>"; -1:
  * none. */
 int32_t tg_tokenizer_end_of_text(const tg_tokenizer *tok);
 

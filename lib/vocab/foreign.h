@@ -72,6 +72,16 @@ TG_MUST_CHECK tg_status tg_tokenizer_json_recognize(const tg_file_text *file, bo
  */
 TG_MUST_CHECK tg_status tg_llmc_vocab_read(const tg_tokenizer **tok, const tg_file_text *file, tg_err *err);
 
+/* Read SentencePiece's tokenizer.model, byte pair encoding whose texts are not normalised.  Whether a file
+ * that begins with first [n] is one. */
+TG_MUST_CHECK tg_status tg_spm_model_read(const tg_tokenizer **tok, const tg_file_text *file, tg_err *err);
+bool tg_spm_model_recognize(const void *first, size_t n);
+
+/* Read llama2.c's tokenizer.bin.  Whether a file that begins with first [n] is one. */
+TG_MUST_CHECK tg_status tg_llama2c_vocab_read(const tg_tokenizer **tok, const tg_file_text *file,
+                                              tg_err *err);
+bool tg_llama2c_vocab_recognize(const void *first, size_t n);
+
 /* Read nanoGPT's meta.pkl as a tokenizer of kind "char".  Nothing in the pickle is called. */
 TG_MUST_CHECK tg_status tg_meta_pickle_read(const tg_tokenizer **tok, const tg_file_text *file, tg_err *err);
 

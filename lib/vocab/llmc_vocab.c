@@ -1,6 +1,7 @@
 /* llm.c's tokenizers: the bytes of each token, and nothing else. */
 #include "formats/llmc.h"
 #include "formats/sink.h"
+#include "lib/spm/spm.h"
 #include "lib/vocab/foreign.h"
 #include "lib/vocab/vocab_builder.h"
 
@@ -43,6 +44,8 @@ static tg_status check_tokens(const tg_tokenizer *tok, tg_err *err)
 
     if (!tg_tokenizer_has_text(tok))
         return tg_fail(err, TG_EUSAGE, REFUSAL "its tokens have no text");
+    if (tg_spm_vocab_of(tok)) /* merges by rank would encode texts otherwise */
+        return tg_fail(err, TG_EUSAGE, REFUSAL "it is SentencePiece's");
     if (tg_tokenizer_end_of_text(tok) < 0)
         return tg_fail(err, TG_EUSAGE, REFUSAL "it has no token that ends a text");
     for (size_t id = 0; id < n; id++) {

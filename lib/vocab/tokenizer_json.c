@@ -8,6 +8,7 @@
 #include "lib/base/grow.h"
 #include "lib/vocab/byte_map.h"
 #include "lib/vocab/foreign.h"
+#include "lib/vocab/tokenizer_json_spm.h"
 #include "lib/vocab/vocab_builder.h"
 
 /* ---- added tokens */
@@ -232,7 +233,14 @@ static void read_model(tg_vocab_builder *b, const struct added *a, tg_json *j, s
 
 /* ---- the file */
 
-enum { MODEL, ADDED, NORMALIZER, PRE_TOKENIZER, DECODER, FILE_NAMES };
+enum {
+    MODEL = TG_JSON_MODEL,
+    ADDED = TG_JSON_ADDED,
+    NORMALIZER = TG_JSON_NORMALIZER,
+    PRE_TOKENIZER = TG_JSON_PRE_TOKENIZER,
+    DECODER = TG_JSON_DECODER,
+    FILE_NAMES = TG_JSON_PARTS
+};
 
 static const char *const file_names[] = {"model", "added_tokens", "normalizer", "pre_tokenizer", "decoder"};
 
@@ -264,6 +272,10 @@ tg_status tg_tokenizer_json_read(const tg_tokenizer **tok, const tg_file_text *f
     open_file(&j, at, file, err);
     if (!j.status && at[MODEL] == 0)
         j.status = tg_fail(err, TG_EDATA, "not a tokenizer.json: \"model\" is missing");
+    if (tg_spm_json_recognize(&j, at[MODEL])) {
+        tg_spm_json_read(tok, &j, at);
+        return tg_json_close(&j) ? tg_err_in(err, file->name) : TG_OK;
+    }
     b.normalizer = tg_read_normalizer(&j, at[NORMALIZER]);
     b.split = tg_read_pre_tokenizer(&j, at[PRE_TOKENIZER]);
     tg_check_decoder(&j, at[DECODER]);

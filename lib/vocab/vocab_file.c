@@ -186,21 +186,39 @@ static tg_status read_text(const tg_tokenizer **tok, const tg_file_text *file, t
 
 /* ---- any file */
 
-/* Read all of a file that is no archive, if it may be a tokenizer: a text, llm.c's, or a pickle, which may be
- * meta.pkl. */
-static tg_status load(tg_file_text *file, tg_format *format, tg_source *source, tg_err *err)
+typedef tg_status binary_reader(const tg_tokenizer **tok, const tg_file_text *file, tg_err *err);
+
+/* The reader of a file that begins with first [n] and is neither an archive nor text: llm.c's tokenizer, a
+ * pickle, which may be meta.pkl, SentencePiece's, or llama2.c's; NULL: another. */
+static binary_reader *find_reader(tg_format format, const unsigned char *first, size_t n)
 {
+    if (format == TG_FORMAT_LLMC_TOKENIZER)
+        return tg_llmc_vocab_read;
+    if (format == TG_FORMAT_PICKLE || format == TG_FORMAT_PICKLE_2)
+        return tg_meta_pickle_read;
+    if (format != TG_FORMAT_UNKNOWN)
+        return NULL;
+    return tg_spm_model_recognize(first, n)       ? tg_spm_model_read
+           : tg_llama2c_vocab_recognize(first, n) ? tg_llama2c_vocab_read
+                                                  : NULL;
+}
+
+/* Read all of a file that is no archive, if it may be a tokenizer; *reader is NULL for a text. */
+static tg_status load(tg_file_text *file, binary_reader **reader, tg_source *source, tg_err *err)
+{
+    tg_format format;
+
     /* unreached: a read that fails after one that was short */
     if (tg_source_peek(source, TG_FORMAT_BYTES, err))
         return tg_err_in(err, file->name);
     if (source->ready == 0)
         return tg_fail(err, TG_EDATA, "%s: the file is empty, expected a tokenizer", file->name);
-    *format = tg_format_recognize(source->next, source->ready);
-    if (*format != TG_FORMAT_TEXT && *format != TG_FORMAT_LLMC_TOKENIZER && *format != TG_FORMAT_PICKLE &&
-        *format != TG_FORMAT_PICKLE_2)
+    format = tg_format_recognize(source->next, source->ready);
+    *reader = find_reader(format, source->next, source->ready);
+    if (format != TG_FORMAT_TEXT && !*reader)
         return tg_fail(err, TG_EDATA, "%s: %s%s", file->name,
-                       tg_format_text(*format) ? "expected a tokenizer, this is " : "not a tokenizer",
-                       tg_format_text(*format) ? tg_format_text(*format) : "");
+                       tg_format_text(format) ? "expected a tokenizer, this is " : "not a tokenizer",
+                       tg_format_text(format) ? tg_format_text(format) : "");
     return read_all(file, source, err);
 }
 
@@ -208,15 +226,15 @@ static tg_status read_source(const tg_tokenizer **tok, const char *name, tg_sour
                              const tg_split *split, tg_err *err)
 {
     tg_file_text file = {.name = name};
-    tg_format format = TG_FORMAT_ZIP;
+    binary_reader *reader = NULL;
     bool archive, tiktoken;
     tg_status status;
 
     if (tg_archive_sniff(source, &archive, err))
         return tg_err_in(err, name);
-    if (!archive && (status = load(&file, &format, source, err)))
+    if (!archive && (status = load(&file, &reader, source, err)))
         return status;
-    tiktoken = format == TG_FORMAT_TEXT && !is_json(&file) && tg_tiktoken_recognize(&file);
+    tiktoken = !archive && !reader && !is_json(&file) && tg_tiktoken_recognize(&file);
     if (split && !tiktoken)
         return tg_fail(err, TG_EUSAGE,
                        "%s: a rule for splitting is only for .tiktoken files, and this is another file",
@@ -227,10 +245,7 @@ static tg_status read_source(const tg_tokenizer **tok, const char *name, tg_sour
         return read_archive(tok, source, err) ? tg_err_in(err, name) : TG_OK;
     if (tiktoken)
         return tg_tiktoken_read(tok, &file, *split, err);
-    if (format == TG_FORMAT_TEXT)
-        return read_text(tok, &file, err);
-    return format == TG_FORMAT_LLMC_TOKENIZER ? tg_llmc_vocab_read(tok, &file, err)
-                                              : tg_meta_pickle_read(tok, &file, err);
+    return reader ? reader(tok, &file, err) : read_text(tok, &file, err);
 }
 
 static tg_status read_file(const tg_tokenizer **tok, const char *path, const tg_split *split, tg_err *err)
@@ -253,7 +268,8 @@ static tg_status read_file(const tg_tokenizer **tok, const char *path, const tg_
 
 tg_status tg_vocab_file_open(const tg_tokenizer **tok, const char *path, const tg_split *split, tg_err *err)
 {
-    static const char *const names[] = {"tokenizer.json", "vocab.json", "encoder.json", NULL};
+    static const char *const names[] = {"tokenizer.json", "tokenizer.model", "vocab.json", "encoder.json",
+                                        NULL};
     struct stat st;
     char *inside;
     bool exists;
@@ -267,7 +283,8 @@ tg_status tg_vocab_file_open(const tg_tokenizer **tok, const char *path, const t
     if ((status = tg_vocab_find_beside(&inside, path, names, true, err)))
         return status;
     if (!inside)
-        return tg_fail(err, TG_EDATA, "%s: a directory without tokenizer.json or vocab.json", path);
+        return tg_fail(err, TG_EDATA, "%s: a directory without tokenizer.json, tokenizer.model or vocab.json",
+                       path);
     status = read_file(tok, inside, split, err);
     free(inside);
     return status;

@@ -4,7 +4,7 @@
  * A file's type is recognized by its first bytes, never by its name:
  *   an archive        a tokenizer (kind "tokenizer"), or a token stream or a model, whose tokenizer
  *                     is read
- *   tokenizer.json    Hugging Face's, byte-level BPE
+ *   tokenizer.json    Hugging Face's, byte-level BPE or SentencePiece's
  *   vocab.json        GPT-2's (encoder.json): token -> id; needs merges.txt or vocab.bpe in the same
  *                     directory
  *   merges.txt        GPT-2's (vocab.bpe): the ids come from vocab.json or encoder.json in the same
@@ -12,7 +12,10 @@
  *   *.tiktoken        base64 and rank per line; the rule for splitting must be given
  *   llm.c's           the bytes of each token
  *   meta.pkl          nanoGPT's: the characters of a text
- * A directory stands for its tokenizer.json or, without one, for its vocab.json and merges.txt.
+ *   tokenizer.model   SentencePiece's, byte pair encoding
+ *   tokenizer.bin     llama2.c's, likewise
+ * A directory stands for its tokenizer.json or, without one, for its tokenizer.model, or for its vocab.json
+ * and merges.txt.
  */
 #ifndef TG_VOCAB_VOCAB_FILE_H
 #define TG_VOCAB_VOCAB_FILE_H

@@ -10,6 +10,7 @@
 #include "lib/bpe/bpe.h"
 #include "lib/models/gguf_vocab.h"
 #include "lib/text/chars.h"
+#include "lib/text/encoder.h"
 #include "lib/tokens/tokenizer_read.h"
 #include "tests/unit/check.h"
 #include "tests/unit/failing.h"
@@ -436,7 +437,8 @@ static void wrong_vocabularies(void)
         struct foreign v;
         const char *message;
     } cases[] = {
-        {{.model = "llama"}, "tokenizer.ggml.model is \"llama\", which tg does not know (--lossy"},
+        {{.model = "t5"}, "tokenizer.ggml.model is \"t5\", which tg does not know (--lossy"},
+        {{.model = "llama"}, "tokenizer.ggml.scores is missing"},
         {{.model = "x\n"}, "\"x\\x0A\""},
         {{.model = "gpt2", .pre = "tekken", .token = {"a"}, .n = 1},
          "tokenizer.ggml.pre is \"tekken\", which tg does not know"},
@@ -505,8 +507,111 @@ static void no_memory(void)
     tg_notes_free(&notes);
 }
 
+/* ---- SentencePiece */
+
+/* The writer has no arrays of floats: one of integers becomes one. */
+static void make_floats(unsigned char *file, size_t n, const char *key)
+{
+    const size_t length = strlen(key);
+
+    for (size_t i = 0; i + length + 8 < n; i++)
+        if (memcmp(file + i, key, length) == 0)
+            file[i + length + 4] = TG_GGUF_F32; /* after the type of an array */
+}
+
+/* A file with a vocabulary of pieces; prefix: 0, 1 or, if the file does not say it, -1. */
+static unsigned char *spm_file(size_t *n, int prefix, size_t n_scores, size_t n_types)
+{
+    static const char *const tokens[] = {"<unk>",
+                                         "<s>",
+                                         "\xE2\x96\x81"
+                                         "a",
+                                         "a",
+                                         "\xE2\x96\x81",
+                                         "b",
+                                         "  "};
+    static const int32_t types[] = {TG_GGUF_UNKNOWN, TG_GGUF_CONTROL, TG_GGUF_NORMAL,      TG_GGUF_NORMAL,
+                                    TG_GGUF_NORMAL,  TG_GGUF_NORMAL,  TG_GGUF_USER_DEFINED};
+    const int fd = memfd_create("vocab", 0);
+    int32_t scores[7];
+    unsigned char *file;
+    tg_gguf_writer w;
+    tg_err err = {0};
+
+    for (size_t i = 0; i < 7; i++)
+        memcpy(&scores[i], &(float){-(float)i}, sizeof scores[i]);
+    tg_gguf_begin(&w, fd);
+    tg_gguf_put_text(&w, "tokenizer.ggml.model", "llama", 5);
+    tg_gguf_put_texts(&w, "tokenizer.ggml.tokens", 7);
+    for (size_t i = 0; i < 7; i++)
+        tg_gguf_put_element(&w, tokens[i], strlen(tokens[i]));
+    tg_gguf_put_i32s(&w, "tokenizer.ggml.scores", scores, n_scores);
+    tg_gguf_put_i32s(&w, "tokenizer.ggml.token_type", types, n_types);
+    if (prefix >= 0)
+        tg_gguf_put_bool(&w, "tokenizer.ggml.add_space_prefix", prefix);
+    CHECK_OK(tg_gguf_finish(&w, &err), &err);
+    file = taken(fd, n);
+    make_floats(file, *n, "tokenizer.ggml.scores");
+    return file;
+}
+
+static tg_status read_spm(const tg_tokenizer **tok, int prefix, size_t n_scores, size_t n_types, tg_err *err)
+{
+    tg_tensor_list list = {0};
+    tg_notes notes = {0};
+    tg_gguf g;
+    size_t n;
+    unsigned char *file = spm_file(&n, prefix, n_scores, n_types);
+    tg_status status;
+
+    *tok = NULL;
+    CHECK_OK(tg_gguf_read(&list, &g, file, n, err), err);
+    status = tg_gguf_vocab_read(tok, &g, false, &notes);
+    tg_gguf_free(&g);
+    tg_tensor_list_free(&list);
+    tg_notes_free(&notes);
+    free(file);
+    return status;
+}
+
+/* The ids of "a  b". */
+static void expect_spm(int prefix, int32_t first)
+{
+    const tg_tokenizer *tok;
+    tg_encoder *e;
+    int32_t ids[8];
+    tg_text text = {(const unsigned char *)"a  b", 4};
+    tg_err err = {0};
+    size_t n, last;
+
+    CHECK_OK(read_spm(&tok, prefix, 7, 7, &err), &err);
+    CHECK(strcmp(tg_tokenizer_kind_name(tok), "sentencepiece") == 0);
+    CHECK_OK(tg_encoder_create(&e, tok, &err), &err);
+    CHECK_OK(tg_encoder_encode(e, &text, ids, 8, &n, &err), &err);
+    CHECK_OK(tg_encoder_finish(e, ids + n, 8 - n, &last, &err), &err);
+    CHECK_EQ(n + last, prefix != 0 ? 4 : 3); /* as llama.cpp, another one after a user-defined token */
+    CHECK(ids[0] == first && ids[1] == 6 && ids[2] == (prefix != 0 ? 4 : 5));
+    tg_encoder_free(e);
+    tg_tokenizer_free(tok);
+}
+
+static void sentencepiece(void)
+{
+    const tg_tokenizer *tok;
+    tg_err err = {0};
+
+    expect_spm(-1, 2);
+    expect_spm(1, 2);
+    expect_spm(0, 3);
+    CHECK(read_spm(&tok, 1, 6, 7, &err) == TG_EDATA);
+    CHECK_HAS(err.message, "tokenizer.ggml.scores is missing, or not a float32 for each of the 7 tokens");
+    CHECK(read_spm(&tok, 1, 7, 6, &err) == TG_EDATA);
+    CHECK_HAS(err.message, "tokenizer.ggml.token_type has 6 elements, tokenizer.ggml.tokens has 7");
+}
+
 int main(void)
 {
+    RUN(sentencepiece);
     RUN(vocabularies_stay_the_same);
     RUN(merges_of_characters);
     RUN(rows_without_tokens);

@@ -347,7 +347,7 @@ static void bad_gpt2_files(void)
     open_bad("vocab.json", NULL, TG_EDATA,
              "a vocabulary needs merges.txt or vocab.bpe in the same directory");
     drop("vocab.json");
-    open_bad("", NULL, TG_EDATA, "a directory without tokenizer.json or vocab.json");
+    open_bad("", NULL, TG_EDATA, "a directory without tokenizer.json, tokenizer.model or vocab.json");
     open_bad("nothing", NULL, TG_EIO, "No such file");
     put("vocab.json", vocab_json);
     must_bind("merges.txt"); /* exists, and is no regular file */
@@ -614,7 +614,8 @@ static void bad_json(void)
         {{.settings = "\"type\": \"Unigram\","}, "model \"Unigram\" is not supported"},
         {{.settings = "\"type\": \"WordPiece\","}, "model \"WordPiece\" is not supported"},
         {{.settings = "\"dropout\": 0.1,"}, "model with \"dropout\" is not supported"},
-        {{.settings = "\"byte_fallback\": true,"}, "model with \"byte_fallback\" is not supported"},
+        {{.settings = "\"byte_fallback\": true,"},
+         "with byte_fallback, component \"ByteLevel\" is not supported"},
         {{.settings = "\"end_of_word_suffix\": \"</w>\","},
          "model with \"end_of_word_suffix\" is not supported"},
         {{.settings = "\"continuing_subword_prefix\": \"##\","},

@@ -46,4 +46,12 @@
 #define TG_LEARN_WINDOW ((size_t)4)
 #define TG_PIECE_SLOTS ((size_t)2)
 
+/* lib/spm */
+#define TG_SPM_SHORT 3
+#define TG_SPM_BLOCK ((size_t)16)
+#define TG_SPM_WINDOW ((size_t)64)
+#define TG_SPM_FOLLOWING ((size_t)8)
+#define TG_SPM_BATCH 3
+#define TG_WIDE_BITS 2
+
 #endif

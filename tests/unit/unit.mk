@@ -1,6 +1,6 @@
 # The C tests: which there are, and what single ones need besides the library.
 
-unit: $(addprefix $(BUILD)/unit/,make_archive list_archive train_alone split_text nfc_text gguf_file list_torch comma)
+unit: $(addprefix $(BUILD)/unit/,make_archive list_archive train_alone split_text nfc_text gguf_file gguf_ids list_torch comma)
 
 # What damages archives, for tests/damage.bats.
 unit: $(BUILD)/unit/damage
@@ -11,7 +11,7 @@ $(BUILD)/unit/damage: $(patsubst %.c,$(BUILD)/obj/%.o,$(wildcard tests/damage/*.
 
 # Tests that count allocations and make some of them fail.
 FAILING := $(addprefix $(BUILD)/unit/,test_archive test_chars test_gguf test_gguf_model test_gguf_vocab test_json test_learn test_llmc \
-             test_model_file test_pickle test_safetensors test_save test_bpe test_tokens test_torch_file test_torch_model test_vocab_file)
+             test_model_file test_pickle test_safetensors test_save test_spm_files test_bpe test_tokens test_torch_file test_torch_model test_vocab_file)
 $(FAILING): $(BUILD)/obj/tests/unit/failing.o $(BUILD)/obj/tests/unit/failing_wrap.o
 $(FAILING): UNIT_LDFLAGS = -Wl,--wrap=malloc,--wrap=calloc,--wrap=realloc
 $(BUILD)/unit/test_archive: UNIT_LDFLAGS += -Wl,--wrap=inflateInit2_,--wrap=inflate
@@ -72,7 +72,7 @@ $(BUILD)/unit/test_lines: $(EXAMPLE_OBJ) $(LINES_OBJ)
 # The tests that take the name of an instruction set, and those of code that cuts its work
 # into blocks, which are built with tiny ones as well.
 UNIT_ISA = test_kernels test_products test_attend16 test_nn test_model
-UNIT_TINY = $(UNIT_ISA) test_tokens test_tokenizer test_bpe test_family test_learn
+UNIT_TINY = $(UNIT_ISA) test_tokens test_tokenizer test_bpe test_spm test_family test_learn
 
 tiny: unit ## build the C tests that are also run with tiny blocks
 	@$(MAKE) --no-print-directory VARIANT='$(FLAVOUR) tiny' BUILD='$(TINY)' PLAIN='$(BUILD)' $(UNIT_TINY:%='$(TINY)/unit/%')
