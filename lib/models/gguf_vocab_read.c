@@ -272,7 +272,7 @@ static void add_pieces(tg_spm_pieces *p, tg_gguf *g, const tg_gguf_value *tokens
 
     if (tg_gguf_find(g, types_key))
         types = tg_gguf_get_integers(g, types_key);
-    if (g->status)
+    if (g->status || !tokens)
         return;
     if (!scores || !scores->array || scores->type != TG_GGUF_F32 || scores->n != tokens->n)
         g->status = tg_fail(g->err, TG_EDATA, "%s is missing, or not a float32 for each of the %zu tokens",
