@@ -70,6 +70,8 @@ tiny() {
 @test "unit: grouped" { unit grouped; }
 @test "unit: hf_families" { unit hf_families; }
 @test "unit: llama_ops" { unit llama_ops; }
+@test "unit: spm" { unit spm; }
+@test "unit: spm_files" { unit spm_files; }
 @test "unit: sample" { unit sample; }
 @test "unit: attn" { unit attn; }
 @test "unit: dump" { unit dump; }

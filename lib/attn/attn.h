@@ -47,8 +47,8 @@ typedef struct tg_qkv_view {
 /* C channels in H heads, a divisor of C, of q, k and v alike, whose tokens follow one another. */
 static inline tg_qkv_view tg_attn_shape_of(size_t B, size_t T, size_t C, size_t H)
 {
-    const tg_qkv_view view = {
-        .B = B, .T = T, .C = C, .H = H, .KV = H, .D = H > 0 ? C / H : 0, .ldq = C, .ldk = C, .ldv = C};
+    const tg_qkv_view view = {B, T, C,    H,    H,    H > 0 ? C / H : 0, C,
+                              C, C, NULL, NULL, NULL, {0, 0, 0},         TG_ATTN_BTHD};
 
     return view;
 }
