@@ -205,9 +205,9 @@ for name, member in ("torch", "archive/data.pkl"), ("other", "readme.txt"), ("of
 
 @test "a model of a family that this version does not know" {
     need python3
-    printf '%s\n' 'kind S - model' 'version i8 - 1' 'config/family S - llama' 'config/n_layer i8 - 1' | npz llama.npz
-    run -1 --separate-stderr tg-sample -m llama.npz
-    said 'llama.npz: config/family is "llama", expected one of gpt2'
+    printf '%s\n' 'kind S - model' 'version i8 - 1' 'config/family S - mamba' 'config/n_layer i8 - 1' | npz mamba.npz
+    run -1 --separate-stderr tg-sample -m mamba.npz
+    said 'mamba.npz: config/family is "mamba", expected one of gpt2'
 }
 
 @test "a model whose config asks for weights that a file of its size cannot hold costs no memory" {
