@@ -335,9 +335,10 @@ static tg_status insert_prefix(tg_spm_encoder *e, tg_err *err)
 {
     tg_status status;
 
-    if (!e->prefix_now ||
-        (status = tg_grow(&e->waiting, &e->capacity, e->n_waiting + 1, 1, "text that is not decided", err)))
-        return e->prefix_now ? status : TG_OK;
+    if (!e->prefix_now)
+        return TG_OK;
+    if ((status = tg_grow(&e->waiting, &e->capacity, e->n_waiting + 1, 1, "text that is not decided", err)))
+        return status;
     if (e->n_waiting > 0)
         memmove(e->waiting + 1, e->waiting, e->n_waiting);
     e->waiting[0] = ' ';
