@@ -522,14 +522,9 @@ static void make_floats(unsigned char *file, size_t n, const char *key)
 /* A file with a vocabulary of pieces; prefix: 0, 1 or, if the file does not say it, -1. */
 static unsigned char *spm_file(size_t *n, int prefix, size_t n_scores, size_t n_types)
 {
-    static const char *const tokens[] = {"<unk>",
-                                         "<s>",
-                                         "\xE2\x96\x81"
-                                         "a",
-                                         "a",
-                                         "\xE2\x96\x81",
-                                         "b",
-                                         "  "};
+    static const char space_a[] = "\xE2\x96\x81" /* U+2581 */
+                                  "a";
+    static const char *const tokens[] = {"<unk>", "<s>", space_a, "a", "\xE2\x96\x81", "b", "  "};
     static const int32_t types[] = {TG_GGUF_UNKNOWN, TG_GGUF_CONTROL, TG_GGUF_NORMAL,      TG_GGUF_NORMAL,
                                     TG_GGUF_NORMAL,  TG_GGUF_NORMAL,  TG_GGUF_USER_DEFINED};
     const int fd = memfd_create("vocab", 0);
