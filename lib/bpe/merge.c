@@ -171,44 +171,6 @@ struct tg_merge_node {
     uint32_t next, previous; /* places; the last one's next is n, the first one's previous NONE */
 };
 
-/* An entry of the heap: a rank, and a place to order equal ranks.  It is out of date once the node's
- * rank differs. */
-static uint64_t entry(uint32_t rank, size_t place)
-{
-    return (uint64_t)rank << 32 | place;
-}
-
-static void sift_down(uint64_t *heap, size_t n, size_t i)
-{
-    const uint64_t e = heap[i];
-    size_t child;
-
-    while ((child = 2 * i + 1) < n) {
-        child += child + 1 < n && heap[child + 1] < heap[child];
-        if (heap[child] >= e)
-            break;
-        heap[i] = heap[child];
-        i = child;
-    }
-    heap[i] = e;
-}
-
-static void push(tg_merger *m, uint64_t e)
-{
-    size_t i = m->n_heap++;
-
-    for (; i > 0 && m->heap[(i - 1) / 2] > e; i = (i - 1) / 2)
-        m->heap[i] = m->heap[(i - 1) / 2];
-    m->heap[i] = e;
-}
-
-static void pop(tg_merger *m)
-{
-    m->heap[0] = m->heap[--m->n_heap];
-    if (m->n_heap > 1)
-        sift_down(m->heap, m->n_heap, 0);
-}
-
 static tg_status reserve(tg_merger *m, size_t n, tg_err *err)
 {
     static const char what[] = "merging a piece";
@@ -220,23 +182,22 @@ static tg_status reserve(tg_merger *m, size_t n, tg_err *err)
     if ((status = tg_grow(&m->nodes, &m->nodes_capacity, n, sizeof *m->nodes, what, err)))
         return status;
     /* a merge takes one pair and adds two */
-    return tg_grow(&m->heap, &m->heap_capacity, 2 * n, sizeof *m->heap, what, err);
+    return tg_grow(&m->heap.item, &m->heap_capacity, 2 * n, sizeof *m->heap.item, what, err);
 }
 
 /* Make one node per byte, and put the pairs into the heap. */
 static void begin_merge(tg_merger *m, const int32_t *ids, const unsigned char *text, size_t n)
 {
-    m->n_heap = 0;
+    m->heap.n = 0;
     for (size_t i = 0; i < n; i++) {
         const uint32_t rank = i + 1 < n ? m->pairs->bytes[(size_t)text[i] << 8 | text[i + 1]] : TG_RANK_NONE;
 
         m->nodes[i] =
             (tg_merge_node){(uint32_t)ids[i], rank, (uint32_t)i + 1, i > 0 ? (uint32_t)i - 1 : NONE};
         if (rank != TG_RANK_NONE)
-            m->heap[m->n_heap++] = entry(rank, i);
+            m->heap.item[m->heap.n++] = tg_heap_item(rank, i);
     }
-    for (size_t i = m->n_heap / 2; i-- > 0;)
-        sift_down(m->heap, m->n_heap, i);
+    tg_heap_make(&m->heap);
 }
 
 /* Look up the pair that begins at a place. */
@@ -246,7 +207,7 @@ static void pair(tg_merger *m, size_t place, size_t n)
 
     node->rank = node->next < n ? tg_pairs_rank(m->pairs, node->id, m->nodes[node->next].id) : TG_RANK_NONE;
     if (node->rank != TG_RANK_NONE)
-        push(m, entry(node->rank, place));
+        tg_heap_push(&m->heap, tg_heap_item(node->rank, place));
 }
 
 /* Merge the token at a place with the next one. */
@@ -279,12 +240,11 @@ tg_status tg_merge(tg_merger *m, int32_t *ids, const unsigned char *text, size_t
         return status;
     m->last = TG_RANK_NONE;
     begin_merge(m, ids, text, n);
-    while (m->n_heap > 0) {
-        const uint64_t e = m->heap[0];
-        const size_t place = (uint32_t)e;
+    while (m->heap.n > 0) {
+        const uint64_t item = tg_heap_pop(&m->heap);
+        const size_t place = tg_heap_number(item);
 
-        pop(m);
-        if (m->nodes[place].rank == e >> 32)
+        if (m->nodes[place].rank == tg_heap_order(item)) /* else it is out of date */
             join(m, place, n);
     }
     for (size_t i = 0; i < n; i = m->nodes[i].next)
@@ -296,6 +256,6 @@ tg_status tg_merge(tg_merger *m, int32_t *ids, const unsigned char *text, size_t
 void tg_merger_free(tg_merger *m)
 {
     free(m->nodes);
-    free(m->heap);
+    free(m->heap.item);
     *m = (tg_merger){0};
 }

@@ -11,6 +11,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "lib/base/heap.h"
 #include "lib/base/status.h"
 #include "lib/bpe/pairs.h"
 
@@ -24,8 +25,8 @@ typedef struct tg_merge_node tg_merge_node;
 typedef struct tg_merger {
     const tg_pairs *pairs;
     tg_merge_node *nodes; /* [nodes_capacity]: one per byte of text */
-    uint64_t *heap;       /* [heap_capacity]: two */
-    size_t nodes_capacity, heap_capacity, n_heap;
+    tg_heap heap;         /* [heap_capacity] of ranks and places: two */
+    size_t nodes_capacity, heap_capacity;
     uint32_t last; /* the rank of the last merge of the last string; TG_RANK_NONE: it had none */
 } tg_merger;
 

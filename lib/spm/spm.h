@@ -1,6 +1,6 @@
 /*
- * spm: SentencePiece's byte pair encoding, a kind of tokenizer: Llama 1 and 2, TinyLlama, Mistral, Gemma,
- * llama2.c.
+ * spm: SentencePiece's byte pair encoding, a kind of tokenizer: of Llama 1 and 2, TinyLlama, Mistral, Gemma
+ * and llama2.c.
  *
  * In a text, and in its pieces, U+2581 stands for a space.  The text starts as its characters.  Then, as
  * long as two adjacent symbols together are a piece, the pair whose piece has the highest score becomes that

@@ -2,31 +2,24 @@
 
 #include <stdlib.h>
 
-#include "lib/base/size.h"
+#include "lib/base/grow.h"
 
 #define NONE TG_RANK_NONE
 #define MAX_BYTES ((size_t)1 << 31) /* places fit 32 bits */
 
 static tg_status reserve(tg_spm_merger *m, size_t n, tg_err *err)
 {
-    const size_t capacity = tg_size_max(n, tg_size_min(2 * m->capacity, MAX_BYTES));
-    const size_t each = sizeof *m->nodes + 2 * sizeof *m->heap;
+    static const char what[] = "merging a string";
+    tg_status status;
 
-    if (n <= m->capacity)
-        return TG_OK;
     /* unreached: a string of more than 2 GiB without a border */
     if (n > MAX_BYTES)
         return tg_fail(err, TG_ENOMEM, "a string to be merged has %zu bytes, expected at most %zu", n,
                        MAX_BYTES);
-    free(m->nodes);
-    free(m->heap);
-    m->capacity = 0;
-    m->nodes = malloc(tg_size_mul_sat(capacity, sizeof *m->nodes));
-    m->heap = malloc(tg_size_mul_sat(capacity, 2 * sizeof *m->heap)); /* a merge takes one and adds two */
-    if (!m->nodes || !m->heap)
-        return tg_fail_memory(err, tg_size_mul_sat(capacity, each), "merging a string");
-    m->capacity = capacity;
-    return TG_OK;
+    if ((status = tg_grow(&m->nodes, &m->nodes_capacity, n, sizeof *m->nodes, what, err)))
+        return status;
+    /* a merge takes one pair and adds two */
+    return tg_grow(&m->heap.item, &m->heap_capacity, 2 * n, sizeof *m->heap.item, what, err);
 }
 
 /* Make a node for each character. */
@@ -106,62 +99,25 @@ static void merge_short(tg_spm_merger *m)
 
 /* ---- long */
 
-/* An entry of the heap: an order, and a node to order equals.  It is out of date once the node's order
- * differs. */
-static uint64_t entry(uint32_t order, size_t node)
-{
-    return (uint64_t)order << 32 | node;
-}
-
-static void sift_down(uint64_t *heap, size_t n, size_t i)
-{
-    const uint64_t e = heap[i];
-    size_t child;
-
-    while ((child = 2 * i + 1) < n) {
-        child += child + 1 < n && heap[child + 1] < heap[child];
-        if (heap[child] >= e)
-            break;
-        heap[i] = heap[child];
-        i = child;
-    }
-    heap[i] = e;
-}
-
 static void push(tg_spm_merger *m, size_t node)
 {
-    const uint64_t e = entry(m->nodes[node].order, node);
-    size_t i = m->n_heap;
-
-    if (m->nodes[node].order == NONE)
-        return;
-    for (m->n_heap++; i > 0 && m->heap[(i - 1) / 2] > e; i = (i - 1) / 2)
-        m->heap[i] = m->heap[(i - 1) / 2];
-    m->heap[i] = e;
-}
-
-static void pop(tg_spm_merger *m)
-{
-    m->heap[0] = m->heap[--m->n_heap];
-    if (m->n_heap > 1)
-        sift_down(m->heap, m->n_heap, 0);
+    if (m->nodes[node].order != NONE)
+        tg_heap_push(&m->heap, tg_heap_item(m->nodes[node].order, node));
 }
 
 static void merge_long(tg_spm_merger *m)
 {
-    m->n_heap = 0;
+    m->heap.n = 0;
     for (size_t i = 0; i < m->n; i++)
         if (m->nodes[i].order != NONE)
-            m->heap[m->n_heap++] = entry(m->nodes[i].order, i);
-    for (size_t i = m->n_heap / 2; i-- > 0;)
-        sift_down(m->heap, m->n_heap, i);
-    while (m->n_heap > 0) {
-        const uint64_t e = m->heap[0];
-        const size_t node = (uint32_t)e;
+            m->heap.item[m->heap.n++] = tg_heap_item(m->nodes[i].order, i);
+    tg_heap_make(&m->heap);
+    while (m->heap.n > 0) {
+        const uint64_t item = tg_heap_pop(&m->heap);
+        const size_t node = tg_heap_number(item);
         size_t before;
 
-        pop(m);
-        if (m->nodes[node].order != e >> 32)
+        if (m->nodes[node].order != tg_heap_order(item)) /* it is out of date */
             continue;
         join(m, node, &before);
         push(m, node);
@@ -190,8 +146,8 @@ tg_status tg_spm_merge(tg_spm_merger *m, const unsigned char *text, size_t n, tg
 void tg_spm_merger_free(tg_spm_merger *m)
 {
     free(m->nodes);
-    free(m->heap);
+    free(m->heap.item);
     m->nodes = NULL;
-    m->heap = NULL;
-    m->capacity = 0;
+    m->heap.item = NULL;
+    m->nodes_capacity = m->heap_capacity = 0;
 }

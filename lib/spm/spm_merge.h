@@ -10,6 +10,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "lib/base/heap.h"
 #include "lib/base/status.h"
 #include "lib/bpe/pairs.h"
 #include "lib/bpe/token_table.h"
@@ -42,8 +43,8 @@ typedef struct tg_spm_merger {
 
     tg_spm_node *nodes; /* [n] after merging, those that can be reached from 0; owned */
     size_t n;           /* characters */
-    uint64_t *heap;     /* owned */
-    size_t n_heap, capacity;
+    tg_heap heap;       /* of orders and nodes; owned */
+    size_t nodes_capacity, heap_capacity;
     uint32_t last[2]; /* the halves of the last merge, if there was one */
     uint32_t last_order;
 } tg_spm_merger;
@@ -51,7 +52,7 @@ typedef struct tg_spm_merger {
 /* Merge text [n], n >= 1.  TG_ENOMEM. */
 TG_MUST_CHECK tg_status tg_spm_merge(tg_spm_merger *m, const unsigned char *text, size_t n, tg_err *err);
 
-/* Free its memory and zero it. */
+/* Free its memory. */
 void tg_spm_merger_free(tg_spm_merger *m);
 
 #endif
