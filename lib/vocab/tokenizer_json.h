@@ -1,9 +1,10 @@
 /*
- * tokenizer_json: the parts of a tokenizer.json besides its model, and the patterns that identify the
- * rules of lib/split/split.h.  Only for the files tokenizer_json*.c.
+ * tokenizer_json: what the readers of the two kinds of tokenizer.json have in common, byte-level byte pair
+ * encoding (tokenizer_json.c) and SentencePiece's (tokenizer_json_spm.c), and the rules that the former may
+ * name.  Only for the files tokenizer_json*.c.
  *
  * The functions take the offset of a value, or 0 if it is missing or null.  Failures are the reader's:
- * TG_EDATA, with the position and the name of what is not supported.
+ * TG_EDATA, with the position and the name of what is not supported; TG_ENOMEM.
  */
 #ifndef TG_VOCAB_TOKENIZER_JSON_H
 #define TG_VOCAB_TOKENIZER_JSON_H
@@ -15,6 +16,79 @@
 #include "lib/base/status.h"
 #include "lib/bpe/bpe.h"
 #include "lib/split/split.h"
+#include "lib/vocab/vocab_builder.h"
+
+/* ---- values */
+
+/* Read true or false, `missing` if it is missing; the reader stays where it was. */
+bool tg_json_bool_at(tg_json *j, size_t at, bool missing);
+
+/* Read a text, "" if it is missing. */
+tg_span tg_json_text_at(tg_json *j, size_t at);
+
+/* TG_EDATA at the value just read: `what` "name" is not supported. */
+void tg_json_unsupported(tg_json *j, const char *what, tg_span name);
+
+/* ---- components of normalizer, pre_tokenizer and decoder: objects with a "type" */
+
+enum { TG_COMPONENT_TYPE, TG_COMPONENT_LIST, TG_COMPONENT_OPTION, TG_COMPONENT_MEMBERS = 8 };
+
+typedef struct tg_json_component {
+    tg_span name; /* its type */
+    size_t from;  /* where it begins */
+    size_t at[TG_COMPONENT_MEMBERS];
+} tg_json_component;
+
+/* Handles one component, not a "Sequence". */
+typedef void tg_take_component(void *context, tg_json *j, const tg_json_component *c);
+
+/* Take the component at an offset, or each of a Sequence.  names [n]: its members; the first is "type", the
+ * second the key of a Sequence's list. */
+void tg_read_components(tg_json *j, size_t at, const char *const *names, size_t n, tg_take_component *take,
+                        void *context);
+
+/* ---- added tokens */
+
+typedef struct tg_added_token {
+    size_t id;
+    tg_span text;
+    bool special, normalized;
+} tg_added_token;
+
+/* Handles one of them; j->value is where it begins. */
+typedef void tg_take_added(void *context, tg_json *j, const tg_added_token *token);
+
+/* Refuses those with settings that change where a token matches. */
+void tg_read_added(tg_json *j, size_t at, tg_take_added *take, void *context);
+
+/* ---- the model */
+
+enum {
+    TG_MODEL_TYPE,
+    TG_MODEL_VOCAB,
+    TG_MODEL_MERGES,
+    TG_MODEL_UNK,
+    TG_MODEL_IGNORE_MERGES,
+    TG_MODEL_DROPOUT,
+    TG_MODEL_PREFIX,
+    TG_MODEL_SUFFIX,
+    TG_MODEL_BYTE_FALLBACK,
+    TG_MODEL_PARTS
+};
+
+/*
+ * The offsets of its parts.  Refuses a model that is not BPE or lacks vocab or merges, and a setting on which
+ * the ids of a text can depend, except ignore_merges, or with falls_back byte_fallback instead, which the
+ * caller reads.
+ */
+void tg_open_model(size_t at[TG_MODEL_PARTS], tg_json *j, size_t from, bool falls_back);
+
+/* Handles a merge. */
+typedef tg_status tg_take_merge(void *context, const tg_vocab_halves *h, tg_err *err);
+
+void tg_read_merges(tg_json *j, size_t at, tg_take_merge *take, void *context);
+
+/* ---- rules, of the byte-level kind */
 
 /* Accepts null and NFC. */
 tg_normalizer tg_read_normalizer(tg_json *j, size_t at);
@@ -27,11 +101,5 @@ void tg_check_decoder(tg_json *j, size_t at);
 
 /* The pattern that a Split has for a rule; NULL: none. */
 const char *tg_split_pattern(tg_split split);
-
-/* Read true or false, `missing` if it is missing; the reader stays where it was. */
-bool tg_json_bool_at(tg_json *j, size_t at, bool missing);
-
-/* TG_EDATA at the value just read: `what` "name" is not supported. */
-void tg_json_unsupported(tg_json *j, const char *what, tg_span name);
 
 #endif

@@ -5,80 +5,9 @@
 #include "lib/vocab/foreign.h"
 #include "lib/vocab/tokenizer_json.h"
 
-void tg_json_unsupported(tg_json *j, const char *what, tg_span name)
-{
-    char shown[TG_TOKEN_SHOWN];
-
-    (void)tg_json_fail(j, "%s \"%s\" is not supported", what, tg_token_shown(shown, name.p, name.n));
-}
-
-bool tg_json_bool_at(tg_json *j, size_t at, bool missing)
-{
-    const size_t was = j->at, value = j->value;
-
-    if (at == 0)
-        return missing;
-    (void)tg_json_go(j, at);
-    missing = tg_json_get_bool(j);
-    (void)tg_json_go(j, was);
-    j->value = value;
-    return missing;
-}
-
-/* ---- components: objects with a "type"; a "Sequence" has several */
-
-enum { TYPE, LIST, OPTION }; /* members of a component: its type, a Sequence's list, the rest */
-#define MEMBERS_MAX 8
-
-typedef struct component {
-    tg_span name; /* its type, the value just read */
-    size_t at[MEMBERS_MAX];
-} component;
-
-/* Handles one component, not a Sequence. */
-typedef void (*taker)(void *context, tg_json *j, const component *c);
-
-static component open_component(tg_json *j, size_t from, const char *const *names, size_t n)
-{
-    component c = {0};
-
-    (void)tg_json_go(j, from);
-    tg_json_members(j, names, n, c.at);
-    j->value = from;
-    if (c.at[TYPE] == 0)
-        (void)tg_json_fail(j, "\"type\" is missing");
-    (void)tg_json_go(j, c.at[TYPE]);
-    c.name = tg_json_get_text(j);
-    return c;
-}
-
-/* Take a component, or each of a Sequence, which the key names[LIST] has. */
-static void take_all(tg_json *j, size_t at, const char *const *names, size_t n, taker take, void *context)
-{
-    component c = open_component(j, at, names, n);
-
-    if (!tg_span_is(c.name, "Sequence")) {
-        if (!j->status)
-            take(context, j, &c);
-        return;
-    }
-    if (c.at[LIST] == 0)
-        (void)tg_json_fail(j, "\"%s\" is missing", names[LIST]);
-    (void)tg_json_go(j, c.at[LIST]);
-    tg_json_enter(j, TG_JSON_ARRAY);
-    while (tg_json_element_at(j, &at)) {
-        const size_t after = j->at;
-
-        c = open_component(j, at, names, n);
-        if (!j->status)
-            take(context, j, &c);
-        (void)tg_json_go(j, after);
-    }
-}
-
 /* ---- normalizer */
 
-static void take_normalizer(void *context, tg_json *j, const component *c)
+static void take_normalizer(void *context, tg_json *j, const tg_json_component *c)
 {
     if (tg_span_is(c->name, "NFC"))
         *(tg_normalizer *)context = TG_NORMALIZER_NFC;
@@ -91,14 +20,13 @@ tg_normalizer tg_read_normalizer(tg_json *j, size_t at)
     static const char *const names[] = {"type", "normalizers"};
     tg_normalizer normalizer = TG_NORMALIZER_NONE;
 
-    if (at > 0)
-        take_all(j, at, names, 2, take_normalizer, &normalizer);
+    tg_read_components(j, at, names, 2, take_normalizer, &normalizer);
     return normalizer;
 }
 
 /* ---- decoder */
 
-static void take_decoder(void *context, tg_json *j, const component *c)
+static void take_decoder(void *context, tg_json *j, const tg_json_component *c)
 {
     (void)context;
     if (!tg_span_is(c->name, "ByteLevel"))
@@ -109,8 +37,7 @@ void tg_check_decoder(tg_json *j, size_t at)
 {
     static const char *const names[] = {"type", "decoders"};
 
-    if (at > 0)
-        take_all(j, at, names, 2, take_decoder, NULL);
+    tg_read_components(j, at, names, 2, take_decoder, NULL);
 }
 
 /* ---- pre_tokenizer */
@@ -151,7 +78,15 @@ const char *tg_split_pattern(tg_split split)
 
 static const char *const pre_names[] = {"type",    "pretokenizers", "add_prefix_space", "use_regex",
                                         "pattern", "behavior",      "invert",           "individual_digits"};
-enum { ADD_PREFIX_SPACE = OPTION, USE_REGEX, PATTERN, BEHAVIOR, INVERT, INDIVIDUAL_DIGITS, PRE_NAMES };
+enum {
+    ADD_PREFIX_SPACE = TG_COMPONENT_OPTION,
+    USE_REGEX,
+    PATTERN,
+    BEHAVIOR,
+    INVERT,
+    INDIVIDUAL_DIGITS,
+    PRE_NAMES
+};
 
 /* What has been read of a pre_tokenizer. */
 struct pre {
@@ -161,12 +96,12 @@ struct pre {
 };
 
 /* The rule with the pattern at an offset: {"Regex": "..."}. */
-static tg_split find_pattern(tg_json *j, const component *c)
+static tg_split find_pattern(tg_json *j, const tg_json_component *c)
 {
     tg_span text;
 
     if (c->at[PATTERN] == 0) {
-        j->value = c->at[TYPE];
+        j->value = c->at[TG_COMPONENT_TYPE];
         (void)tg_json_fail(j, "\"pattern\" is missing");
     }
     if (!tg_json_find(j, c->at[PATTERN], "Regex"))
@@ -181,7 +116,7 @@ static tg_split find_pattern(tg_json *j, const component *c)
 
 /* Every pattern matches all of a text, so that "Removed", which drops what is between the matches, drops
  * nothing; "invert" swaps the matches and what is between them. */
-static void take_split(struct pre *pre, tg_json *j, const component *c)
+static void take_split(struct pre *pre, tg_json *j, const tg_json_component *c)
 {
     tg_span behavior;
     bool invert;
@@ -199,7 +134,7 @@ static void take_split(struct pre *pre, tg_json *j, const component *c)
     pre->split = find_pattern(j, c);
 }
 
-static void take_byte_level(struct pre *pre, tg_json *j, const component *c)
+static void take_byte_level(struct pre *pre, tg_json *j, const tg_json_component *c)
 {
     const bool space = tg_json_bool_at(j, c->at[ADD_PREFIX_SPACE], true),
                regex = tg_json_bool_at(j, c->at[USE_REGEX], true);
@@ -214,7 +149,7 @@ static void take_byte_level(struct pre *pre, tg_json *j, const component *c)
     pre->done = true;
 }
 
-static void take_pre_tokenizer(void *context, tg_json *j, const component *c)
+static void take_pre_tokenizer(void *context, tg_json *j, const tg_json_component *c)
 {
     struct pre *pre = context;
     const bool begun = pre->split != TG_SPLIT_NONE || pre->done;
@@ -238,8 +173,7 @@ tg_split tg_read_pre_tokenizer(tg_json *j, size_t at)
     struct pre pre = {.split = TG_SPLIT_NONE};
     const char *fault = NULL;
 
-    if (at > 0)
-        take_all(j, at, pre_names, PRE_NAMES, take_pre_tokenizer, &pre);
+    tg_read_components(j, at, pre_names, PRE_NAMES, take_pre_tokenizer, &pre);
     if (at == 0)
         fault = "pre_tokenizer null is not supported, expected ByteLevel";
     else if (!pre.done)

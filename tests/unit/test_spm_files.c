@@ -338,7 +338,7 @@ static void json_refused(void)
          "another replacement than U+2581"},
         {"{\"type\": \"Replace\", \"pattern\": {\"String\": \"x\"}, \"content\": \"y\"}", "null", ADDED,
          MERGES, "", "\"Replace\" of anything but spaces"},
-        {"{\"type\": \"Sequence\"}", "null", ADDED, MERGES, "", "a \"Sequence\" has no list"},
+        {"{\"type\": \"Sequence\"}", "null", ADDED, MERGES, "", "\"normalizers\" is missing"},
         {REPLACE, "{\"type\": \"Split\", \"pattern\": {\"String\": \"x\"}}", ADDED, MERGES, "",
          "\"Split\" is supported only at spaces"},
         {REPLACE, "null", ADDED, MERGES, "\"ignore_merges\": true,", "model with \"ignore_merges\""},
@@ -349,9 +349,9 @@ static void json_refused(void)
         {REPLACE, "null", ADDED, "[[\"a\", \"b\"], [\"a\", \"b\"]]", "", "merge 1 is the same as merge 0"},
         {REPLACE, "null", ADDED, "[[\"a\", \"b\"]]", "", "no scores say what the merges say of token 259"},
         {REPLACE, "null", "[{\"id\": 262, \"content\": \"x\"}]", MERGES, "", "has another text in the model"},
-        {REPLACE, "null", "[{\"id\": 262}]", MERGES, "", "lacks \"id\" or \"content\""},
+        {REPLACE, "null", "[{\"id\": 262}]", MERGES, "", "an added token lacks \"content\""},
         {REPLACE, "null", "[{\"id\": 262, \"content\": \"a\", \"lstrip\": true}]", MERGES, "",
-         "\"lstrip\" or \"rstrip\" is not supported"},
+         "added token \"a\" with \"lstrip\" is not supported"},
     };
 
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {

@@ -1,0 +1,227 @@
+/* A tokenizer.json's values, components, added tokens and model. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "lib/vocab/byte_map.h"
+#include "lib/vocab/foreign.h"
+#include "lib/vocab/tokenizer_json.h"
+
+/* ---- values */
+
+void tg_json_unsupported(tg_json *j, const char *what, tg_span name)
+{
+    char shown[TG_TOKEN_SHOWN];
+
+    (void)tg_json_fail(j, "%s \"%s\" is not supported", what, tg_token_shown(shown, name.p, name.n));
+}
+
+bool tg_json_bool_at(tg_json *j, size_t at, bool missing)
+{
+    const size_t was = j->at, value = j->value;
+
+    if (at == 0)
+        return missing;
+    (void)tg_json_go(j, at);
+    missing = tg_json_get_bool(j);
+    (void)tg_json_go(j, was);
+    j->value = value;
+    return missing;
+}
+
+tg_span tg_json_text_at(tg_json *j, size_t at)
+{
+    if (at == 0)
+        return (tg_span){"", 0};
+    (void)tg_json_go(j, at);
+    return tg_json_get_text(j);
+}
+
+/* ---- components */
+
+static tg_json_component open_component(tg_json *j, size_t from, const char *const *names, size_t n)
+{
+    tg_json_component c = {.from = from};
+
+    (void)tg_json_go(j, from);
+    tg_json_members(j, names, n, c.at);
+    j->value = from;
+    if (c.at[TG_COMPONENT_TYPE] == 0)
+        (void)tg_json_fail(j, "\"type\" is missing");
+    (void)tg_json_go(j, c.at[TG_COMPONENT_TYPE]);
+    c.name = tg_json_get_text(j);
+    return c;
+}
+
+void tg_read_components(tg_json *j, size_t at, const char *const *names, size_t n, tg_take_component *take,
+                        void *context)
+{
+    tg_json_component c;
+
+    if (at == 0)
+        return;
+    c = open_component(j, at, names, n);
+    if (!tg_span_is(c.name, "Sequence")) {
+        if (!j->status)
+            take(context, j, &c);
+        return;
+    }
+    if (c.at[TG_COMPONENT_LIST] == 0)
+        (void)tg_json_fail(j, "\"%s\" is missing", names[TG_COMPONENT_LIST]);
+    (void)tg_json_go(j, c.at[TG_COMPONENT_LIST]);
+    tg_json_enter(j, TG_JSON_ARRAY);
+    while (tg_json_element_at(j, &at)) {
+        const size_t after = j->at;
+
+        c = open_component(j, at, names, n);
+        if (!j->status)
+            take(context, j, &c);
+        (void)tg_json_go(j, after);
+    }
+}
+
+/* ---- added tokens */
+
+static void read_added(tg_json *j, size_t from, tg_take_added *take, void *context)
+{
+    enum { ID, CONTENT, SINGLE_WORD, LSTRIP, RSTRIP, SPECIAL, NORMALIZED, NAMES };
+    static const char *const names[] = {"id",     "content", "single_word", "lstrip",
+                                        "rstrip", "special", "normalized"};
+    char shown[TG_TOKEN_SHOWN];
+    tg_added_token token;
+    size_t at[NAMES];
+
+    (void)tg_json_go(j, from);
+    tg_json_members(j, names, NAMES, at);
+    j->value = from;
+    if (at[ID] == 0 || at[CONTENT] == 0)
+        (void)tg_json_fail(j, "an added token lacks \"%s\"", names[at[ID] > 0 ? CONTENT : ID]);
+    (void)tg_json_go(j, at[ID]);
+    token.id = tg_json_get_size(j);
+    token.special = tg_json_bool_at(j, at[SPECIAL], false);
+    token.normalized = tg_json_bool_at(j, at[NORMALIZED], !token.special);
+    token.text = tg_json_text_at(j, at[CONTENT]);
+    for (size_t i = SINGLE_WORD; i <= RSTRIP; i++)
+        if (tg_json_bool_at(j, at[i], false)) { /* it changes where the token matches */
+            j->value = at[i];
+            (void)tg_json_fail(j, "added token \"%s\" with \"%s\" is not supported",
+                               tg_token_shown(shown, token.text.p, token.text.n), names[i]);
+        }
+    if (!j->status)
+        take(context, j, &token);
+}
+
+void tg_read_added(tg_json *j, size_t at, tg_take_added *take, void *context)
+{
+    if (at == 0)
+        return;
+    (void)tg_json_go(j, at);
+    tg_json_enter(j, TG_JSON_ARRAY);
+    while (tg_json_element_at(j, &at)) {
+        const size_t after = j->at;
+
+        read_added(j, at, take, context);
+        (void)tg_json_go(j, after);
+    }
+}
+
+/* ---- the model */
+
+static const char *const model_names[] = {"type",
+                                          "vocab",
+                                          "merges",
+                                          "unk_token",
+                                          "ignore_merges",
+                                          "dropout",
+                                          "continuing_subword_prefix",
+                                          "end_of_word_suffix",
+                                          "byte_fallback"};
+
+/* Refuse a setting other than false or "". */
+static void check_setting(const size_t *at, tg_json *j, size_t i, const char *and)
+{
+    tg_json_kind kind;
+
+    if (at[i] == 0)
+        return;
+    (void)tg_json_go(j, at[i]);
+    kind = tg_json_peek(j);
+    if (kind == TG_JSON_BOOL ? tg_json_get_bool(j) : kind != TG_JSON_STRING || tg_json_get_text(j).n > 0)
+        (void)tg_json_fail(j, "model with \"%s\"%s is not supported", model_names[i], and);
+}
+
+void tg_open_model(size_t at[TG_MODEL_PARTS], tg_json *j, size_t from, bool falls_back)
+{
+    (void)tg_json_go(j, from);
+    tg_json_members(j, model_names, TG_MODEL_PARTS, at);
+    if (at[TG_MODEL_TYPE] > 0) {
+        const tg_span type = tg_json_text_at(j, at[TG_MODEL_TYPE]);
+
+        if (!tg_span_is(type, "BPE"))
+            tg_json_unsupported(j, "model", type);
+    }
+    j->value = from;
+    for (size_t i = TG_MODEL_VOCAB; i <= TG_MODEL_MERGES; i++)
+        if (at[i] == 0)
+            (void)tg_json_fail(j, "the model has no \"%s\"", model_names[i]);
+    check_setting(at, j, TG_MODEL_DROPOUT, "");
+    check_setting(at, j, TG_MODEL_PREFIX, "");
+    check_setting(at, j, TG_MODEL_SUFFIX, "");
+    if (falls_back)
+        check_setting(at, j, TG_MODEL_IGNORE_MERGES, " and \"byte_fallback\"");
+    else
+        check_setting(at, j, TG_MODEL_BYTE_FALLBACK, "");
+}
+
+/* ---- merges */
+
+#define HALF_MAX (TG_BYTE_MAP_MAX * TG_BPE_TOKEN_MAX) /* bytes of a half that may be a token */
+
+/* "A B" */
+static void take_joined(tg_json *j, tg_take_merge *take, void *context)
+{
+    const tg_span text = tg_json_get_text(j);
+    tg_vocab_halves h;
+
+    if (!j->status && (tg_vocab_divide(&h, text.p, text.n, j->err) || take(context, &h, j->err)))
+        (void)tg_json_err_in(j);
+}
+
+/* ["A", "B"]; left [HALF_MAX] is scratch. */
+static void take_pair(tg_json *j, char *left, tg_take_merge *take, void *context)
+{
+    tg_span text = {left, 0};
+    size_t n = 0;
+
+    tg_json_enter(j, TG_JSON_ARRAY);
+    for (size_t half = 0; half < 2; half++) {
+        if (!tg_json_element(j))
+            (void)tg_json_fail(j, "expected two halves of a merge, got %zu", half);
+        text = tg_json_get_text(j);
+        if (text.n > HALF_MAX)
+            (void)tg_json_fail(j, "half of a merge has %zu bytes, expected at most %zu", text.n, HALF_MAX);
+        else if (half == 0 && left)
+            memcpy(left, text.p, n = text.n);
+    }
+    if (j->status)
+        return;
+    if (take(context, &(tg_vocab_halves){left, text.p, n, text.n}, j->err))
+        (void)tg_json_err_in(j);
+    else if (tg_json_element(j))
+        (void)tg_json_fail(j, "expected two halves of a merge, got more");
+}
+
+void tg_read_merges(tg_json *j, size_t at, tg_take_merge *take, void *context)
+{
+    char *left = malloc(HALF_MAX);
+
+    if (!left && !j->status)
+        j->status = tg_fail_memory(j->err, HALF_MAX, "a merge");
+    (void)tg_json_go(j, at);
+    tg_json_enter(j, TG_JSON_ARRAY);
+    while (tg_json_element(j))
+        if (tg_json_peek(j) == TG_JSON_ARRAY)
+            take_pair(j, left, take, context);
+        else
+            take_joined(j, take, context);
+    free(left);
+}
