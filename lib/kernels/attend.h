@@ -3,8 +3,8 @@
  * one block of queries at a time, so that no [T,T] matrix is stored.
  *
  * There are past + queries keys; query i (0 <= i < queries) sees the keys j <= past + i, with a window of W
- * only the last W of them. Vectors have D elements; row i of q is at q + i*ldq, and so on, and begins at any
- * element.
+ * only the last W of them.  Vectors have D elements; row i of q is at q + i*ldq, and so on, and begins at
+ * any element.
  *
  *   s_j = scale * q_i . k_j      p_j = exp(s_j - lse_i)      out_i = sum_j p_j v_j
  *   lse_i = log sum_j exp(s_j)
@@ -14,8 +14,7 @@
  * keep, if not NULL, fills factors [n] with dropout's factors of the probabilities of keys
  * first .. first+n-1.
  *
- * Operands and results are float32, or for attend16, which is for training, bf16, with scale > 0 and past =
- * 0.
+ * Operands and results are float32.  attend16, which is for training, has bf16, scale > 0 and past = 0.
  *
  * In bf16 scores and dout . v are float32 sums of exact products of bf16; scale, maximum, sum and lse are
  * float32.  Probabilities, times dropout's factors, and the scores' gradient are rounded to bf16 for

@@ -1,5 +1,6 @@
 /* Kernels on rows that families after GPT-2 need: RMSNorm, rotation by position, SiLU.  See kernels.h and,
  * for the equations, the references in lib/nn/ref/. */
+#include "lib/kernels/isa/elements.h"
 #include "lib/kernels/isa/exp2.h"
 #include "lib/kernels/isa/isa.h"
 #include "lib/kernels/isa/kernels_isa.h"
@@ -67,7 +68,6 @@ void ISA_NAME(rotate)(float *out_a, float *out_b, const float *a, const float *b
 
 /* ---- SiLU */
 
-#define LOG2_E 1.44269504088896340736f
 #define SILU_BOUND 87.0f /* beyond it SiLU is 0 or x, to float32's precision */
 
 /* exp(-x), for a bounded x; a NaN stays one */
@@ -91,33 +91,12 @@ INLINE vf silu_slope(vf x)
 
 void ISA_NAME(silu_forward)(float *out, const float *inp, size_t n)
 {
-    size_t i = 0;
-
-    for (; i + VL <= n; i += VL)
-        store(out + i, silu(load(inp + i)));
-    if (i < n) {
-        vf last = {0};
-
-        memcpy(&last, inp + i, (n - i) * sizeof *inp);
-        last = silu(last);
-        memcpy(out + i, &last, (n - i) * sizeof *out);
-    }
+    each(out, inp, n, silu);
 }
 
 void ISA_NAME(silu_backward)(float *d, const float *inp, size_t n)
 {
-    size_t i = 0;
-
-    for (; i + VL <= n; i += VL)
-        store(d + i, load(d + i) * silu_slope(load(inp + i)));
-    if (i < n) {
-        vf last = {0}, last_d = {0};
-
-        memcpy(&last, inp + i, (n - i) * sizeof *inp);
-        memcpy(&last_d, d + i, (n - i) * sizeof *d);
-        last_d *= silu_slope(last);
-        memcpy(d + i, &last_d, (n - i) * sizeof *d);
-    }
+    multiply_each(d, inp, n, silu_slope);
 }
 
 /* ---- products of elements */

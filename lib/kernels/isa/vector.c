@@ -4,6 +4,7 @@
 
 #include "lib/base/convert.h"
 #include "lib/kernels/isa/bf16.h"
+#include "lib/kernels/isa/elements.h"
 #include "lib/kernels/isa/exp2.h"
 #include "lib/kernels/isa/isa.h"
 #include "lib/kernels/isa/kernels_isa.h"
@@ -59,33 +60,12 @@ INLINE vf gelu_slope(vf any)
 
 void ISA_NAME(gelu_tanh_forward)(float *out, const float *inp, size_t n)
 {
-    size_t i = 0;
-
-    for (; i + VL <= n; i += VL)
-        store(out + i, gelu(load(inp + i)));
-    if (i < n) {
-        vf last = {0};
-
-        memcpy(&last, inp + i, (n - i) * sizeof *inp);
-        last = gelu(last);
-        memcpy(out + i, &last, (n - i) * sizeof *out);
-    }
+    each(out, inp, n, gelu);
 }
 
 void ISA_NAME(gelu_tanh_backward)(float *d, const float *inp, size_t n)
 {
-    size_t i = 0;
-
-    for (; i + VL <= n; i += VL)
-        store(d + i, load(d + i) * gelu_slope(load(inp + i)));
-    if (i < n) {
-        vf last = {0}, last_d = {0};
-
-        memcpy(&last, inp + i, (n - i) * sizeof *inp);
-        memcpy(&last_d, d + i, (n - i) * sizeof *d);
-        last_d *= gelu_slope(last);
-        memcpy(d + i, &last_d, (n - i) * sizeof *d);
-    }
+    multiply_each(d, inp, n, gelu_slope);
 }
 
 /* ---- sums over a row */
