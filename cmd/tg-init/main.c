@@ -190,7 +190,7 @@ int main(int argc, char **argv)
     struct options o = {
         .preset = TG_PRESET_DEFAULT,
         .asked = {.activation =
-                      (tg_gelu_kind)-1}, /* out of range, like the other members' 0: not a default */
+                      (tg_activation)-1}, /* out of range, like the other members' 0: not a default */
     };
     tg_err err = {0};
 

@@ -8,7 +8,6 @@
 #include "lib/nn/ops.h"
 #include "lib/nn/rmsnorm.h"
 #include "lib/nn/rotary.h"
-#include "lib/nn/stream.h"
 
 bool tg_block_begins(const tg_block *b, size_t row)
 {
@@ -135,8 +134,8 @@ void tg_block_linear_gelu(tg_block *b, size_t out, size_t pre, size_t in, tg_par
 void tg_block_gelu_again(tg_block *b, size_t out, size_t pre)
 {
     if (b->a->recomputed[out] && tg_block_begins(b, out))
-        tg_gelu_forward(tg_block_row(b, out), tg_block_row(b, pre), tg_block_tokens(b),
-                        b->a->bound.model->config.activation);
+        tg_activation_forward(tg_block_row(b, out), tg_block_row(b, pre), tg_block_tokens(b),
+                              b->a->bound.model->config.activation);
 }
 
 /* ---- attention */
@@ -254,12 +253,20 @@ static size_t count_parts(const tg_block *b, size_t in, const tg_rmsnorm *norm)
     return tg_block_tokens(b) * (tg_block_row(b, in).cols / norm->C);
 }
 
+static bool has_norm(const tg_block *b, tg_param_kind w)
+{
+    return tg_bind_weight(&b->a->bound, w, b->layer) != NULL;
+}
+
 static void rmsnorm(const tg_block *b, size_t out, size_t in, tg_param_kind w)
 {
     const tg_rmsnorm norm = tg_bind_rmsnorm(&b->a->bound, w, b->layer);
 
-    tg_rmsnorm_forward(parts(tg_block_row(b, out), &norm), tg_block_row(b, out + 1),
-                       parts(tg_block_row(b, in), &norm), &norm, count_parts(b, in, &norm));
+    if (!has_norm(b, w))
+        tg_copy_rows(tg_block_row(b, out), tg_block_row(b, in), tg_block_tokens(b));
+    else
+        tg_rmsnorm_forward(parts(tg_block_row(b, out), &norm), tg_block_row(b, out + 1),
+                           parts(tg_block_row(b, in), &norm), &norm, count_parts(b, in, &norm));
 }
 
 void tg_block_rmsnorm(tg_block *b, size_t out, size_t in, tg_param_kind w)
@@ -279,13 +286,20 @@ void tg_block_rmsnorm_again(tg_block *b, size_t out, size_t in, tg_param_kind w)
 void tg_block_rmsnorm_backward(tg_block *b, size_t out, size_t in, tg_param_kind w)
 {
     const tg_rmsnorm norm = tg_bind_rmsnorm(&b->a->bound, w, b->layer);
+    const tg_matrix din = tg_block_gradient(b, in), dout = tg_block_gradient(b, out);
+    bool adds;
 
     if (!tg_block_begins(b, out))
         return;
     check_apart(b, out, in);
-    tg_rmsnorm_backward(parts(tg_block_gradient(b, in), &norm), tg_block_adds(b, in),
-                        parts(tg_block_gradient(b, out), &norm), tg_block_row(b, out + 1),
-                        parts(tg_block_row(b, in), &norm), &norm, count_parts(b, in, &norm));
+    adds = tg_block_adds(b, in);
+    if (has_norm(b, w))
+        tg_rmsnorm_backward(parts(din, &norm), adds, parts(dout, &norm), tg_block_row(b, out + 1),
+                            parts(tg_block_row(b, in), &norm), &norm, count_parts(b, in, &norm));
+    else if (adds)
+        tg_add_rows(din, din, dout, tg_block_tokens(b));
+    else
+        tg_copy_rows(din, dout, tg_block_tokens(b));
     tg_block_ends(b, out);
 }
 
@@ -377,7 +391,7 @@ void tg_block_add(tg_block *b, size_t out, size_t residual, size_t in)
     if (!tg_block_begins(b, out))
         return;
     drop(b, out, tg_block_row(b, in));
-    tg_stream_add(tg_block_row(b, out), tg_block_row(b, residual), tg_block_row(b, in), tg_block_tokens(b));
+    tg_add_rows(tg_block_row(b, out), tg_block_row(b, residual), tg_block_row(b, in), tg_block_tokens(b));
     tg_block_ends(b, out);
 }
 
@@ -387,54 +401,7 @@ void tg_block_add_backward(tg_block *b, size_t out, size_t residual, size_t in)
         return;
     check_residual(b, out, residual);
     check_apart(b, out, in);
-    tg_stream_copy(tg_block_gradient(b, in), tg_block_gradient(b, out), tg_block_tokens(b));
+    tg_copy_rows(tg_block_gradient(b, in), tg_block_gradient(b, out), tg_block_tokens(b));
     drop(b, out, tg_block_gradient(b, in));
-    tg_block_ends(b, out);
-}
-
-/* ---- prenorm */
-
-static bool has_norm(const tg_block *b, tg_param_kind w)
-{
-    return tg_bind_weight(&b->a->bound, w, b->layer) != NULL;
-}
-
-static void prenorm(const tg_block *b, size_t out, size_t in, tg_param_kind w)
-{
-    if (has_norm(b, w))
-        rmsnorm(b, out, in, w);
-    else
-        tg_stream_copy(tg_block_row(b, out), tg_block_row(b, in), tg_block_tokens(b));
-}
-
-void tg_block_prenorm(tg_block *b, size_t out, size_t in, tg_param_kind w)
-{
-    if (!tg_block_begins(b, out))
-        return;
-    prenorm(b, out, in, w);
-    tg_block_ends(b, out);
-}
-
-void tg_block_prenorm_again(tg_block *b, size_t out, size_t in, tg_param_kind w)
-{
-    if (tg_block_begins(b, out))
-        prenorm(b, out, in, w);
-}
-
-void tg_block_prenorm_backward(tg_block *b, size_t out, size_t in, tg_param_kind w)
-{
-    const tg_matrix din = tg_block_gradient(b, in);
-    bool adds;
-
-    if (has_norm(b, w)) {
-        tg_block_rmsnorm_backward(b, out, in, w);
-        return;
-    }
-    if (!tg_block_begins(b, out))
-        return;
-    adds = tg_block_adds(b, in);
-    assert(adds); /* the stream's gradient is there already */
-    (void)adds;
-    tg_stream_add(din, din, tg_block_gradient(b, out), tg_block_tokens(b));
     tg_block_ends(b, out);
 }

@@ -43,17 +43,11 @@ void tg_block_layernorm_again(tg_block *b, size_t out, size_t in, tg_param_kind 
 void tg_block_layernorm_backward(tg_block *b, size_t out, size_t in, tg_param_kind w);
 
 /* ---- out = rmsnorm(in), or, where w has fewer elements than in, of each part of in by itself: of each head.
- * The statistics are the row that follows out */
+ * The statistics are the row that follows out.  In a model without the parameter w, out = in */
 
 void tg_block_rmsnorm(tg_block *b, size_t out, size_t in, tg_param_kind w);
 void tg_block_rmsnorm_again(tg_block *b, size_t out, size_t in, tg_param_kind w);
 void tg_block_rmsnorm_backward(tg_block *b, size_t out, size_t in, tg_param_kind w);
-
-/* ---- the same, before a sublayer: where the model has no parameter w, out = in */
-
-void tg_block_prenorm(tg_block *b, size_t out, size_t in, tg_param_kind w);
-void tg_block_prenorm_again(tg_block *b, size_t out, size_t in, tg_param_kind w);
-void tg_block_prenorm_backward(tg_block *b, size_t out, size_t in, tg_param_kind w);
 
 /* ---- out = in, the channels of each head rotated by their position */
 

@@ -15,7 +15,7 @@
 #include "formats/fields.h"
 #include "lib/base/api.h"
 #include "lib/base/status.h"
-#include "lib/nn/gelu.h"
+#include "lib/nn/activation.h"
 #include "lib/nn/ref/rule.h"
 
 TG_API_BEGIN
@@ -31,8 +31,8 @@ typedef struct tg_config {
     size_t n_ctx; /* positions */
     size_t vocab_size;
     double layer_norm_epsilon;
-    tg_gelu_kind activation; /* stored as "gelu_new" (tanh), "gelu" (erf) or "silu" */
-    bool layer_norm_weight;  /* gains */
+    tg_activation activation; /* stored as "gelu_new" (tanh), "gelu" (erf) or "silu" */
+    bool layer_norm_weight;   /* gains */
     bool layer_norm_bias;
     bool linear_bias; /* biases of the four linears in a block */
     bool tied;        /* the head is the token embedding; otherwise lm_head.weight */

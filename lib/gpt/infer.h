@@ -6,9 +6,8 @@
  * cache.past tokens that the cache holds of each.  For one sequence:
  *
  *     tg_infer_begin(f, ids, n)
- *     tg_infer_layers(f, from, to)      from and to any place (lib/gpt/layers.h), where the rows of f->acts
- * can
- *     ...                               be read
+ *     tg_infer_layers(f, from, to)      from and to any place (lib/gpt/layers.h)
+ *     ...                               there the rows of f->acts can be read
  *     tg_infer_end(f)
  *     tg_infer_logits(f, n - 1, 1, logits)
  *

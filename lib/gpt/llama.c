@@ -11,9 +11,10 @@
  *     logits = norm(x) head^T
  *
  * A line is an operation on all N = B*T tokens, as in lib/gpt/gpt2.c; a row that a model's config leaves out
- * is the row before it, and its operation does nothing (lib/gpt/acts.h). Sources: Touvron et al. 2023,
- * arXiv:2302.13971; Ainslie et al. 2023, arXiv:2305.13245 (grouped heads); Qwen 2025, arXiv:2505.09388 (norms
- * of q and k).
+ * is the row before it, and its operation does nothing (lib/gpt/acts.h).
+ *
+ * Sources: Touvron et al. 2023, arXiv:2302.13971; Ainslie et al. 2023, arXiv:2305.13245 (grouped heads); Qwen
+ * Team 2025, arXiv:2505.09388 (norms of q and k).
  */
 #include "lib/gpt/llama.h"
 
@@ -42,7 +43,7 @@ enum {
 
 /* ---- forward */
 
-static void forward(tg_block *b)
+void tg_llama_attention(tg_block *b)
 {
     tg_block_rmsnorm(b, NORM_1, X, TG_LN1_W);
     tg_block_linear(b, Q, NORM_1, TG_Q_W);
@@ -53,6 +54,11 @@ static void forward(tg_block *b)
     tg_block_rotate(b, Q_ROTATED, Q_NORMED);
     tg_block_rotate(b, K_ROTATED, K_NORMED);
     tg_block_attention(b, ATT, Q_ROTATED, K_ROTATED, V);
+}
+
+static void forward(tg_block *b)
+{
+    tg_llama_attention(b);
     tg_block_residual(b, X2, X, ATT, TG_ATT_PROJ_W);
 
     tg_block_rmsnorm(b, NORM_2, X2, TG_LN2_W);
@@ -78,6 +84,20 @@ void tg_llama_norm_backward(tg_acts *a, tg_matrix dx, tg_matrix dout, tg_matrix 
     tg_rmsnorm_backward(dx, true, dout, a->final_stats.rstd, x, &norm, rows);
 }
 
+void tg_llama_attention_backward(tg_block *b)
+{
+    tg_block_attention_backward(b, ATT, Q_ROTATED, K_ROTATED, V);
+    tg_block_rotate_backward(b, K_ROTATED, K_NORMED);
+    tg_block_rotate_backward(b, Q_ROTATED, Q_NORMED);
+    tg_block_rmsnorm_backward(b, K_NORMED, K, TG_K_NORM_W);
+    tg_block_rmsnorm_backward(b, Q_NORMED, Q, TG_Q_NORM_W);
+    tg_block_rmsnorm_again(b, NORM_1, X, TG_LN1_W);
+    tg_block_linear_backward(b, V, NORM_1, TG_V_W);
+    tg_block_linear_backward(b, K, NORM_1, TG_K_W);
+    tg_block_linear_backward(b, Q, NORM_1, TG_Q_W);
+    tg_block_rmsnorm_backward(b, NORM_1, X, TG_LN1_W);
+}
+
 static void backward(tg_block *b)
 {
     tg_block_residual_again(b, X2, X, ATT, TG_ATT_PROJ_W);
@@ -90,16 +110,7 @@ static void backward(tg_block *b)
     tg_block_rmsnorm_backward(b, NORM_2, X2, TG_LN2_W);
 
     tg_block_residual_backward(b, X2, X, ATT, TG_ATT_PROJ_W);
-    tg_block_attention_backward(b, ATT, Q_ROTATED, K_ROTATED, V);
-    tg_block_rotate_backward(b, K_ROTATED, K_NORMED);
-    tg_block_rotate_backward(b, Q_ROTATED, Q_NORMED);
-    tg_block_rmsnorm_backward(b, K_NORMED, K, TG_K_NORM_W);
-    tg_block_rmsnorm_backward(b, Q_NORMED, Q, TG_Q_NORM_W);
-    tg_block_rmsnorm_again(b, NORM_1, X, TG_LN1_W);
-    tg_block_linear_backward(b, V, NORM_1, TG_V_W);
-    tg_block_linear_backward(b, K, NORM_1, TG_K_W);
-    tg_block_linear_backward(b, Q, NORM_1, TG_Q_W);
-    tg_block_rmsnorm_backward(b, NORM_1, X, TG_LN1_W);
+    tg_llama_attention_backward(b);
 }
 
 const tg_page tg_llama_page = {

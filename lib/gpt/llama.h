@@ -33,23 +33,10 @@ enum {
     TG_LLAMA_ACTS
 };
 
-/* Parameters that GPT-2 has not; each is followed by the kind of its bias. */
-enum {
-    TG_Q_W = TG_PARAM_OWN,
-    TG_Q_B,
-    TG_K_W,
-    TG_K_B,
-    TG_V_W,
-    TG_V_B,
-    TG_Q_NORM_W,
-    TG_K_NORM_W = TG_Q_NORM_W + 2,
-    TG_GATE_W = TG_K_NORM_W + 2,
-    TG_GATE_B,
-    TG_UP_W,
-    TG_UP_B
-};
-
-/* The norm after the blocks: the same in relatives with a page of their own. */
+/* What relatives with a page of their own have in common with Llama: from x to att, and the norm after the
+ * blocks. */
+void tg_llama_attention(tg_block *b);
+void tg_llama_attention_backward(tg_block *b);
 void tg_llama_norm(tg_acts *a, tg_matrix out, tg_matrix x, size_t rows);
 void tg_llama_norm_backward(tg_acts *a, tg_matrix dx, tg_matrix dout, tg_matrix x, size_t rows);
 

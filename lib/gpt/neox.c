@@ -16,7 +16,6 @@
 
 #include "lib/gpt/family.h"
 #include "lib/gpt/gpt2.h"
-#include "lib/gpt/llama.h"
 
 /* Short names on this page.  Sizes are in neox.h, and what is kept in neox_params.c. */
 enum {

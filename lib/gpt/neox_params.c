@@ -1,20 +1,15 @@
 /* GPT-NeoX's parameters and activations.  Names are Hugging Face's, except that queries, keys and values have
  * a matrix each, where Hugging Face's files have them in one, head by head; matrices are [out,in]. */
 #include "lib/gpt/family.h"
-#include "lib/gpt/llama.h"
 #include "lib/gpt/neox.h"
 
-#define VECTOR(dim)                                                                                          \
-    {                                                                                                        \
-        dim, TG_DIM_NONE                                                                                     \
-    }
 /* clang-format off */
 #define NORM(kind, name) \
-    {kind, TG_USE_NORM, name ".weight", true, VECTOR(TG_DIM_C), TG_ALWAYS, TG_START_ONE}, \
-    {(kind) + 1, TG_USE_NORM, name ".bias", true, VECTOR(TG_DIM_C), TG_ALWAYS, TG_START_ZERO}
+    {kind, TG_USE_NORM, name ".weight", true, {TG_DIM_C}, TG_ALWAYS, TG_START_ONE}, \
+    {(kind) + 1, TG_USE_NORM, name ".bias", true, {TG_DIM_C}, TG_ALWAYS, TG_START_ZERO}
 #define LINEAR(kind, name, out, in, when) \
     {kind, TG_USE_MATRIX, name ".weight", true, {out, in}, TG_ALWAYS, TG_START_NORMAL}, \
-    {(kind) + 1, TG_USE_BIAS, name ".bias", true, VECTOR(out), when, TG_START_ZERO}
+    {(kind) + 1, TG_USE_BIAS, name ".bias", true, {out}, when, TG_START_ZERO}
 
 static const tg_param_row rows[] = {
     {TG_WTE, TG_USE_TABLE, "gpt_neox.embed_in.weight", false, {TG_DIM_VOCAB, TG_DIM_C}, TG_ALWAYS, TG_START_NORMAL},
@@ -26,8 +21,8 @@ static const tg_param_row rows[] = {
     NORM(TG_LN2_W, "post_attention_layernorm"),
     LINEAR(TG_FC_W, "mlp.dense_h_to_4h", TG_DIM_INNER, TG_DIM_C, TG_ALWAYS),
     LINEAR(TG_FC_PROJ_W, "mlp.dense_4h_to_h", TG_DIM_C, TG_DIM_INNER, TG_ALWAYS),
-    {TG_LNF_W, TG_USE_NORM, "gpt_neox.final_layer_norm.weight", false, VECTOR(TG_DIM_C), TG_ALWAYS, TG_START_ONE},
-    {TG_LNF_B, TG_USE_NORM, "gpt_neox.final_layer_norm.bias", false, VECTOR(TG_DIM_C), TG_ALWAYS, TG_START_ZERO},
+    {TG_LNF_W, TG_USE_NORM, "gpt_neox.final_layer_norm.weight", false, {TG_DIM_C}, TG_ALWAYS, TG_START_ONE},
+    {TG_LNF_B, TG_USE_NORM, "gpt_neox.final_layer_norm.bias", false, {TG_DIM_C}, TG_ALWAYS, TG_START_ZERO},
     {TG_HEAD_W, TG_USE_MATRIX, "embed_out.weight", false, {TG_DIM_VOCAB, TG_DIM_C}, TG_IF_UNTIED, TG_START_NORMAL},
 };
 

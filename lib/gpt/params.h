@@ -18,8 +18,9 @@
 
 TG_API_BEGIN
 
-/* What a parameter is.  A family of models uses some of these, and gives those of its own numbers from
- * TG_PARAM_OWN on (lib/gpt/family.h).  The bias of a weight, and of a gain, is the kind after it. */
+/* What a parameter is.  A family of models uses some of these; one that is not in lib/gpt gives those of its
+ * own numbers from TG_PARAM_OWN on.  The bias of a weight, and of a gain, is the kind after it.  Shapes are
+ * GPT-2's; the matrices of other families are [out,in] (lib/gpt/llama_params.c). */
 typedef unsigned tg_param_kind;
 enum {
     TG_WTE,        /* wte.weight                 [V,C]  */
@@ -40,8 +41,30 @@ enum {
     TG_LNF_B,      /* ln_f.bias                  [C]    */
     TG_HEAD_W,     /* lm_head.weight             [V,C], only when untied */
     TG_HEAD_B,     /* lm_head.bias               [V]    */
-    TG_PARAM_OWN,  /* Llama's: lib/gpt/llama.h */
-    TG_PARAM_KINDS = TG_PARAM_OWN + 22
+
+    /* in other families: instead of TG_QKV_W a matrix each, with or without bias; then norms of q and k, the
+     * two other matrices of a gated MLP, and norms of what a sublayer adds */
+    TG_Q_W,
+    TG_Q_B,
+    TG_K_W,
+    TG_K_B,
+    TG_V_W,
+    TG_V_B,
+    TG_Q_NORM_W,
+    TG_Q_NORM_B,
+    TG_K_NORM_W,
+    TG_K_NORM_B,
+    TG_GATE_W,
+    TG_GATE_B,
+    TG_UP_W,
+    TG_UP_B,
+    TG_OUT_NORM_W,
+    TG_OUT_NORM_B,
+    TG_DOWN_NORM_W,
+    TG_DOWN_NORM_B,
+
+    TG_PARAM_OWN,
+    TG_PARAM_KINDS = TG_PARAM_OWN + 8
 };
 
 /* A dimension, in terms of the config. */

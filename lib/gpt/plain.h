@@ -16,7 +16,8 @@
  *     tg_plain_close(&p)
  *
  * Its operations are the references of lib/nn/ref.  Nothing is fast, and a [T,T] matrix is stored for each
- * head. Source: Radford et al. 2019, "Language Models are Unsupervised Multitask Learners".
+ * head.
+ * Source: Radford et al. 2019, "Language Models are Unsupervised Multitask Learners".
  */
 #ifndef TG_GPT_PLAIN_H
 #define TG_GPT_PLAIN_H

@@ -3,8 +3,7 @@
  *
  *   f_j = theta^(-2j/d)                            plain, for j < d/2, d being the channels that are rotated
  *   f_j / factor                                   linear
- *   f_j, f_j / factor, or between                  llama3: by how often the pair turns within rope_ctx
- * positions
+ *   f_j, f_j / factor, or between                  llama3, by the pair's turns within rope_ctx positions
  *
  * llama3, with turns = rope_ctx f_j / (2 pi): f_j where turns > high, f_j / factor where turns < low, else
  * (1 - s) f_j / factor + s f_j with s = (turns - low) / (high - low).

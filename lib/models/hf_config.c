@@ -101,11 +101,11 @@ static void check_features(struct reading *r)
                                  "it changes nothing here");
 }
 
-static tg_gelu_kind read_activation(struct reading *r)
+static tg_activation read_activation(struct reading *r)
 {
     static const struct {
         const char *name;
-        tg_gelu_kind kind;
+        tg_activation kind;
     } known[] = {{"gelu_new", TG_GELU_TANH},
                  {"gelu_pytorch_tanh", TG_GELU_TANH},
                  {"gelu", TG_GELU_ERF},
@@ -171,7 +171,7 @@ static void read_end(struct reading *r, size_t *token, const char *name)
 
 static void read_gpt2(struct reading *r)
 {
-    tg_gelu_kind activation;
+    tg_activation activation;
     double epsilon;
 
     check_architectures(r);

@@ -52,7 +52,7 @@ void tg_model_file_set_size(tg_model_file *f, tg_config_id id, size_t size)
     f->config_known |= TG_CONFIG_BIT(id);
 }
 
-void tg_model_file_set_norm(tg_model_file *f, tg_gelu_kind activation, double epsilon)
+void tg_model_file_set_norm(tg_model_file *f, tg_activation activation, double epsilon)
 {
     f->config.activation = activation;
     f->config.layer_norm_epsilon = epsilon;

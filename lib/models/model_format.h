@@ -83,7 +83,7 @@ void tg_loaded_forget(const tg_loaded *file, const void *bytes, size_t n);
 /* Set what the files tell of f->config: a size; the activation and LayerNorm's epsilon; whether the head is
  * tied. */
 void tg_model_file_set_size(tg_model_file *f, tg_config_id id, size_t size);
-void tg_model_file_set_norm(tg_model_file *f, tg_gelu_kind activation, double epsilon);
+void tg_model_file_set_norm(tg_model_file *f, tg_activation activation, double epsilon);
 void tg_model_file_set_tied(tg_model_file *f, bool tied);
 
 /* A name in a format's table. */

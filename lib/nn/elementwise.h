@@ -11,8 +11,6 @@
 
 #include "lib/base/matrix.h"
 
-#define TG_PIECE ((size_t)512) /* values of a bf16 row that an operation has in float32 at a time */
-
 /* x [n] = 0; the same of N rows of doubles or floats. */
 void tg_zero(float *x, size_t n);
 void tg_zero_rows(tg_matrix m, size_t N);
@@ -22,6 +20,13 @@ void tg_copy(float *out, const float *inp, size_t n);
 
 /* out [n] = a [n] + b [n]; out may be a or b. */
 void tg_add(float *out, const float *a, const float *b, size_t n);
+
+/* The same of N rows, all float or all double. */
+void tg_add_rows(tg_matrix out, tg_matrix a, tg_matrix b, size_t N);
+
+/* out = inp, N rows: rounded to bf16, widened, or as they are; both double, or neither.  They do not
+ * overlap. */
+void tg_copy_rows(tg_matrix out, tg_matrix inp, size_t N);
 
 /* The mean of x [n], n >= 1: summed in order, in double precision. */
 double tg_mean(const float *x, size_t n);

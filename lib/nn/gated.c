@@ -22,7 +22,7 @@ static void forward_piece(const struct rows *r, size_t n, size_t c, size_t some)
 {
     float a[TG_PIECE], b[TG_PIECE], out[TG_PIECE];
 
-    tg_gelu_elements(r->kind)(out, tg_piece_read(r->gate, n, c, some, a), some);
+    tg_activation_elements(r->kind)(out, tg_piece_read(r->gate, n, c, some, a), some);
     tg_kernels_get()->multiply(out, tg_piece_read(r->up, n, c, some, b), some);
     tg_piece_write(r->out, n, c, some, out);
 }
@@ -33,11 +33,11 @@ static void backward_piece(const struct rows *r, size_t n, size_t c, size_t some
     const float *gate = tg_piece_read(r->gate, n, c, some, a), *up = tg_piece_read(r->up, n, c, some, b);
     const float *dout = tg_piece_read(r->dout, n, c, some, d);
 
-    tg_gelu_elements(r->kind)(dup, gate, some);
+    tg_activation_elements(r->kind)(dup, gate, some);
     tg_kernels_get()->multiply(dup, dout, some);
     memcpy(dgate, up, some * sizeof *dgate);
     tg_kernels_get()->multiply(dgate, dout, some);
-    tg_gelu_gradient_elements(r->kind)(dgate, gate, some);
+    tg_activation_gradient_elements(r->kind)(dgate, gate, some);
     tg_piece_write(r->dgate, n, c, some, dgate);
     tg_piece_write(r->dup, n, c, some, dup);
 }

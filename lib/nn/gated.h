@@ -10,7 +10,7 @@
 #include <stddef.h>
 
 #include "lib/base/matrix.h"
-#include "lib/nn/gelu.h"
+#include "lib/nn/activation.h"
 
 /* out may be gate or up. */
 void tg_gated_forward(tg_matrix out, tg_matrix gate, tg_matrix up, tg_activation kind, size_t N);

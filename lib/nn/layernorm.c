@@ -4,8 +4,7 @@
 
 #include "lib/base/size.h"
 #include "lib/base/threads.h"
-#include "lib/kernels/kernels.h"
-#include "lib/nn/elementwise.h"
+#include "lib/nn/pieces.h"
 #include "lib/nn/ref/ref.h"
 
 /* The arrays of an operation; what it does not use is NULL. */
@@ -25,37 +24,31 @@ static const float *from(const float *vector, size_t c)
     return vector ? vector + c : NULL;
 }
 
-static void apply16(const tg_kernels *kernels, const struct norm_rows *r, size_t n)
+static void apply(const struct norm_rows *r, size_t n)
 {
     const size_t C = r->norm->C;
     float values[TG_PIECE];
 
     for (size_t c = 0; c < C; c += TG_PIECE) {
         const size_t some = tg_size_min(TG_PIECE, C - c);
+        float *out = tg_piece_begin(r->out, n, c, values);
 
-        kernels->layernorm_apply(values, r->mean[n], r->rstd[n], r->inp + n * C + c, from(r->norm->w, c),
-                                 from(r->norm->b, c), some);
-        kernels->round16(tg_halves(r->out) + n * C + c, values, some);
+        tg_kernels_get()->layernorm_apply(out, r->mean[n], r->rstd[n], r->inp + n * C + c,
+                                          from(r->norm->w, c), from(r->norm->b, c), some);
+        tg_piece_write(r->out, n, c, some, out);
     }
 }
 
 static void forward_rows(void *context, size_t begin, size_t end)
 {
-    const tg_kernels *kernels = tg_kernels_get();
     const struct norm_rows *r = context;
     const tg_layernorm *norm = r->norm;
-    const size_t C = norm->C;
 
     for (size_t n = begin; n < end; n++) {
-        const float *inp = r->inp + n * C;
-
         if (!r->again)
-            kernels->layernorm_stats(&r->mean[n], &r->rstd[n], inp, C, (float)norm->epsilon);
-        if (r->out.type == TG_TYPE_BF16)
-            apply16(kernels, r, n);
-        else
-            kernels->layernorm_apply(tg_floats(r->out) + n * C, r->mean[n], r->rstd[n], inp, norm->w, norm->b,
-                                     C);
+            tg_kernels_get()->layernorm_stats(&r->mean[n], &r->rstd[n], r->inp + n * norm->C, norm->C,
+                                              (float)norm->epsilon);
+        apply(r, n);
     }
 }
 

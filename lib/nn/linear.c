@@ -54,16 +54,16 @@ void tg_linear_forward(tg_matrix out, tg_matrix add, tg_matrix inp, const tg_lin
 }
 
 void tg_linear_gelu_forward(tg_matrix out, tg_matrix pre, tg_matrix inp, const tg_linear *linear,
-                            tg_gelu_kind kind, size_t N)
+                            tg_activation kind, size_t N)
 {
     tg_matmul op = product(pre, inp, linear, N);
 
     if (inp.type == TG_TYPE_DOUBLE) {
         tg_linear64_forward(tg_doubles(pre), NULL, tg_doubles(inp), linear, N);
-        tg_gelu_forward(out, pre, N, kind);
+        tg_activation_forward(out, pre, N, kind);
         return;
     }
-    op.map = tg_gelu_elements(kind);
+    op.map = tg_activation_elements(kind);
     op.mapped = out.data;
     run_forward(&op, linear);
 }
@@ -125,7 +125,7 @@ static void weight_backward(tg_matrix dout, tg_matrix inp, const tg_linear *line
 
 /* dinp = dout W^T, multiplied with slope(pre) unless that is NULL */
 static void input_backward(tg_matrix dinp, tg_matrix dout, const tg_linear *linear, size_t N,
-                           tg_gelu_function slope, const void *pre)
+                           tg_activation_function slope, const void *pre)
 {
     const bool t = linear->transposed;
 
@@ -153,7 +153,7 @@ static void input_backward(tg_matrix dinp, tg_matrix dout, const tg_linear *line
 
 /* The parameters' first: dinp may be inp. */
 static void backward(tg_matrix dinp, tg_matrix dout, tg_matrix inp, const tg_linear *linear, size_t N,
-                     tg_gelu_function slope, const void *pre)
+                     tg_activation_function slope, const void *pre)
 {
     if (linear->dw)
         weight_backward(dout, inp, linear, N);
@@ -174,7 +174,7 @@ void tg_linear_backward(tg_matrix dinp, tg_matrix dout, tg_matrix inp, const tg_
 }
 
 static void after_gelu64(double *dpre, const double *dout, const double *pre, const tg_linear *linear,
-                         tg_gelu_kind kind, size_t N)
+                         tg_activation kind, size_t N)
 {
     const double one = 1;
 
@@ -188,10 +188,10 @@ static void after_gelu64(double *dpre, const double *dout, const double *pre, co
 }
 
 void tg_linear_after_gelu_backward(tg_matrix dpre, tg_matrix dout, tg_matrix inp, tg_matrix pre,
-                                   const tg_linear *linear, tg_gelu_kind kind, size_t N)
+                                   const tg_linear *linear, tg_activation kind, size_t N)
 {
     if (dout.type == TG_TYPE_DOUBLE)
         after_gelu64(tg_doubles(dpre), tg_doubles(dout), tg_doubles(pre), linear, kind, N);
     else
-        backward(dpre, dout, inp, linear, N, tg_gelu_gradient_elements(kind), pre.data);
+        backward(dpre, dout, inp, linear, N, tg_activation_gradient_elements(kind), pre.data);
 }

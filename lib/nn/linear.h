@@ -15,7 +15,7 @@
 #include "lib/base/matrix.h"
 #include "lib/kernels/matmul.h"
 #include "lib/kernels/packed_matrix.h"
-#include "lib/nn/gelu.h"
+#include "lib/nn/activation.h"
 
 TG_API_BEGIN
 
@@ -47,7 +47,7 @@ void tg_linear_forward(tg_matrix out, tg_matrix add, tg_matrix inp, const tg_lin
  *   out, pre  [N,out]  written, both of inp's type; out may be pre, which it then overwrites
  */
 void tg_linear_gelu_forward(tg_matrix out, tg_matrix pre, tg_matrix inp, const tg_linear *linear,
-                            tg_gelu_kind kind, size_t N);
+                            tg_activation kind, size_t N);
 
 /*
  * tg_linear_backward:
@@ -67,7 +67,7 @@ void tg_linear_backward(tg_matrix dinp, tg_matrix dout, tg_matrix inp, const tg_
  *   dpre[n,i]  = gelu'(pre[n,i]) sum_o dout[n,o] W[i,o]     written; may be inp
  */
 void tg_linear_after_gelu_backward(tg_matrix dpre, tg_matrix dout, tg_matrix inp, tg_matrix pre,
-                                   const tg_linear *linear, tg_gelu_kind kind, size_t N);
+                                   const tg_linear *linear, tg_activation kind, size_t N);
 
 /* db[c] += sum_n dout[n,c], n in order; float or bf16. */
 void tg_bias_backward(float *db, tg_matrix dout, size_t N);

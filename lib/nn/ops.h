@@ -7,13 +7,14 @@
  *   float    all matrices are float32
  *   bf16     for training: what one matrix product writes and the next one reads is bf16, rounded to nearest,
  *            ties to even, once, when it is written: LayerNorm's output, qkv, attention's output, GELU's
- * input and output, and the gradients of all but the first, which are summed over more than the channels.
+ *            input and output, and the gradients of all but the first, which are summed over more than the
+ *            channels.
  *            Sums, the residual stream and its gradient, statistics, losses and parameters are float32;
  *            weights are rounded where a product reads them, whose scratch must be of that precision.  A
  *            linear layer with a bf16 result has in <= tg_matmul_depth().  docs/numerics.md states the errors
  *   double   for derivations and checks, on float32 parameters, which have no gradients: dw and db are NULL.
  *            No dropout, no cache.  Each adds in the order of its reference in lib/nn/ref, and has the bits
- * of the reference for the same parameters converted to double
+ *            of the reference for the same parameters converted to double
  *
  * An embedding, dropout and cross-entropy work on float32 alone, and take plain pointers.
  */
@@ -25,7 +26,7 @@
 #include "lib/nn/dropout.h"
 #include "lib/nn/elementwise.h"
 #include "lib/nn/embedding.h"
-#include "lib/nn/gelu.h"
+#include "lib/nn/activation.h"
 #include "lib/nn/layernorm.h"
 #include "lib/nn/linear.h"
 #include "lib/nn/residual.h"

@@ -6,6 +6,7 @@
 #include "lib/base/threads.h"
 #include "lib/kernels/kernels.h"
 #include "lib/nn/elementwise.h"
+#include "lib/nn/pieces.h"
 
 void tg_residual_forward(tg_matrix out, tg_matrix residual, tg_matrix inp, const tg_linear *linear,
                          const tg_dropout *drop, size_t N)
@@ -72,7 +73,7 @@ void tg_residual_backward(tg_matrix dinp, tg_matrix dout, tg_matrix inp, const t
 }
 
 void tg_residual_after_gelu_backward(tg_matrix dpre, tg_matrix dout, tg_matrix inp, tg_matrix pre,
-                                     const tg_linear *linear, tg_gelu_kind kind, const tg_dropout *drop,
+                                     const tg_linear *linear, tg_activation kind, const tg_dropout *drop,
                                      tg_matrix scratch, size_t N)
 {
     dout = before_dropout(dout, inp.type, drop, scratch, N * linear->out);

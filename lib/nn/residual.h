@@ -30,7 +30,7 @@ void tg_residual_backward(tg_matrix dinp, tg_matrix dout, tg_matrix inp, const t
 
 /* The same for inp = gelu(pre), to dpre, as tg_linear_after_gelu_backward(). */
 void tg_residual_after_gelu_backward(tg_matrix dpre, tg_matrix dout, tg_matrix inp, tg_matrix pre,
-                                     const tg_linear *linear, tg_gelu_kind kind, const tg_dropout *drop,
+                                     const tg_linear *linear, tg_activation kind, const tg_dropout *drop,
                                      tg_matrix scratch, size_t N);
 
 #endif

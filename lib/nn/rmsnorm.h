@@ -1,13 +1,15 @@
 /*
  * rmsnorm: divide each C-vector by the root of its mean square, then scale.
  *
- *   out[n,c] = inp[n,c] * rstd[n] * (offset + w[c])      rstd[n] = 1/sqrt(mean over c of inp[n,c]^2 +
- * epsilon)
+ *   rstd[n]  = 1/sqrt(mean over c of inp[n,c]^2 + epsilon)
+ *   out[n,c] = inp[n,c] * rstd[n] * (offset + w[c])
  *
  * N rows.  Matrices carry their type: out and inp are float or bf16 each, or both double; rstd is as inp, but
- * float for bf16.  The sum of squares is taken in double precision.  C is also a part of a row: heads that
- * are normed one by one are N*H rows of D. Source: Zhang and Sennrich 2019, arXiv:1910.07467.  Reference:
- * tg_rmsnorm_*_ref. Tolerances: docs/numerics.md
+ * float for bf16.  The sum of squares is taken in double precision.  C may be a part of a row: heads that are
+ * normed one by one are N*H rows of D.
+ *
+ * Source: Zhang and Sennrich 2019, arXiv:1910.07467.  Reference: tg_rmsnorm_*_ref.
+ * Tolerances: docs/numerics.md.
  */
 #ifndef TG_NN_RMSNORM_H
 #define TG_NN_RMSNORM_H

@@ -19,7 +19,6 @@
 
 #include "lib/base/convert.h"
 #include "lib/gpt/block.h"
-#include "lib/gpt/llama.h"
 
 /* A block's rows, in the order in which they are computed. */
 enum {

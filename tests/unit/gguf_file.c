@@ -2,8 +2,8 @@
  * For tests/judges/gguf_file.py:
  *
  *     gguf_file decode TYPE     blocks on stdin, their values as float32 on stdout
- *     gguf_file copy KIND IN    GGUF file IN, its tensors as KIND where their rows allow that (f32 where
- * not), on stdout
+ *     gguf_file copy KIND IN    GGUF file IN on stdout, its tensors as KIND where their rows allow that, else
+ *                               as f32
  *
  * Exits with the tg_status of what went wrong, its message on stderr.
  */

@@ -141,13 +141,13 @@ static void gelu_is_the_reference(void)
     const tg_linear same = {.w = &one, .in = 1, .out = 1};
     double inp[N], out[N], want[N], dout[N], dinp[N], dwant[N];
 
-    for (tg_gelu_kind kind = TG_GELU_TANH; kind <= TG_GELU_ERF; kind++) {
+    for (tg_activation kind = TG_GELU_TANH; kind <= TG_GELU_ERF; kind++) {
         check_fill64(inp, N, 10, 4);
         check_fill64(dout, N, 11, 1);
         memset(dwant, 0, sizeof dwant);
         tg_gelu_forward_ref64(want, inp, N, kind);
         tg_gelu_backward_ref64(dwant, dout, inp, N, kind);
-        tg_gelu_forward(doubles(out, 1), doubles(inp, 1), N, kind);
+        tg_activation_forward(doubles(out, 1), doubles(inp, 1), N, kind);
         CHECK(memcmp(out, want, sizeof out) == 0);
         tg_residual_after_gelu_backward(doubles(dinp, 1), doubles(dout, 1), doubles(out, 1), doubles(inp, 1),
                                         &same, kind, &none, (tg_matrix){0}, N);

@@ -453,7 +453,7 @@ static void missing_vectors(void)
     "{\"model_type\": \"gpt2\", \"architectures\": [\"GPT2LMHeadModel\"], \"n_layer\": 3, \"n_head\": 2, "   \
     "\"n_embd\": 36, \"n_positions\": 40, \"vocab_size\": 300" more "}"
 
-static void expect_config(const tg_model *want, const char *config, tg_gelu_kind activation, double epsilon,
+static void expect_config(const tg_model *want, const char *config, tg_activation activation, double epsilon,
                           bool tied, size_t notes)
 {
     tg_model_file f;

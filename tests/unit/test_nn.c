@@ -18,7 +18,7 @@
 #include "lib/nn/dropout.h"
 #include "lib/nn/elementwise.h"
 #include "lib/nn/embedding.h"
-#include "lib/nn/gelu.h"
+#include "lib/nn/activation.h"
 #include "lib/nn/layernorm.h"
 #include "lib/nn/linear.h"
 #include "lib/nn/ref/ref.h"
@@ -412,7 +412,7 @@ static void layernorm(void)
  * enters as 0.5 t + 0.5 x (1 - t^2) u'; x u' grows to 17 at x = 5, while the error of
  * t shrinks to its last place, 6e-8, as t nears 1.
  */
-static void check_gelu(tg_gelu_kind kind)
+static void check_gelu(tg_activation kind)
 {
     enum { N = 4003 };
     float *x = randoms(N), *out = nans(N), *dout = randoms(N), *dx = nans(N);
@@ -425,15 +425,15 @@ static void check_gelu(tg_gelu_kind kind)
     }
     tg_gelu_forward_ref64(want, wide(x, N), N, kind);
     tg_gelu_backward_ref64(want_dx, wide(dout, N), wide(x, N), N, kind);
-    tg_gelu_forward(floats(out, 1), floats(x, 1), N, kind);
+    tg_activation_forward(floats(out, 1), floats(x, 1), N, kind);
     WITHIN(out, want, size, N, TANH_ERROR / 2 + 4 * EPS);
     memcpy(dx, dout, N * sizeof *dx);
-    tg_gelu_gradient_elements(kind)(dx, x, N);
+    tg_activation_gradient_elements(kind)(dx, x, N);
     CLOSE(dx, want_dx, N, 8 * TANH_ERROR);
 
-    tg_gelu_elements(kind)(again, x, N);
+    tg_activation_elements(kind)(again, x, N);
     SAME(again, out, N);
-    tg_gelu_forward(floats(x, 1), floats(x, 1), N, kind); /* in place */
+    tg_activation_forward(floats(x, 1), floats(x, 1), N, kind); /* in place */
     SAME(x, out, N);
     done();
 }
@@ -854,7 +854,7 @@ static void check_residual(float p)
 }
 
 /* Through the activation before it: the same gradients, times its slope, in place of gelu(pre). */
-static void check_residual_after_gelu(float p, tg_gelu_kind kind)
+static void check_residual_after_gelu(float p, tg_activation kind)
 {
     enum { N = 11, K = 13, M = 21 };
     const tg_dropout drop = dropping(p);
@@ -864,9 +864,9 @@ static void check_residual_after_gelu(float p, tg_gelu_kind kind)
     tg_linear linear = {.w = w, .dw = dw[0], .in = K, .out = M, .scratch = &product};
 
     memcpy(dw[1], dw[0], K * M * sizeof(float));
-    tg_gelu_forward(floats(x, K), floats(pre, K), N, kind);
+    tg_activation_forward(floats(x, K), floats(pre, K), N, kind);
     tg_residual_backward(floats(dx, K), floats(dout, M), floats(x, K), &linear, &drop, floats(scratch, M), N);
-    tg_gelu_gradient_elements(kind)(dx, pre, N * K);
+    tg_activation_gradient_elements(kind)(dx, pre, N * K);
     linear.dw = dw[1];
     tg_residual_after_gelu_backward(floats(x, K), floats(dout, M), floats(x, K), floats(pre, K), &linear,
                                     kind, &drop, floats(scratch, M), N);
@@ -960,8 +960,8 @@ static void all_gelu(float *out)
 
     tg_linear_gelu_forward(floats(out, BIG_C), floats(out, BIG_C), floats(x, BIG_C), &linear, TG_GELU_TANH,
                            BIG_N);
-    tg_gelu_forward(floats(out + n, BIG_C), floats(x, BIG_C), BIG_N, TG_GELU_TANH);
-    tg_gelu_forward(floats(out + 2 * n, BIG_C), floats(x, BIG_C), BIG_N, TG_GELU_ERF);
+    tg_activation_forward(floats(out + n, BIG_C), floats(x, BIG_C), BIG_N, TG_GELU_TANH);
+    tg_activation_forward(floats(out + 2 * n, BIG_C), floats(x, BIG_C), BIG_N, TG_GELU_ERF);
     tg_linear_after_gelu_backward(floats(out + 3 * n, BIG_C), floats(dout, BIG_C), floats(x, BIG_C),
                                   floats(x, BIG_C), &linear, TG_GELU_TANH, BIG_N);
 }

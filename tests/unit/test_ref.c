@@ -342,7 +342,7 @@ static void layernorm_normalises(void)
 /* ---- gelu */
 
 struct gelu {
-    tg_gelu_kind kind;
+    tg_activation kind;
     pair x, out, dout;
 };
 
@@ -354,7 +354,7 @@ static double gelu_loss(const void *problem)
     return dot(p->out, p->dout);
 }
 
-static void check_gelu(tg_gelu_kind kind)
+static void check_gelu(tg_activation kind)
 {
     start();
     struct gelu p = {kind, input(401), output(401), input(401)};

@@ -185,7 +185,7 @@ static void write_torch(const tg_model *m, enum layout layout, bool args, const 
 
 /* ---- what is read */
 
-static tg_model make(tg_gelu_kind activation, bool biases)
+static tg_model make(tg_activation activation, bool biases)
 {
     tg_config config = small_config(1, 2, 4, 5);
     tg_model m;

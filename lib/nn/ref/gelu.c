@@ -6,7 +6,7 @@ static const real one_over_sqrt_2pi = (real)0.39894228040143267794;
 static const real cubic = (real)0.044715;
 static const real half = (real)0.5;
 
-void REF(gelu_forward)(real *out, const real *inp, size_t n, tg_gelu_kind kind)
+void REF(gelu_forward)(real *out, const real *inp, size_t n, tg_activation kind)
 {
     for (size_t i = 0; i < n; i++) {
         real x = inp[i];
@@ -33,7 +33,7 @@ static real erf_slope(real x)
     return half * (1 + erf(x * sqrt_half)) + x * one_over_sqrt_2pi * exp(-half * x * x);
 }
 
-void REF(gelu_backward)(real *dinp, const real *dout, const real *inp, size_t n, tg_gelu_kind kind)
+void REF(gelu_backward)(real *dinp, const real *dout, const real *inp, size_t n, tg_activation kind)
 {
     for (size_t i = 0; i < n; i++)
         dinp[i] += dout[i] * (kind == TG_GELU_TANH ? tanh_slope(inp[i]) : erf_slope(inp[i]));

@@ -26,7 +26,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "lib/nn/ref/gelu_kind.h"
+#include "lib/nn/ref/activation.h"
 #include "lib/nn/ref/rule.h"
 
 /* The score of a key after its query: exp(TG_MASKED - max) is 0 in both precisions for

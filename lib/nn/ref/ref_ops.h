@@ -177,8 +177,8 @@ void REF(gated_backward)(real *dgate, real *dup, const real *dout, const real *g
  * Backward: dinp[i] += dout[i] * gelu'(inp[i]).
  * Source: Hendrycks & Gimpel 2016, arXiv:1606.08415, section 2.
  */
-void REF(gelu_forward)(real *out, const real *inp, size_t n, tg_gelu_kind kind);
-void REF(gelu_backward)(real *dinp, const real *dout, const real *inp, size_t n, tg_gelu_kind kind);
+void REF(gelu_forward)(real *out, const real *inp, size_t n, tg_activation kind);
+void REF(gelu_backward)(real *dinp, const real *dout, const real *inp, size_t n, tg_activation kind);
 
 /* ---- softmax */
 

@@ -1,11 +1,10 @@
-#include "lib/nn/gelu.h"
+#include "lib/nn/activation.h"
 
 #include <math.h>
 
 #include "lib/base/size.h"
 #include "lib/base/threads.h"
-#include "lib/kernels/kernels.h"
-#include "lib/nn/elementwise.h"
+#include "lib/nn/pieces.h"
 #include "lib/nn/ref/ref.h"
 
 static void erf_forward(float *out, const float *inp, size_t n)
@@ -27,7 +26,7 @@ static void erf_backward(float *d, const float *inp, size_t n)
     }
 }
 
-tg_gelu_function tg_gelu_elements(tg_gelu_kind kind)
+tg_activation_function tg_activation_elements(tg_activation kind)
 {
     switch (kind) {
     case TG_GELU_TANH:
@@ -40,7 +39,7 @@ tg_gelu_function tg_gelu_elements(tg_gelu_kind kind)
     return NULL;
 }
 
-tg_gelu_function tg_gelu_gradient_elements(tg_gelu_kind kind)
+tg_activation_function tg_activation_gradient_elements(tg_activation kind)
 {
     switch (kind) {
     case TG_GELU_TANH:
@@ -54,39 +53,31 @@ tg_gelu_function tg_gelu_gradient_elements(tg_gelu_kind kind)
 }
 
 struct elements {
-    tg_gelu_function gelu;
+    tg_activation_function act;
     tg_matrix out, inp;
 };
 
-static void some_floats(void *context, size_t begin, size_t end)
+static void some_elements(void *context, size_t begin, size_t end)
 {
-    const struct elements *e = context;
-
-    e->gelu(tg_floats(e->out) + begin, tg_floats(e->inp) + begin, end - begin);
-}
-
-static void some_halves(void *context, size_t begin, size_t end)
-{
-    const tg_kernels *kernels = tg_kernels_get();
     const struct elements *e = context;
     float values[TG_PIECE];
 
     for (size_t i = begin; i < end; i += TG_PIECE) {
         const size_t n = tg_size_min(TG_PIECE, end - i);
+        float *out = tg_piece_begin(e->out, 0, i, values);
 
-        kernels->widen(values, tg_halves(e->inp) + i, n);
-        e->gelu(values, values, n);
-        kernels->round16(tg_halves(e->out) + i, values, n);
+        e->act(out, tg_piece_read(e->inp, 0, i, n, values), n);
+        tg_piece_write(e->out, 0, i, n, out);
     }
 }
 
-void tg_gelu_forward(tg_matrix out, tg_matrix inp, size_t N, tg_gelu_kind kind)
+void tg_activation_forward(tg_matrix out, tg_matrix inp, size_t N, tg_activation kind)
 {
     const size_t n = N * inp.cols;
 
     if (inp.type == TG_TYPE_DOUBLE)
         tg_gelu_forward_ref64(tg_doubles(out), tg_doubles(inp), n, kind);
     else
-        tg_threads_run(n, TG_THREADS_ELEMENTS, inp.type == TG_TYPE_BF16 ? some_halves : some_floats,
-                       &(struct elements){tg_gelu_elements(kind), out, inp});
+        tg_threads_run(n, TG_THREADS_ELEMENTS, some_elements,
+                       &(struct elements){tg_activation_elements(kind), out, inp});
 }
