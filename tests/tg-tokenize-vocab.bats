@@ -587,6 +587,11 @@ for i, p in enumerate(pieces):
 
 @test "SentencePiece: any number of threads" {
     llama2c ' a' 'ab' ' ' 'a' 'b' ' b' 'aa' '  ' > tokenizer.bin
-    for i in {1..60000}; do printf 'ab a  aaab%d\n' "$i"; done > text
+    printf 'ab a  aaab%d\n' {1..60000} > text
     cmp <(tg-tokenize -t tokenizer.bin --threads 1 text) <(tg-tokenize -t tokenizer.bin --threads 3 text)
+    # also where a part would begin after a special token, which a prefix follows; three bytes move the
+    # tokens so that such a place is the last one of a thread's 2^18 bytes
+    { printf aab; printf '</s>aab%.0s' {1..90000}; } > text
+    cmp <(tg-tokenize -t tokenizer.bin --special --threads 1 text) \
+        <(tg-tokenize -t tokenizer.bin --special --threads 2 text)
 }

@@ -553,18 +553,6 @@ static bool is_known(const tg_spm *s, uint32_t code)
     return s->bytes || tg_spm_symbol(&s->symbols, code) < s->vocab.n;
 }
 
-/* Whether text [n] may end with a user-defined piece, after which a prefix may come. */
-static bool ends_part(const tg_spm *s, const unsigned char *text, size_t n)
-{
-    for (size_t i = 0; i < s->user_defined.n; i++) {
-        const tg_special_token *t = &s->user_defined.tokens[i];
-
-        if (n == 0 || t->text[t->n - 1] == text[n - 1] || t->text[t->n - 1] == ' ')
-            return true;
-    }
-    return false;
-}
-
 /* Whether text [n] may be cut at p, after `before` bytes that may be examined. */
 static bool may_cut(const tg_spm *s, const unsigned char *text, size_t n, size_t p, size_t before)
 {
@@ -578,7 +566,9 @@ static bool may_cut(const tg_spm *s, const unsigned char *text, size_t n, size_t
     first = right == TG_SPM_SPACE_CODE ? ' ' : text[p];
     (void)tg_spm_decode(&right, text + p, n - p);
     left = tg_spm_decode_last(text + p - before, before);
-    return !(tg_spm_divides(s) && ends_part(s, text, p)) && !tg_spm_joined(&s->symbols, left, right) &&
+    if (tg_spm_divides(s) && tg_specials_may_end(&s->user_defined, last)) /* a prefix may come */
+        return false;
+    return !tg_spm_joined(&s->symbols, left, right) &&
            tg_borders_between(&s->user_defined.borders, last, first) &&
            (is_known(s, left) || is_known(s, right));
 }

@@ -245,6 +245,16 @@ tg_status tg_encoder_finish(tg_encoder *e, int32_t *ids, size_t max, size_t *n, 
     return finish(e, ids, max, n, err);
 }
 
+/* Whether text may be cut at p as far as special tokens go: not within one, nor after one if what follows it
+ * differs from what follows a cut. */
+static bool may_cut(const tg_encoder *e, const unsigned char *text, size_t p)
+{
+    const struct search *s = &e->search;
+
+    return !s->wanted || (tg_borders_between(&s->specials.borders, text[p - 1], text[p]) &&
+                          !(e->kind->follows && tg_specials_may_end(&s->specials, text[p - 1])));
+}
+
 size_t tg_encoder_cut(const tg_encoder *e, const unsigned char *text, size_t n, size_t reach)
 {
     const size_t from = n - tg_size_min(n, reach);
@@ -254,7 +264,7 @@ size_t tg_encoder_cut(const tg_encoder *e, const unsigned char *text, size_t n, 
         return 0;
     /* unreached: a cut at `from`: every kind's are after it */
     while (cut > from && (cut = e->kind->cut(e->tok->state, text, cut, cut - from)) > 0)
-        if (!e->search.wanted || tg_borders_between(&e->search.specials.borders, text[cut - 1], text[cut]))
+        if (may_cut(e, text, cut))
             return cut;
     return 0;
 }

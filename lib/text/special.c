@@ -17,8 +17,12 @@ void tg_specials_index(tg_specials *s)
 {
     qsort(s->tokens, s->n, sizeof *s->tokens, compare);
     for (size_t i = 0; i < s->n; i++) {
-        tg_borders_add(&s->borders, s->tokens[i].text, s->tokens[i].n);
-        s->first[s->tokens[i].text[0] + 1] = i + 1;
+        const tg_special_token *token = &s->tokens[i];
+        const unsigned char last = token->text[token->n - 1];
+
+        tg_borders_add(&s->borders, token->text, token->n);
+        s->first[token->text[0] + 1] = i + 1;
+        s->ends[last / 64] |= UINT64_C(1) << last % 64;
     }
     for (size_t c = 0; c < 256; c++)
         s->first[c + 1] = tg_size_max(s->first[c], s->first[c + 1]);

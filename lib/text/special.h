@@ -29,6 +29,7 @@ typedef struct tg_specials {
     size_t n;
     size_t first[257];  /* tokens [first[c]..first[c+1]) begin with byte c */
     tg_borders borders; /* none of them spans these */
+    uint64_t ends[4];   /* bit b: one of them ends with byte b */
 } tg_specials;
 
 /* The special tokens of tok, except empty ones.  TG_EDATA: one has more than TG_SPECIAL_MAX bytes.
@@ -52,6 +53,12 @@ typedef enum tg_special_match {
 /* last: the text ends at text + n. */
 tg_special_match tg_specials_match(const tg_specials *s, const unsigned char *text, size_t n, bool last,
                                    const tg_special_token **token);
+
+/* Whether some token may end after this byte. */
+static inline bool tg_specials_may_end(const tg_specials *s, unsigned char byte)
+{
+    return s->ends[byte / 64] >> byte % 64 & 1;
+}
 
 /* The first place in text [n] with the first byte of a special token; n: none. */
 size_t tg_specials_next(const tg_specials *s, const unsigned char *text, size_t n);

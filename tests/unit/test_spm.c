@@ -356,6 +356,28 @@ static void check_text(const ref_spm *v, const tg_tokenizer *tok, const char *te
     tg_encoder_free(e);
 }
 
+/* Encode text [n], cut as often as the last `reach` bytes allow (0: a few, at random); returns how often. */
+static size_t encode_cut(tg_encoder *e, struct ids *out, const char *text, size_t n, size_t reach,
+                         tg_err *err)
+{
+    size_t begin = 0, cuts = 0;
+
+    for (size_t end = 2; end <= n; end++) {
+        const size_t some = reach > 0 ? reach : 1 + below(12);
+        const size_t cut = tg_encoder_cut(e, (const unsigned char *)text + begin, end - begin, some);
+
+        CHECK(cut < end - begin);
+        if (cut == 0)
+            continue;
+        CHECK_OK(encode_with(e, out, text + begin, cut, n, 64, err), err);
+        tg_encoder_continue(e);
+        begin += cut;
+        cuts++;
+    }
+    CHECK_OK(encode_with(e, out, text + begin, n - begin, n, 64, err), err);
+    return cuts;
+}
+
 /* Texts that are cut wherever that is allowed have the same ids. */
 static void check_cuts(const ref_spm *v, const tg_tokenizer *tok, const char *text, size_t n)
 {
@@ -365,23 +387,46 @@ static void check_cuts(const ref_spm *v, const tg_tokenizer *tok, const char *te
         ref_spm_text(v, v->view.prefix != TG_SPM_PREFIX_NONE, want, (const unsigned char *)text, n);
     tg_encoder *e;
     tg_err err = {0};
-    size_t begin = 0;
 
     CHECK_OK(tg_encoder_create(&e, tok, &err), &err);
     got.n = 0;
-    for (size_t end = 2; end <= n; end++) {
-        const size_t cut = tg_encoder_cut(e, (const unsigned char *)text + begin, end - begin, 1 + below(12));
-
-        CHECK(cut < end - begin);
-        if (cut == 0)
-            continue;
-        CHECK_OK(encode_with(e, &got, text + begin, cut, n, 64, &err), &err);
-        tg_encoder_continue(e);
-        begin += cut;
-    }
-    CHECK_OK(encode_with(e, &got, text + begin, n - begin, n, 64, &err), &err);
+    (void)encode_cut(e, &got, text, n, 0, &err);
     check_ids(&got, want, (size_t)count);
     tg_encoder_free(e);
+}
+
+/* The same with special tokens, after which a prefix comes. */
+static void test_special_cuts(void)
+{
+    static const char text[] = "</s>a</s></s> a</s>aa" SPACE "a</s>a<</s>a>a";
+    static const tg_spm_prefix prefixes[] = {TG_SPM_PREFIX_PARTS, TG_SPM_PREFIX_DIVIDED,
+                                             TG_SPM_PREFIX_METASPACE, TG_SPM_PREFIX_FIRST};
+    static ref_spm v;
+    static struct ids want, got;
+
+    for (size_t i = 0; i < sizeof prefixes / sizeof prefixes[0]; i++) {
+        const tg_tokenizer *tok;
+        tg_encoder *e;
+        tg_err err = {0};
+
+        ref_spm_begin(&v, prefixes[i]);
+        (void)ref_spm_add(&v, "<unk>", TG_SPM_UNKNOWN, 0);
+        (void)ref_spm_add(&v, "</s>", TG_SPM_CONTROL, 0);
+        (void)ref_spm_add(&v, "a", TG_SPM_NORMAL, -9);
+        (void)ref_spm_add(&v, "<", TG_SPM_NORMAL, -9);
+        (void)ref_spm_add(&v, ">", TG_SPM_NORMAL, -9);
+        (void)ref_spm_add(&v, SPACE, TG_SPM_NORMAL, -9);
+        (void)ref_spm_add(&v, SPACE "a", TG_SPM_NORMAL, -1);
+        tok = ref_spm_tokenizer(&v);
+        CHECK_OK(tg_encoder_create(&e, tok, &err), &err);
+        CHECK_OK(tg_encoder_match_special(e, &err), &err);
+        want.n = got.n = 0;
+        CHECK_OK(encode_with(e, &want, text, strlen(text), strlen(text), 64, &err), &err);
+        CHECK(encode_cut(e, &got, text, strlen(text), 64, &err) > 2);
+        check_ids(&got, want.id, want.n);
+        tg_encoder_free(e);
+        tg_tokenizer_free(tok);
+    }
 }
 
 /* The tokens' texts, together, are the text. */
@@ -576,6 +621,7 @@ int main(void)
     RUN(test_user_defined);
     RUN(test_divided);
     RUN(test_prefixes);
+    RUN(test_special_cuts);
     RUN(test_random);
     RUN(test_long);
     RUN(test_strings);
