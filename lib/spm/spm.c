@@ -158,15 +158,24 @@ static const unsigned char *token(const void *tok, int32_t id, size_t *n)
     return tg_spm_text(tok, (uint32_t)id, n);
 }
 
-static bool adds_space(const void *tok, int32_t before)
+/* Whether a text begins after this id.  An unknown one stands for characters if there are no bytes. */
+static bool ends_text(const tg_spm *s, int32_t id)
+{
+    const unsigned char type = s->types[id];
+
+    return type == TG_SPM_CONTROL || (type == TG_SPM_UNKNOWN && s->bytes) ||
+           (type == TG_SPM_USER_DEFINED && tg_spm_divides(s));
+}
+
+static bool adds_space(const void *tok, int32_t before, int32_t id)
 {
     const tg_spm *s = tok;
 
+    if (s->types[id] == TG_SPM_USER_DEFINED && tg_spm_divides(s)) /* the space is the piece's own */
+        return false;
     if (before < 0)
         return tg_spm_adds_space(s, TG_FOLLOWS_NOTHING);
-    return (s->types[before] == TG_SPM_CONTROL ||
-            (s->types[before] == TG_SPM_USER_DEFINED && tg_spm_divides(s))) &&
-           tg_spm_adds_space(s, TG_FOLLOWS_SPECIAL);
+    return ends_text(s, before) && tg_spm_adds_space(s, TG_FOLLOWS_SPECIAL);
 }
 
 static size_t specials(const void *tok, const uint32_t **ids)

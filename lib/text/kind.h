@@ -68,8 +68,9 @@ typedef struct tg_tokenizer_kind {
     /* token: see tg_tokenizer_token(); id is in [0, vocab_size). */
     const unsigned char *(*token)(const void *tok, int32_t id, size_t *n);
 
-    /* adds_space: see tg_tokenizer_adds_space(); `before` is in [0, vocab_size), or -1.  NULL: never. */
-    bool (*adds_space)(const void *tok, int32_t before);
+    /* adds_space: see tg_tokenizer_adds_space(); the ids are in [0, vocab_size), or `before` is -1.  NULL:
+     * never. */
+    bool (*adds_space)(const void *tok, int32_t before, int32_t id);
 
     /* specials: see tg_tokenizer_specials().  NULL: the kind has none. */
     size_t (*specials)(const void *tok, const uint32_t **ids);

@@ -160,10 +160,10 @@ bool tg_tokenizer_ids_are_bytes(const tg_tokenizer *tok)
     return tok->kind->ids_are_bytes;
 }
 
-bool tg_tokenizer_adds_space(const tg_tokenizer *tok, int32_t before)
+bool tg_tokenizer_adds_space(const tg_tokenizer *tok, int32_t before, int32_t id)
 {
-    return tok->kind->adds_space && before < (int32_t)tok->vocab_size &&
-           tok->kind->adds_space(tok->state, before);
+    return tok->kind->adds_space && before < tok->vocab_size && id >= 0 && id < tok->vocab_size &&
+           tok->kind->adds_space(tok->state, before, id);
 }
 
 bool tg_tokenizer_has_text(const tg_tokenizer *tok)

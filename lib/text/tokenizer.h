@@ -52,9 +52,9 @@ bool tg_tokenizer_has_text(const tg_tokenizer *tok);
  */
 const unsigned char *tg_tokenizer_token(const tg_tokenizer *tok, int32_t id, size_t *n);
 
-/* Whether encoding puts a space before a text that begins after the id `before`, -1: at the start.  The text
- * of the first token there begins with it (lib/text/decoder.h). */
-bool tg_tokenizer_adds_space(const tg_tokenizer *tok, int32_t before);
+/* Whether the text of token `id`, if it begins with a space, begins with one that encoding has put there: a
+ * text begins with this token, after the id `before`, or -1 at the start (lib/text/decoder.h). */
+bool tg_tokenizer_adds_space(const tg_tokenizer *tok, int32_t before, int32_t id);
 
 /*
  * Special tokens: ids that a text produces only if the encoder was told to look for them

@@ -430,7 +430,7 @@ static void test_special_cuts(void)
 }
 
 /* The tokens' texts, together, are the text. */
-static void check_decoding(const tg_tokenizer *tok, const char *text, size_t n)
+static void check_decoding(const tg_tokenizer *tok, bool special, const char *text, size_t n)
 {
     static struct ids got;
     tg_decoder d = {.tok = tok};
@@ -439,6 +439,8 @@ static void check_decoding(const tg_tokenizer *tok, const char *text, size_t n)
     size_t at = 0;
 
     CHECK_OK(tg_encoder_create(&e, tok, &err), &err);
+    if (special)
+        CHECK_OK(tg_encoder_match_special(e, &err), &err);
     got.n = 0;
     CHECK_OK(encode_with(e, &got, text, n, n, IDS_MAX - 3 * n, &err), &err);
     for (size_t i = 0; i < got.n; i++) {
@@ -451,6 +453,30 @@ static void check_decoding(const tg_tokenizer *tok, const char *text, size_t n)
     }
     CHECK_EQ(at, n);
     tg_encoder_free(e);
+}
+
+/* What pieces with a space of their own, and special tokens, stand for. */
+static void test_decoding(void)
+{
+    static const char text[] = " xab x a</s> xa<unk>a x x b";
+    static const tg_spm_prefix prefixes[] = {TG_SPM_PREFIX_NONE, TG_SPM_PREFIX_PARTS, TG_SPM_PREFIX_DIVIDED};
+    static ref_spm v;
+
+    for (size_t i = 0; i < sizeof prefixes / sizeof prefixes[0]; i++) {
+        const tg_tokenizer *tok;
+
+        ref_spm_begin(&v, prefixes[i]);
+        (void)ref_spm_add(&v, "<unk>", TG_SPM_UNKNOWN, 0);
+        (void)ref_spm_add(&v, "</s>", TG_SPM_CONTROL, 0);
+        ref_spm_add_bytes(&v);
+        (void)ref_spm_add(&v, SPACE, TG_SPM_NORMAL, -9);
+        (void)ref_spm_add(&v, SPACE "x", TG_SPM_USER_DEFINED, 0);
+        (void)ref_spm_add(&v, "a", TG_SPM_NORMAL, -9);
+        (void)ref_spm_add(&v, SPACE "a", TG_SPM_NORMAL, -1);
+        tok = ref_spm_tokenizer(&v);
+        check_decoding(tok, true, text, strlen(text));
+        tg_tokenizer_free(tok);
+    }
 }
 
 static void check_vocab(enum scores scores, bool bytes, size_t longest)
@@ -524,7 +550,7 @@ static void test_round_trip(void)
             text[i] = (char)(below(2) ? below(256) : 'a' + below(3));
             text[i] = text[i] == '\xE2' ? ' ' : text[i]; /* U+2581 would become a space */
         }
-        check_decoding(tok, text, n);
+        check_decoding(tok, false, text, n);
         tg_tokenizer_free(tok);
     }
 }
@@ -622,6 +648,7 @@ int main(void)
     RUN(test_divided);
     RUN(test_prefixes);
     RUN(test_special_cuts);
+    RUN(test_decoding);
     RUN(test_random);
     RUN(test_long);
     RUN(test_strings);
