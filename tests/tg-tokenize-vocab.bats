@@ -303,7 +303,7 @@ for row in rows:
     [[ -z $stderr ]]
     want=$output
     run -0 --separate-stderr tg-tokenize -t nfc.npz --offsets decomposed
-    said "normalised the text (NFC), which changed it"
+    said "the tokens' texts differ from the text that was read: the offsets refer to the tokens' texts"
     is_output "$want"
     run -0 --separate-stderr tg-tokenize -t bpe.npz --offsets decomposed
     [[ -z $stderr ]]
@@ -569,7 +569,36 @@ for i, p in enumerate(pieces):
     [[ ${lines[0]} = $'259\t0\t1\t a' && ${lines[1]} = $'259\t1\t3\t a' && $stderr = '' ]]
     printf 'a\xE2\x96\x81a' > text
     run -0 --separate-stderr tg-tokenize -t tokenizer.bin --offsets --no-header text
-    said 'the tokenizer took U+2581 for spaces: the offsets refer to the changed text'
+    said "the tokens' texts differ from the text that was read: the offsets refer to the tokens' texts"
+}
+
+# A tokenizer.json with the same pieces, which puts a space before the first part of a text only.
+first_json() {
+    need python3
+    python3 -c '
+import json
+pieces = ["<unk>", "<s>", "</s>", *("<0x%02X>" % b for b in range(256)), "\u2581a", "ab", "\u2581", "a", "b"]
+print(json.dumps({
+    "added_tokens": [{"id": i, "content": pieces[i], "special": True} for i in range(3)],
+    "pre_tokenizer": {"type": "Metaspace", "replacement": "\u2581", "prepend_scheme": "first", "split": False},
+    "model": {"type": "BPE", "unk_token": "<unk>", "byte_fallback": True, "vocab": {p: i for i, p in enumerate(pieces)},
+              "merges": [["\u2581", "a"], ["a", "b"]]}}))'
+}
+
+@test "SentencePiece: each document, and each text beside archives, has its prefix; numbers do not count it" {
+    first_json > tokenizer.json
+    run_pipe 0 "printf 'ab\0a' | tg-tokenize -t tokenizer.json --eot --null --offsets --no-header"
+    is_output $'259\t0\t1\t a\n263\t1\t2\tb\n2\t2\t2\t</s>\n259\t3\t4\t a\n2\t4\t4\t</s>'
+    [[ -z $stderr ]]
+    printf a > a
+    tg-tokenize -t tokenizer.json a > a.npz
+    run -0 --separate-stderr tg-tokenize -t tokenizer.json --offsets --no-header a a.npz a
+    is_output $'259\t0\t1\t a\n259\t1\t2\t a\n259\t2\t3\t a'
+    [[ -z $stderr ]]
+    printf 'a a' | tg-tokenize -t tokenizer.json > two.npz
+    run -0 --separate-stderr tg-tokenize -c two.npz
+    is_output 2
+    said "3 bytes, 1.500 bytes per token"
 }
 
 @test "SentencePiece: archives keep it, other formats refuse it" {

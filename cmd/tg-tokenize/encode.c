@@ -129,7 +129,7 @@ static bool next_part(struct documents *d, tg_text *text, const unsigned char **
     return false;
 }
 
-/* A document that has text ends with the token. */
+/* A document that has text ends with the token.  The next one is another text. */
 static tg_status end_document(tokenize_job *job, bool has_text, const char *name, tg_err *err)
 {
     tg_status status = end_text(job, name, err);
@@ -138,6 +138,7 @@ static tg_status end_document(tokenize_job *job, bool has_text, const char *name
         job->added = true;
         status = job->take(job, job->tok, &job->eot, 1, err);
         job->added = false;
+        job->decoder = (tg_decoder){0};
     }
     return status;
 }
@@ -276,9 +277,10 @@ static tg_status list_file(tokenize_job *job, tg_source *source, const char *nam
         return count_bytes(job, source, err) ? tg_err_in(err, name) : TG_OK;
     if (!archive)
         return encode_file(job, source, name, err);
-    if ((status = end_text(job, name, err)))
+    if ((status = end_text(job, name, err)) || (status = read_archive(job, source, name, err)))
         return status;
-    return read_archive(job, source, name, err);
+    job->decoder = (tg_decoder){0}; /* text after it is another text */
+    return TG_OK;
 }
 
 tg_status list_files(tokenize_job *job, tg_err *err)

@@ -261,10 +261,11 @@ static tg_status take_count(tokenize_job *job, const tg_tokenizer *tok, const in
 {
     (void)err;
     job->tokens += n;
+    job->decoder.tok = tok;
     for (size_t t = 0; t < n && job->from_archive && tg_tokenizer_has_text(tok); t++) {
         size_t length;
 
-        (void)tg_tokenizer_token(tok, ids[t], &length);
+        (void)tg_decoder_next(&job->decoder, ids[t], &length);
         job->bytes += length;
     }
     return TG_OK;
@@ -286,10 +287,8 @@ static tg_status finish_offsets(tokenize_job *job, tg_err *err)
     const tg_status status = put_titles(job, err);
 
     if (job->text_crc != job->tokens_crc)
-        cli_say("the tokenizer %s: the offsets refer to the changed text",
-                strcmp(tg_tokenizer_kind_name(job->tok), "sentencepiece") == 0
-                    ? "took U+2581 for spaces"
-                    : "normalised the text (NFC), which changed it");
+        cli_say(
+            "the tokens' texts differ from the text that was read: the offsets refer to the tokens' texts");
     return status ? status : flush_output(job, err);
 }
 
