@@ -219,8 +219,7 @@ static tg_status take_piece(struct model *model, struct message m, tg_err *err)
     bits = (uint32_t)s[1].value;
     memcpy(&score, &bits, sizeof score);
     model->n_byte_pieces += s[2].value == TG_SPM_BYTE;
-    return tg_spm_pieces_add(&model->pieces, s[0].bytes, s[0].n, (double)score,
-                             s[2].value > TG_SPM_BYTE ? 0 : (int64_t)s[2].value, err);
+    return tg_spm_pieces_add(&model->pieces, s[0].bytes, s[0].n, (double)score, (int64_t)s[2].value, err);
 }
 
 /* ---- the file */

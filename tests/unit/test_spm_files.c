@@ -216,7 +216,13 @@ static void model_pieces(void)
     refuse(tg_spm_model_read, "token 264 has the text of token 260");
     begin_model(true);
     put_piece("c", 0, 7);
-    refuse(tg_spm_model_read, "token 264 has type 0, expected 1 to 6");
+    refuse(tg_spm_model_read, "token 264 has type 7, expected 1 to 6");
+    begin_model(true);
+    put_bytes(1, "\x0A\x01x\x18\xFF\xFF\xFF\xFF\xFF\xFF\xFF\xFF\xFF\x01", 14);
+    refuse(tg_spm_model_read, "token 264 has type -1, expected 1 to 6");
+    begin_model(true);
+    put_bytes(1, "\x0A\x01x\x18\x81\x80\x80\x80\x80\x80\x80\x80\x80\x01", 14);
+    refuse(tg_spm_model_read, "token 264 has type -9223372036854775807, expected 1 to 6");
     begin_model(true);
     put_piece("<0xG0>", 0, TG_SPM_BYTE);
     refuse(tg_spm_model_read, "token 264 is \"<0xG0>\", expected a byte like \"<0x0A>\"");
