@@ -51,15 +51,22 @@ void tg_read_components(tg_json *j, size_t at, const char *const *names, size_t 
 
 typedef struct tg_added_token {
     size_t id;
-    tg_span text;
     bool special, normalized;
 } tg_added_token;
 
-/* Handles one of them; j->value is where it begins. */
-typedef void tg_take_added(void *context, tg_json *j, const tg_added_token *token);
+typedef struct tg_added_tokens {
+    tg_vocab_builder by_number; /* their texts: the "id" of each is its number here */
+    tg_added_token *token;      /* [n] in the order of the file; owned */
+    size_t n, capacity;
+} tg_added_tokens;
 
-/* Refuses those with settings that change where a token matches. */
-void tg_read_added(tg_json *j, size_t at, tg_take_added *take, void *context);
+/* Read them into a zeroed structure, which can be freed either way.  Refuses those with settings that change
+ * where a token matches, and two with the same text. */
+void tg_read_added(tg_added_tokens *a, tg_json *j, size_t at);
+
+const unsigned char *tg_added_text(const tg_added_tokens *a, size_t number, size_t *n);
+
+void tg_added_free(tg_added_tokens *a);
 
 /* ---- the model */
 
@@ -82,6 +89,11 @@ enum {
  * caller reads.
  */
 void tg_open_model(size_t at[TG_MODEL_PARTS], tg_json *j, size_t from, bool falls_back);
+
+/* Read the vocabulary, with the added tokens, and arrange it.  An added token that the model has too must
+ * have the same id there.  byte_level: ordinary tokens are written so (byte_map.h), added ones are special.
+ */
+void tg_read_vocab(tg_vocab_builder *b, const tg_added_tokens *a, tg_json *j, size_t at, bool byte_level);
 
 /* Handles a merge. */
 typedef tg_status tg_take_merge(void *context, const tg_vocab_halves *h, tg_err *err);

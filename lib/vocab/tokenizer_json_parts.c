@@ -2,6 +2,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "lib/base/grow.h"
 #include "lib/vocab/byte_map.h"
 #include "lib/vocab/foreign.h"
 #include "lib/vocab/tokenizer_json.h"
@@ -81,7 +82,19 @@ void tg_read_components(tg_json *j, size_t at, const char *const *names, size_t 
 
 /* ---- added tokens */
 
-static void read_added(tg_json *j, size_t from, tg_take_added *take, void *context)
+/* Append a token whose text is next. */
+static void append(tg_added_tokens *a, tg_json *j, const tg_added_token *token, tg_span text)
+{
+    if (j->status ||
+        (j->status = tg_grow(&a->token, &a->capacity, a->n + 1, sizeof *a->token, "added tokens", j->err)))
+        return;
+    if (tg_vocab_add(&a->by_number, a->n, text.p, text.n, false, j->err))
+        (void)tg_json_err_in(j);
+    else
+        a->token[a->n++] = *token;
+}
+
+static void read_token(tg_added_tokens *a, tg_json *j, size_t from)
 {
     enum { ID, CONTENT, SINGLE_WORD, LSTRIP, RSTRIP, SPECIAL, NORMALIZED, NAMES };
     static const char *const names[] = {"id",     "content", "single_word", "lstrip",
@@ -89,6 +102,7 @@ static void read_added(tg_json *j, size_t from, tg_take_added *take, void *conte
     char shown[TG_TOKEN_SHOWN];
     tg_added_token token;
     size_t at[NAMES];
+    tg_span text;
 
     (void)tg_json_go(j, from);
     tg_json_members(j, names, NAMES, at);
@@ -99,18 +113,17 @@ static void read_added(tg_json *j, size_t from, tg_take_added *take, void *conte
     token.id = tg_json_get_size(j);
     token.special = tg_json_bool_at(j, at[SPECIAL], false);
     token.normalized = tg_json_bool_at(j, at[NORMALIZED], !token.special);
-    token.text = tg_json_text_at(j, at[CONTENT]);
+    text = tg_json_text_at(j, at[CONTENT]);
     for (size_t i = SINGLE_WORD; i <= RSTRIP; i++)
         if (tg_json_bool_at(j, at[i], false)) { /* it changes where the token matches */
             j->value = at[i];
             (void)tg_json_fail(j, "added token \"%s\" with \"%s\" is not supported",
-                               tg_token_shown(shown, token.text.p, token.text.n), names[i]);
+                               tg_token_shown(shown, text.p, text.n), names[i]);
         }
-    if (!j->status)
-        take(context, j, &token);
+    append(a, j, &token, text);
 }
 
-void tg_read_added(tg_json *j, size_t at, tg_take_added *take, void *context)
+void tg_read_added(tg_added_tokens *a, tg_json *j, size_t at)
 {
     if (at == 0)
         return;
@@ -119,9 +132,22 @@ void tg_read_added(tg_json *j, size_t at, tg_take_added *take, void *context)
     while (tg_json_element_at(j, &at)) {
         const size_t after = j->at;
 
-        read_added(j, at, take, context);
+        read_token(a, j, at);
         (void)tg_json_go(j, after);
     }
+    if (!j->status && a->n > 0 && tg_vocab_arrange(&a->by_number, j->err))
+        j->status = tg_err_in(j->err, "added_tokens");
+}
+
+const unsigned char *tg_added_text(const tg_added_tokens *a, size_t number, size_t *n)
+{
+    return tg_token_text(a->by_number.ends, a->by_number.tokens, number, n);
+}
+
+void tg_added_free(tg_added_tokens *a)
+{
+    tg_vocab_builder_free(&a->by_number);
+    free(a->token);
 }
 
 /* ---- the model */
@@ -170,6 +196,52 @@ void tg_open_model(size_t at[TG_MODEL_PARTS], tg_json *j, size_t from, bool fall
         check_setting(at, j, TG_MODEL_IGNORE_MERGES, " and \"byte_fallback\"");
     else
         check_setting(at, j, TG_MODEL_BYTE_FALLBACK, "");
+}
+
+/* ---- its vocabulary */
+
+/* Whether an added token has this text.  It must have the same id as in the model. */
+static bool is_added(const tg_added_tokens *a, tg_json *j, size_t id, tg_span key)
+{
+    const uint32_t number =
+        a->n > 0 ? tg_token_table_find(&a->by_number.table, (const unsigned char *)key.p, key.n)
+                 : TG_TOKEN_NONE;
+    char shown[TG_TOKEN_SHOWN];
+
+    if (number != TG_TOKEN_NONE && a->token[number].id != id)
+        (void)tg_json_fail(j, "\"%s\" has id %zu, but %zu as an added token",
+                           tg_token_shown(shown, key.p, key.n), id, a->token[number].id);
+    return number != TG_TOKEN_NONE;
+}
+
+static void add_added(tg_vocab_builder *b, const tg_added_tokens *a, bool special, tg_json *j)
+{
+    for (size_t i = 0; !j->status && i < a->n; i++) {
+        size_t n;
+        const unsigned char *text = tg_added_text(a, i, &n);
+
+        j->status = tg_vocab_add(b, a->token[i].id, text, n, special, j->err);
+    }
+}
+
+void tg_read_vocab(tg_vocab_builder *b, const tg_added_tokens *a, tg_json *j, size_t at, bool byte_level)
+{
+    tg_span key;
+
+    (void)tg_json_go(j, at);
+    tg_json_enter(j, TG_JSON_OBJECT);
+    while (tg_json_key(j, &key)) {
+        const size_t id = tg_json_get_size(j);
+
+        if (j->status || is_added(a, j, id, key))
+            continue;
+        if (byte_level ? tg_vocab_add_mapped(b, id, key.p, key.n, j->err)
+                       : tg_vocab_add(b, id, key.p, key.n, false, j->err))
+            (void)tg_json_err_in(j);
+    }
+    add_added(b, a, byte_level, j);
+    if (!j->status)
+        j->status = tg_vocab_arrange(b, j->err);
 }
 
 /* ---- merges */

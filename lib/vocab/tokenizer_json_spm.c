@@ -18,7 +18,6 @@
 struct reading {
     tg_json *j;
     tg_vocab_builder pieces;
-    size_t n_vocab;               /* pieces of the model; added tokens may follow */
     unsigned char *types;         /* [pieces.n] */
     uint32_t (*halves)[2], *made; /* [n_merges] of ordinary pieces */
     size_t n_merges, capacity[2];
@@ -95,40 +94,12 @@ static void take_component(void *context, tg_json *j, const tg_json_component *c
     }
 }
 
-/* ---- the model's pieces */
+/* ---- types of pieces */
 
-static void read_vocab(struct reading *r, size_t from)
+static bool has_space(const unsigned char *text, size_t n)
 {
-    tg_json *j = r->j;
-    tg_span key;
-
-    (void)tg_json_go(j, from);
-    tg_json_enter(j, TG_JSON_OBJECT);
-    while (tg_json_key(j, &key)) {
-        const size_t id = tg_json_get_size(j);
-
-        if (!j->status && tg_vocab_add(&r->pieces, id, key.p, key.n, false, j->err))
-            (void)tg_json_err_in(j);
-        r->n_vocab++;
-    }
-}
-
-/* ---- added tokens */
-
-/* Add a token that the model lacks. */
-static void add_missing(void *context, tg_json *j, const tg_added_token *token)
-{
-    struct reading *r = context;
-
-    if (token->id >= r->n_vocab &&
-        tg_vocab_add(&r->pieces, token->id, token->text.p, token->text.n, false, j->err))
-        (void)tg_json_err_in(j);
-}
-
-static bool has_space(tg_span text)
-{
-    for (size_t i = 0; i + TG_SPM_SPACE_BYTES <= text.n; i++)
-        if (memcmp(text.p + i, TG_SPM_SPACE, TG_SPM_SPACE_BYTES) == 0)
+    for (size_t i = 0; i + TG_SPM_SPACE_BYTES <= n; i++)
+        if (memcmp(text + i, TG_SPM_SPACE, TG_SPM_SPACE_BYTES) == 0)
             return true;
     return false;
 }
@@ -145,23 +116,20 @@ static const unsigned char *piece(const struct reading *r, size_t id, size_t *n)
  * Set the type of an added token.  One that is not special and has U+2581 is looked for before spaces are
  * written so, which finds only a text's own U+2581: it is left to the merges.
  */
-static void set_type(void *context, tg_json *j, const tg_added_token *token)
+static void set_added_type(struct reading *r, const tg_added_token *token)
 {
-    struct reading *r = context;
-    const size_t id = token->id;
-    size_t n = 0;
-    const unsigned char *same = id < r->pieces.n ? piece(r, id, &n) : NULL;
+    size_t n;
+    const unsigned char *text = piece(r, token->id, &n);
+    unsigned char *type = &r->types[token->id];
 
-    if (n != token->text.n || memcmp(same, token->text.p, n) != 0)
-        (void)tg_json_fail(j, "the added token with id %zu has another text in the model", id);
-    else if (token->special)
-        r->types[id] = r->types[id] == TG_SPM_UNKNOWN ? TG_SPM_UNKNOWN : TG_SPM_CONTROL;
-    else if (!has_space(token->text) || token->normalized)
-        r->types[id] = TG_SPM_USER_DEFINED;
+    if (token->special)
+        *type = *type == TG_SPM_UNKNOWN ? TG_SPM_UNKNOWN : TG_SPM_CONTROL;
+    else if (!has_space(text, n) || token->normalized)
+        *type = TG_SPM_USER_DEFINED;
 }
 
-/* The types that the texts tell. */
-static void set_types(struct reading *r, tg_span unknown)
+/* The types that the texts tell; then those of added tokens. */
+static void set_types(struct reading *r, const tg_added_tokens *a, tg_span unknown)
 {
     const uint32_t unk = tg_token_table_find(&r->pieces.table, (const unsigned char *)unknown.p, unknown.n);
     unsigned char byte;
@@ -179,13 +147,19 @@ static void set_types(struct reading *r, tg_span unknown)
                        : n > 0                          ? TG_SPM_NORMAL
                                                         : TG_SPM_UNUSED;
     }
+    for (size_t i = 0; i < a->n; i++)
+        set_added_type(r, &a->token[i]);
 }
 
 /* ---- merges */
 
+/* Whether merges may make a piece, or start from it.  A text has no spaces by then: they are U+2581. */
 static bool is_ordinary(const struct reading *r, uint32_t id)
 {
-    return id != TG_TOKEN_NONE && r->types[id] == TG_SPM_NORMAL;
+    size_t n = 0;
+    const unsigned char *text = id != TG_TOKEN_NONE ? piece(r, id, &n) : NULL;
+
+    return n > 0 && r->types[id] == TG_SPM_NORMAL && !memchr(text, ' ', n);
 }
 
 /* Append a merge.  One of pieces that are found before any merging never happens. */
@@ -318,16 +292,15 @@ static tg_status check_halves(const tg_tokenizer *tok, const struct reading *r, 
 static void read_model(struct reading *r, const size_t *part)
 {
     size_t at[TG_MODEL_PARTS];
+    tg_added_tokens added = {.n = 0};
     tg_json *j = r->j;
 
     tg_open_model(at, j, part[TG_JSON_MODEL], true);
-    read_vocab(r, at[TG_MODEL_VOCAB]);
-    tg_read_added(j, part[TG_JSON_ADDED], add_missing, r);
+    tg_read_added(&added, j, part[TG_JSON_ADDED]);
+    tg_read_vocab(&r->pieces, &added, j, at[TG_MODEL_VOCAB], false);
     if (!j->status)
-        j->status = tg_vocab_arrange(&r->pieces, j->err);
-    if (!j->status)
-        set_types(r, tg_json_text_at(j, at[TG_MODEL_UNK]));
-    tg_read_added(j, part[TG_JSON_ADDED], set_type, r);
+        set_types(r, &added, tg_json_text_at(j, at[TG_MODEL_UNK]));
+    tg_added_free(&added);
     tg_read_merges(j, at[TG_MODEL_MERGES], take_merge, r);
 }
 

@@ -290,8 +290,9 @@ static void llama2c(void)
     "[{\"id\": 0, \"content\": \"<unk>\", \"special\": true}, {\"id\": 1, \"content\": \"<s>\", "            \
     "\"special\": true}, {\"id\": 2, \"content\": \"</s>\", \"special\": true}]"
 
-static void json(const char *normalizer, const char *pre_tokenizer, const char *added, const char *merges,
-                 const char *more)
+/* pieces: further ones, after the id 263 of "b". */
+static void json_with(const char *pieces, const char *normalizer, const char *pre_tokenizer,
+                      const char *added, const char *merges, const char *more)
 {
     char text[2048];
 
@@ -309,8 +310,14 @@ static void json(const char *normalizer, const char *pre_tokenizer, const char *
         put(text, strlen(text));
     }
     snprintf(text, sizeof text,
-             ", \"" SPACE "a\": 259, \"ab\": 260, \"" SPACE "\": 261, \"a\": 262, \"b\": 263}}}");
+             ", \"" SPACE "a\": 259, \"ab\": 260, \"" SPACE "\": 261, \"a\": 262, \"b\": 263%s}}}", pieces);
     put(text, strlen(text));
+}
+
+static void json(const char *normalizer, const char *pre_tokenizer, const char *added, const char *merges,
+                 const char *more)
+{
+    json_with("", normalizer, pre_tokenizer, added, merges, more);
 }
 
 static void json_accepted(void)
@@ -327,6 +334,17 @@ static void json_accepted(void)
     ACCEPT(tg_tokenizer_json_read, "ba ab", 264, 259, 263);
     json(PREPEND, "null", "[{\"id\": 264, \"content\": \"ba\", \"special\": false}]", MERGES, "");
     ACCEPT(tg_tokenizer_json_read, "baabba", 264, 259, 263, 264);
+}
+
+static void json_ids(void)
+{
+    /* a space, which no text has once U+2581 replaces it */
+    json_with(", \" \": 264, \" a\": 265", REPLACE, "null", ADDED,
+              "[[\" \", \"a\"], [\"" SPACE "\", \"a\"], [\"a\", \"b\"]]", "");
+    ACCEPT(tg_tokenizer_json_read, "a abc", 262, 259, 263, 3 + 'c');
+    /* an added token that the model has too, with an id that is not below the number of pieces */
+    json_with(", \"c\": 285", REPLACE, "null", "[{\"id\": 285, \"content\": \"c\"}]", MERGES, "");
+    ACCEPT(tg_tokenizer_json_read, "acb", 262, 285, 263);
 }
 
 static void json_refused(void)
@@ -354,7 +372,10 @@ static void json_refused(void)
         {REPLACE, "null", ADDED, "[\"ab\"]", "", "expected two halves of a merge separated by a space"},
         {REPLACE, "null", ADDED, "[[\"a\", \"b\"], [\"a\", \"b\"]]", "", "merge 1 is the same as merge 0"},
         {REPLACE, "null", ADDED, "[[\"a\", \"b\"]]", "", "no scores say what the merges say of token 259"},
-        {REPLACE, "null", "[{\"id\": 262, \"content\": \"x\"}]", MERGES, "", "has another text in the model"},
+        {REPLACE, "null", "[{\"id\": 262, \"content\": \"x\"}]", MERGES, "",
+         "id 262 is given to \"a\" and to \"x\""},
+        {REPLACE, "null", "[{\"id\": 264, \"content\": \"a\"}]", MERGES, "",
+         "\"a\" has id 262, but 264 as an added token"},
         {REPLACE, "null", "[{\"id\": 262}]", MERGES, "", "an added token lacks \"content\""},
         {REPLACE, "null", "[{\"id\": 262, \"content\": \"a\", \"lstrip\": true}]", MERGES, "",
          "added token \"a\" with \"lstrip\" is not supported"},
@@ -418,6 +439,7 @@ int main(void)
     RUN(model_pieces);
     RUN(llama2c);
     RUN(json_accepted);
+    RUN(json_ids);
     RUN(json_refused);
     return check_done();
 }
