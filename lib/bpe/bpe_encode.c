@@ -167,7 +167,7 @@ tg_status tg_bpe_encoder_encode(void *encoder, const void *tok, tg_text *text, i
     tg_status status = TG_OK;
 
     (void)tok;
-    *n = tg_bpe_pieces_take(&e->pieces, ids, max);
+    *n = tg_id_queue_take(&e->pieces.queue, ids, max);
     while (!status && *n < max && (text->n > 0 || e->more)) {
         if (e->nfc)
             status = e->more ? encode_waiting(e, &none, err) : encode_normalised(e, text, false, err);
@@ -175,7 +175,7 @@ tg_status tg_bpe_encoder_encode(void *encoder, const void *tok, tg_text *text, i
             status = encode_waiting(e, text, err);
         else
             status = encode_direct(e, text, err);
-        *n += tg_bpe_pieces_take(&e->pieces, ids + *n, max - *n);
+        *n += tg_id_queue_take(&e->pieces.queue, ids + *n, max - *n);
     }
     return status;
 }
@@ -199,7 +199,7 @@ tg_status tg_bpe_encoder_finish(void *encoder, const void *tok, int32_t *ids, si
         e->waiting.n = 0;
         e->ending = true;
     }
-    *n = tg_bpe_pieces_take(&e->pieces, ids, max);
+    *n = tg_id_queue_take(&e->pieces.queue, ids, max);
     if (*n < max)
         e->ending = false;
     return TG_OK;

@@ -1,9 +1,5 @@
 #include "lib/bpe/bpe_pieces.h"
 
-#include <stdlib.h>
-#include <string.h>
-
-#include "lib/base/grow.h"
 #include "lib/base/size.h"
 #include "lib/split/split.h"
 
@@ -32,11 +28,6 @@ void tg_bpe_pieces_free(tg_bpe_pieces *p)
 static tg_status reserve(tg_bpe_pieces *p, size_t n, tg_err *err)
 {
     return tg_id_queue_reserve(&p->queue, n + TG_PIECE_IDS, err);
-}
-
-size_t tg_bpe_pieces_take(tg_bpe_pieces *p, int32_t *ids, size_t max)
-{
-    return tg_id_queue_take(&p->queue, ids, max);
 }
 
 /* ---- the cache, of pieces and of their parts */

@@ -19,7 +19,7 @@
 
 typedef struct tg_bpe_pieces {
     const tg_bpe *bpe;
-    tg_id_queue queue; /* their ids, until they are taken */
+    tg_id_queue queue; /* their ids, until the caller takes them */
     tg_merger merger;
     tg_long_piece long_piece;
     tg_piece_cache cache;
@@ -32,9 +32,6 @@ TG_MUST_CHECK tg_status tg_bpe_pieces_create(tg_bpe_pieces *p, const tg_bpe *bpe
 
 /* A zeroed one is fine. */
 void tg_bpe_pieces_free(tg_bpe_pieces *p);
-
-/* Move at most max queued ids to `ids`; returns how many. */
-size_t tg_bpe_pieces_take(tg_bpe_pieces *p, int32_t *ids, size_t max);
 
 /*
  * Encode a piece [n], or the rest of one that has been begun.  offset: its offset in the text, for

@@ -5,7 +5,6 @@
 #include <string.h>
 
 #include "formats/archive.h"
-#include "lib/base/choice.h"
 #include "lib/base/size.h"
 #include "lib/bpe/bpe.h"
 #include "lib/spm/spm_encode.h"

@@ -1,7 +1,4 @@
 /* nanoGPT's meta.pkl: the characters of a text, each with its id. */
-#include <stdio.h>
-#include <stdlib.h>
-
 #include "formats/pickle.h"
 #include "lib/base/utf8.h"
 #include "lib/text/chars.h"

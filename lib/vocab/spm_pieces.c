@@ -4,7 +4,6 @@
 #include <string.h>
 
 #include "lib/base/grow.h"
-#include "lib/base/size.h"
 #include "lib/bpe/bpe.h"
 #include "lib/vocab/foreign.h"
 

@@ -1,6 +1,5 @@
 /* A tokenizer.json's normalizer, pre_tokenizer and decoder. */
 #include <stdbool.h>
-#include <string.h>
 
 #include "lib/vocab/foreign.h"
 #include "lib/vocab/tokenizer_json.h"

@@ -5,7 +5,6 @@
 
 #include "formats/sha256.h"
 #include "lib/base/grow.h"
-#include "lib/base/size.h"
 #include "lib/bpe/pairs.h"
 #include "lib/spm/spm_merge.h"
 #include "lib/spm/symbols.h"
