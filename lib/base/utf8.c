@@ -56,6 +56,17 @@ size_t tg_utf8_decode_last(uint32_t *code, const void *text, size_t n)
     return 0;
 }
 
+bool tg_utf8_valid(const void *text, size_t n)
+{
+    const unsigned char *p = text;
+    uint32_t code;
+
+    for (size_t at = 0, length; at < n; at += length)
+        if ((length = tg_utf8_decode(&code, p + at, n - at)) == 0)
+            return false;
+    return true;
+}
+
 size_t tg_utf8_whole(const void *text, size_t n)
 {
     const unsigned char *p = text;

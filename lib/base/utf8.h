@@ -49,6 +49,9 @@ static inline size_t tg_utf8_decode_high(uint32_t *code, const unsigned char *te
  * unspecified, when none ends there. */
 size_t tg_utf8_decode_last(uint32_t *code, const void *text, size_t n);
 
+/* Whether text [n] is made of valid characters. */
+bool tg_utf8_valid(const void *text, size_t n);
+
 /* Whether text [n] is the beginning of a valid character, but not all of it. */
 bool tg_utf8_is_cut(const void *text, size_t n);
 

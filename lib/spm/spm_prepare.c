@@ -26,10 +26,7 @@ struct scratch {
 
 static const unsigned char *piece(const tg_spm *s, size_t id, size_t *n)
 {
-    const uint32_t from = id > 0 ? s->ends[id - 1] : 0;
-
-    *n = s->ends[id] - from;
-    return s->tokens + from;
+    return tg_token_text(s->ends, s->tokens, id, n);
 }
 
 static tg_status check_ends(const tg_spm *s, tg_err *err)
@@ -67,16 +64,6 @@ static tg_status check_special(const tg_spm *s, tg_err *err)
     return TG_OK;
 }
 
-static bool is_utf8(const unsigned char *text, size_t n)
-{
-    uint32_t code;
-
-    for (size_t at = 0, length; at < n; at += length)
-        if ((length = tg_utf8_decode(&code, text + at, n - at)) == 0)
-            return false;
-    return true;
-}
-
 static tg_status check_piece(const tg_spm *s, size_t id, tg_err *err)
 {
     const unsigned type = s->types[id];
@@ -90,7 +77,7 @@ static tg_status check_piece(const tg_spm *s, size_t id, tg_err *err)
                        (double)s->scores[id]);
     if (type == TG_SPM_BYTE && n != 1)
         return tg_fail(err, TG_EDATA, "token %zu is a byte of %zu bytes", id, n);
-    if ((tg_spm_merges(s->types[id]) || type == TG_SPM_USER_DEFINED) && !is_utf8(text, n))
+    if ((tg_spm_merges(s->types[id]) || type == TG_SPM_USER_DEFINED) && !tg_utf8_valid(text, n))
         return tg_fail(err, TG_EDATA, "token %zu is not UTF-8", id);
     if (type == TG_SPM_USER_DEFINED && n > TG_SPECIAL_MAX)
         return tg_fail(err, TG_EDATA, "user-defined token %zu has %zu bytes, expected at most %zu", id, n,

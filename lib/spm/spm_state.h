@@ -10,6 +10,7 @@
 
 #include "lib/bpe/pairs.h"
 #include "lib/bpe/prefix_filter.h"
+#include "lib/bpe/token_table.h"
 #include "lib/spm/spm.h"
 #include "lib/spm/spm_merge.h"
 #include "lib/spm/symbols.h"
@@ -64,10 +65,7 @@ TG_MUST_CHECK tg_status tg_spm_prepare(tg_spm *s, tg_err *err);
 /* The text of a symbol. */
 static inline const unsigned char *tg_spm_text(const tg_spm *s, uint32_t symbol, size_t *n)
 {
-    const uint32_t from = symbol > 0 ? s->text_ends[symbol - 1] : 0;
-
-    *n = s->text_ends[symbol] - from;
-    return s->text + from;
+    return tg_token_text(s->text_ends, s->text, symbol, n);
 }
 
 /* Whether merging may make a piece of this type, or start from it. */

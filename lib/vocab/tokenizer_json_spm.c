@@ -105,10 +105,7 @@ static bool has_space(const unsigned char *text, size_t n)
 
 static const unsigned char *piece(const struct reading *r, size_t id, size_t *n)
 {
-    const size_t from = id > 0 ? r->pieces.ends[id - 1] : 0;
-
-    *n = r->pieces.ends[id] - from;
-    return r->pieces.tokens + from;
+    return tg_token_text(r->pieces.ends, r->pieces.tokens, id, n);
 }
 
 /*

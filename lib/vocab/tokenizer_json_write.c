@@ -125,16 +125,6 @@ static void put_model(tg_sink *sink, const tg_bpe_vocab *v)
 
 /* ---- what the file can hold */
 
-static bool is_utf8(const unsigned char *text, size_t n)
-{
-    uint32_t code;
-    size_t length = 1;
-
-    for (size_t at = 0; at < n && length > 0; at += length)
-        length = tg_utf8_decode(&code, text + at, n - at);
-    return length > 0;
-}
-
 /* A special token is a key of the same object as the ordinary ones, as it is where they are mapped. */
 static tg_status check_special(const tg_bpe_vocab *v, const tg_token_table *table, size_t id, tg_err *err)
 {
@@ -144,7 +134,7 @@ static tg_status check_special(const tg_bpe_vocab *v, const tg_token_table *tabl
     const unsigned char *text = tg_vocab_token(v, id, &n);
     uint32_t other;
 
-    if (!is_utf8(text, n))
+    if (!tg_utf8_valid(text, n))
         return tg_fail(err, TG_EUSAGE, REFUSAL "special token %zu, \"%s\", is not UTF-8", id,
                        tg_token_shown(shown, text, n));
     if (!tg_byte_map_read(bytes, &m, (const char *)text, n))

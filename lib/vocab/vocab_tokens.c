@@ -9,10 +9,7 @@
 
 const unsigned char *tg_vocab_token(const tg_bpe_vocab *v, size_t id, size_t *n)
 {
-    const size_t begin = id > 0 ? v->ends[id - 1] : 0;
-
-    *n = v->ends[id] - begin;
-    return v->tokens + begin;
+    return tg_token_text(v->ends, v->tokens, id, n);
 }
 
 size_t tg_vocab_longest(const tg_bpe_vocab *v)

@@ -379,6 +379,15 @@ static void utf8_decoding(void)
 }
 
 /* What a text's end may have cut. */
+static void utf8_valid(void)
+{
+    CHECK(tg_utf8_valid("", 0));
+    CHECK(tg_utf8_valid("a\0\xC3\xA9\xF0\x9F\x98\x80", 8));
+    CHECK(!tg_utf8_valid("a\xC3", 2));
+    CHECK(!tg_utf8_valid("\x80z", 2));
+    CHECK(!tg_utf8_valid("\xED\xA0\x80", 3));
+}
+
 static void utf8_whole(void)
 {
     static const struct {
@@ -600,6 +609,7 @@ int main(void)
     RUN(saturating);
     RUN(utf8_decoding);
     RUN(utf8_cut_characters);
+    RUN(utf8_valid);
     RUN(utf8_whole);
     RUN(utf8_what_is_shown);
     RUN(halves);
