@@ -5,15 +5,11 @@
  */
 #include <string.h>
 
+#include "formats/span.h"
 #include "lib/vocab/foreign.h"
 #include "lib/vocab/spm_pieces.h"
 
 enum { WORD = 4, HEADER = WORD, BEGIN = 1, END = 2 };
-
-static uint32_t word(const unsigned char *p)
-{
-    return p[0] | (uint32_t)p[1] << 8 | (uint32_t)p[2] << 16 | (uint32_t)p[3] << 24;
-}
 
 bool tg_llama2c_vocab_recognize(const void *first, size_t n)
 {
@@ -21,15 +17,14 @@ bool tg_llama2c_vocab_recognize(const void *first, size_t n)
     const unsigned char *p = first;
     const size_t length = strlen(unknown);
 
-    return n >= HEADER + 2 * WORD + length && word(p) >= length && word(p) <= UINT16_MAX &&
-           word(p + HEADER + WORD) == length && memcmp(p + HEADER + 2 * WORD, unknown, length) == 0;
+    return n >= HEADER + 2 * WORD + length && tg_get32(p) >= length && tg_get32(p) <= UINT16_MAX &&
+           tg_get32(p + HEADER + WORD) == length && memcmp(p + HEADER + 2 * WORD, unknown, length) == 0;
 }
 
 /* Add the piece with this text. */
 static tg_status add(tg_spm_pieces *pieces, const unsigned char *text, size_t n, float score, tg_err *err)
 {
-    unsigned char spaced[TG_SPM_SPACE_BYTES * 256], byte;
-    size_t put = 0;
+    unsigned char byte;
 
     if (pieces->n == 0)
         return tg_spm_pieces_add(pieces, text, n, (double)score, TG_SPM_UNKNOWN, err);
@@ -38,15 +33,7 @@ static tg_status add(tg_spm_pieces *pieces, const unsigned char *text, size_t n,
                                  (double)score, TG_SPM_CONTROL, err);
     if (tg_spm_is_byte(text, n, &byte) && pieces->n < 3 + 256)
         return tg_spm_pieces_add(pieces, text, n, (double)score, TG_SPM_BYTE, err);
-    if (n > 256)
-        return tg_fail(err, TG_EDATA, "token %zu has %zu bytes, expected at most 256", pieces->n, n);
-    for (size_t i = 0; i < n; i++) {
-        const size_t length = text[i] == ' ' ? TG_SPM_SPACE_BYTES : 1;
-
-        memcpy(spaced + put, text[i] == ' ' ? (const unsigned char *)TG_SPM_SPACE : text + i, length);
-        put += length;
-    }
-    return tg_spm_pieces_add(pieces, spaced, put, (double)score, TG_SPM_NORMAL, err);
+    return tg_spm_pieces_add(pieces, text, n, (double)score, TG_SPM_NORMAL, err);
 }
 
 static tg_status take_pieces(tg_spm_pieces *pieces, const tg_file_text *file, tg_err *err)
@@ -56,13 +43,13 @@ static tg_status take_pieces(tg_spm_pieces *pieces, const tg_file_text *file, tg
 
     while (!status && at < file->n) {
         const unsigned char *p = file->text + at;
-        const size_t left = file->n - at, n = left >= 2 * WORD ? word(p + WORD) : 0;
+        const size_t left = file->n - at, n = left >= 2 * WORD ? tg_get32(p + WORD) : 0;
         uint32_t bits;
         float score;
 
         if (left < 2 * WORD || left - 2 * WORD < n)
             return tg_fail(err, TG_EDATA, "the file ends in token %zu, at offset %zu", pieces->n, at);
-        bits = word(p);
+        bits = tg_get32(p);
         memcpy(&score, &bits, sizeof score);
         status = add(pieces, p + 2 * WORD, n, score, err);
         at += 2 * WORD + n;
@@ -72,7 +59,7 @@ static tg_status take_pieces(tg_spm_pieces *pieces, const tg_file_text *file, tg
 
 tg_status tg_llama2c_vocab_read(const tg_tokenizer **tok, const tg_file_text *file, tg_err *err)
 {
-    tg_spm_pieces pieces = {0};
+    tg_spm_pieces pieces = {.spaced = true};
     tg_status status = take_pieces(&pieces, file, err);
 
     *tok = NULL;

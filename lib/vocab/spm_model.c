@@ -11,6 +11,7 @@
  */
 #include <string.h>
 
+#include "formats/span.h"
 #include "lib/vocab/foreign.h"
 #include "lib/vocab/spm_pieces.h"
 
@@ -54,14 +55,13 @@ static tg_status take_varint(struct message *m, uint64_t *value, tg_err *err)
     return tg_fail(err, TG_EDATA, "the number at offset %zu has more than 10 bytes", at);
 }
 
+/* n: 4 or 8. */
 static tg_status take_fixed(struct message *m, uint64_t *value, size_t n, tg_err *err)
 {
     if ((size_t)(m->end - m->p) < n)
         return tg_fail(err, TG_EDATA, "the value at offset %zu has %zu bytes, its message ends after %zu",
                        offset_of(m), n, (size_t)(m->end - m->p));
-    *value = 0;
-    for (size_t i = n; i-- > 0;)
-        *value = *value << 8 | m->p[i];
+    *value = n == 8 ? tg_get64(m->p) : tg_get32(m->p);
     m->p += n;
     return TG_OK;
 }

@@ -74,7 +74,7 @@ tg_status tg_spm_pieces_add(tg_spm_pieces *p, const void *text, size_t n, double
     if (type == TG_SPM_BYTE)
         put_text(p, &byte, 1, false);
     else
-        put_text(p, text, n, type == TG_SPM_USER_DEFINED);
+        put_text(p, text, n, p->spaced || type == TG_SPM_USER_DEFINED);
     if (type == TG_SPM_CONTROL || type == TG_SPM_UNKNOWN)
         p->special[p->n_special++] = (uint32_t)p->n;
     p->scores[p->n] = (float)score;

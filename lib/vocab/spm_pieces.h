@@ -12,6 +12,7 @@
 #ifndef TG_VOCAB_SPM_PIECES_H
 #define TG_VOCAB_SPM_PIECES_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -20,6 +21,7 @@
 #include "lib/text/tokenizer.h"
 
 typedef struct tg_spm_pieces {
+    bool spaced; /* the caller's: all pieces may have spaces */
     size_t n, n_bytes, n_special;
     uint32_t *ends;
     unsigned char *tokens;
@@ -30,8 +32,8 @@ typedef struct tg_spm_pieces {
 } tg_spm_pieces;
 
 /*
- * Append the piece of the next id, with U+2581 for spaces; a user-defined one may have spaces.  A byte is
- * written "<0x0A>".  Control pieces and the unknown one become special.
+ * Append the piece of the next id, with U+2581 for spaces; a user-defined one may have spaces, and with
+ * p->spaced any.  A byte is written "<0x0A>".  Control pieces and the unknown one become special.
  */
 TG_MUST_CHECK tg_status tg_spm_pieces_add(tg_spm_pieces *p, const void *text, size_t n, double score,
                                           int64_t type, tg_err *err);
