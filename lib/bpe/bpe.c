@@ -8,6 +8,7 @@
 #include "lib/base/size.h"
 #include "lib/bpe/bpe_encode.h"
 #include "lib/bpe/bpe_state.h"
+#include "lib/bpe/token_arrays.h"
 #include "lib/text/kind.h"
 
 #define PREFIX "tokenizer/"
@@ -82,24 +83,6 @@ static tg_status take_whole_pieces(tg_bpe *b, tg_archive_reader *r, const tg_arr
     return TG_OK;
 }
 
-/* Read an array like `own`, at most `max` rows of it, into *data, and set *n to its rows. */
-static tg_status take_rows(void **data, size_t *n, size_t max, const tg_array *own, tg_archive_reader *r,
-                           const tg_array *a, tg_err *err)
-{
-    char shape[TG_ARRAY_TEXT_MAX], type[TG_ARRAY_TEXT_MAX];
-
-    if (!tg_dtype_equal(a->dtype, own->dtype) || a->ndim != own->ndim || (a->ndim == 2 && a->shape[1] != 2))
-        return tg_fail(err, TG_EDATA, "%s is %s %s, expected %c%zu [n%s]", a->name,
-                       tg_dtype_text(type, a->dtype), tg_shape_text(shape, a->ndim, a->shape),
-                       own->dtype.kind, own->dtype.size, own->ndim == 2 ? ",2" : "");
-    if (a->shape[0] > max)
-        return tg_fail(err, TG_EDATA, "%s has %zu rows, expected at most %zu", a->name, a->shape[0], max);
-    if (!(*data = malloc(tg_size_max(a->bytes, 1))))
-        return tg_fail_memory(err, a->bytes, a->name);
-    *n = a->shape[0];
-    return tg_archive_read(r, *data, a->bytes, err);
-}
-
 static tg_status take(void *tok, tg_archive_reader *r, const tg_array *a, bool *taken, tg_err *err)
 {
     tg_bpe *b = tok;
@@ -117,13 +100,13 @@ static tg_status take(void *tok, tg_archive_reader *r, const tg_array *a, bool *
     if (i == WHOLE_PIECES)
         return take_whole_pieces(b, r, a, err);
     if (i == ENDS)
-        return take_rows((void **)&b->ends, &v->n, TG_BPE_TOKENS_MAX, &own, r, a, err);
+        return tg_token_arrays_take((void **)&b->ends, &v->n, TG_BPE_TOKENS_MAX, &own, r, a, err);
     if (i == TOKENS)
-        return take_rows((void **)&b->tokens, &b->n_bytes, TG_BPE_BYTES_MAX, &own, r, a, err);
+        return tg_token_arrays_take((void **)&b->tokens, &b->n_bytes, TG_BPE_BYTES_MAX, &own, r, a, err);
     if (i == MERGES)
-        return take_rows((void **)&b->merges, &v->n_merges, TG_BPE_MERGES_MAX, &own, r, a, err);
+        return tg_token_arrays_take((void **)&b->merges, &v->n_merges, TG_BPE_MERGES_MAX, &own, r, a, err);
     if (i == SPECIAL)
-        return take_rows((void **)&b->special, &v->n_special, TG_BPE_TOKENS_MAX, &own, r, a, err);
+        return tg_token_arrays_take((void **)&b->special, &v->n_special, TG_BPE_TOKENS_MAX, &own, r, a, err);
     return TG_OK;
 }
 
@@ -198,15 +181,6 @@ const tg_tokenizer_kind tg_tokenizer_kind_bpe = {
 
 /* ---- making */
 
-static void *copy(const void *data, size_t bytes)
-{
-    void *p = malloc(tg_size_max(bytes, 1));
-
-    if (p && bytes > 0)
-        memcpy(p, data, bytes);
-    return p;
-}
-
 static tg_status check_limits(const tg_bpe_vocab *v, tg_err *err)
 {
     const struct {
@@ -237,10 +211,10 @@ tg_status tg_bpe_create(const tg_tokenizer **out, const tg_bpe_vocab *v, tg_err 
     b->vocab = *v;
     b->present = ~0u;
     b->n_bytes = v->n > 0 ? v->ends[v->n - 1] : 0;
-    b->ends = copy(v->ends, v->n * sizeof *b->ends);
-    b->tokens = copy(v->tokens, b->n_bytes);
-    b->merges = copy(v->merges, v->n_merges * sizeof *b->merges);
-    b->special = copy(v->special, v->n_special * sizeof *b->special);
+    b->ends = tg_token_arrays_copy(v->ends, v->n * sizeof *b->ends);
+    b->tokens = tg_token_arrays_copy(v->tokens, b->n_bytes);
+    b->merges = tg_token_arrays_copy(v->merges, v->n_merges * sizeof *b->merges);
+    b->special = tg_token_arrays_copy(v->special, v->n_special * sizeof *b->special);
     if (b->ends && b->tokens && b->merges && b->special)
         return tg_tokenizer_seal(out, tok, 0, err);
     status = tg_fail_memory(err, v->n * sizeof *b->ends + b->n_bytes, "a vocabulary");

@@ -1,10 +1,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "formats/sha256.h"
 #include "lib/base/size.h"
 #include "lib/bpe/bpe_state.h"
 #include "lib/bpe/merge.h"
+#include "lib/bpe/token_arrays.h"
 
 /* What only the checks need. */
 struct scratch {
@@ -18,50 +18,17 @@ struct scratch {
 
 /* ---- tokens */
 
-static tg_status check_ends(const tg_bpe *b, tg_err *err)
+static tg_status check_arrays(const tg_bpe *b, struct scratch *s, tg_err *err)
 {
-    uint32_t from = 0;
+    const tg_token_arrays t = {b->vocab.n, b->ends, b->tokens, b->n_bytes, b->special, b->vocab.n_special};
+    const tg_status status = tg_token_arrays_check(&t, err);
 
-    for (size_t i = 0; i < b->vocab.n; from = b->ends[i++]) {
-        if (b->ends[i] < from || b->ends[i] > b->n_bytes)
-            return tg_fail(err, TG_EDATA, "token %zu ends at %lu, expected %lu to %zu", i,
-                           (unsigned long)b->ends[i], (unsigned long)from, b->n_bytes);
-        if (b->ends[i] - from > TG_BPE_TOKEN_MAX)
-            return tg_fail(err, TG_EDATA, "token %zu has %lu bytes, expected at most %zu", i,
-                           (unsigned long)(b->ends[i] - from), TG_BPE_TOKEN_MAX);
-    }
-    if (from != b->n_bytes)
-        return tg_fail(err, TG_EDATA, "the tokens end at %lu, expected %zu", (unsigned long)from, b->n_bytes);
+    if (status)
+        return status;
+    for (size_t i = 0; i < t.n_special; i++)
+        s->special[t.special[i]] = true;
+    tg_token_arrays_secret(s->secret, &t, b->merges, b->vocab.n_merges * sizeof *b->merges);
     return TG_OK;
-}
-
-static tg_status check_special(const tg_bpe *b, struct scratch *s, tg_err *err)
-{
-    for (size_t i = 0; i < b->vocab.n_special; i++) {
-        const uint32_t id = b->special[i];
-
-        if (id >= b->vocab.n)
-            return tg_fail(err, TG_EDATA, "special token %lu: the vocabulary has %zu ids", (unsigned long)id,
-                           b->vocab.n);
-        if (i > 0 && id <= b->special[i - 1])
-            return tg_fail(err, TG_EDATA, "special token %lu comes after %lu, expected ascending ids",
-                           (unsigned long)id, (unsigned long)b->special[i - 1]);
-        s->special[id] = true;
-    }
-    return TG_OK;
-}
-
-/* The table's secret must be unknown to whoever chose the tokens, yet the same in every run, so it
- * depends on all tokens. */
-static void choose_secret(const tg_bpe *b, uint64_t secret[4])
-{
-    unsigned char hashes[3][TG_SHA256_SIZE], hash[TG_SHA256_SIZE];
-
-    tg_sha256(hashes[0], b->ends, b->vocab.n * sizeof *b->ends);
-    tg_sha256(hashes[1], b->tokens, b->n_bytes);
-    tg_sha256(hashes[2], b->merges, b->vocab.n_merges * sizeof *b->merges);
-    tg_sha256(hash, hashes, sizeof hashes);
-    memcpy(secret, hash, sizeof hash);
 }
 
 /* Put the special tokens, or the others, into a table. */
@@ -236,10 +203,8 @@ tg_status tg_bpe_prepare(tg_bpe *b, tg_err *err)
         status = tg_fail_memory(err, b->vocab.n * sizeof *s.highest, "checking a vocabulary");
         goto done;
     }
-    choose_secret(b, s.secret);
-    if ((status = check_ends(b, err)) || (status = check_special(b, &s, err)) ||
-        (status = check_tokens(b, &s, err)) || (status = check_merges(b, &s, err)) ||
-        (status = build_pairs(b, &s, NULL, err)))
+    if ((status = check_arrays(b, &s, err)) || (status = check_tokens(b, &s, err)) ||
+        (status = check_merges(b, &s, err)) || (status = build_pairs(b, &s, NULL, err)))
         goto done;
     b->proper = is_proper(b, &s, NULL);
     if (!b->proper)

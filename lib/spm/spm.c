@@ -5,13 +5,41 @@
 #include <string.h>
 
 #include "formats/archive.h"
-#include "lib/base/size.h"
 #include "lib/bpe/bpe.h"
+#include "lib/bpe/token_arrays.h"
 #include "lib/spm/spm_encode.h"
 #include "lib/spm/spm_state.h"
 #include "lib/text/kind.h"
 
 #define PREFIX TG_TOKENIZER_PREFIX
+
+/* ---- the arrays of archives */
+
+enum { DUMMY_PREFIX, ENDS, TOKENS, SCORES, TYPES, SPECIAL, ARRAYS }; /* in this order */
+
+static bool array(const void *tok, size_t i, tg_array *a)
+{
+    static const char *const prefixes[] = {"none", "parts", "divided", "metaspace", "first"};
+    const tg_spm *s = tok;
+    const size_t n = s->vocab.n;
+    const char *prefix = prefixes[s->vocab.prefix];
+    const tg_array arrays[ARRAYS] = {
+        {.name = PREFIX "dummy_prefix", .dtype = {'S', strlen(prefix)}, .data = prefix},
+        {.name = PREFIX "ends", .dtype = TG_U32, .ndim = 1, .shape = {n}, .data = s->ends},
+        {.name = PREFIX "tokens", .dtype = TG_U8, .ndim = 1, .shape = {s->n_bytes}, .data = s->tokens},
+        {.name = PREFIX "scores", .dtype = TG_F32, .ndim = 1, .shape = {n}, .data = s->scores},
+        {.name = PREFIX "types", .dtype = TG_U8, .ndim = 1, .shape = {n}, .data = s->types},
+        {.name = PREFIX "special",
+         .dtype = TG_U32,
+         .ndim = 1,
+         .shape = {s->vocab.n_special},
+         .data = s->special},
+    };
+
+    if (i < ARRAYS)
+        *a = arrays[i];
+    return i < ARRAYS;
+}
 
 /* ---- reading */
 
@@ -20,76 +48,46 @@ static tg_status take_prefix(tg_spm *s, tg_archive_reader *r, const tg_array *a,
     size_t number;
     const tg_status status = tg_archive_get_choice(r, a, TG_SPM_PREFIXES, &number, err);
 
-    if (status)
-        return status;
-    s->vocab.prefix = (tg_spm_prefix)number;
-    s->has_prefix = true;
-    return TG_OK;
-}
-
-/* Read a list of at most `max` elements of dtype into *data, and set *n to their number. */
-static tg_status take_list(void **data, size_t *n, size_t max, tg_dtype dtype, tg_archive_reader *r,
-                           const tg_array *a, tg_err *err)
-{
-    char shape[TG_ARRAY_TEXT_MAX], type[TG_ARRAY_TEXT_MAX];
-
-    if (!tg_dtype_equal(a->dtype, dtype) || a->ndim != 1)
-        return tg_fail(err, TG_EDATA, "%s is %s %s, expected %c%zu [n]", a->name,
-                       tg_dtype_text(type, a->dtype), tg_shape_text(shape, a->ndim, a->shape), dtype.kind,
-                       dtype.size);
-    if (a->shape[0] > max)
-        return tg_fail(err, TG_EDATA, "%s has %zu elements, expected at most %zu", a->name, a->shape[0], max);
-    if (!(*data = malloc(tg_size_max(a->bytes, 1))))
-        return tg_fail_memory(err, a->bytes, a->name);
-    *n = a->shape[0];
-    return tg_archive_read(r, *data, a->bytes, err);
+    if (!status)
+        s->vocab.prefix = (tg_spm_prefix)number;
+    return status;
 }
 
 static tg_status take(void *tok, tg_archive_reader *r, const tg_array *a, bool *taken, tg_err *err)
 {
     tg_spm *s = tok;
-    const char *name = a->name + strlen(PREFIX);
-
-    *taken = true;
-    if (strcmp(name, "dummy_prefix") == 0)
-        return take_prefix(s, r, a, err);
-    if (strcmp(name, "ends") == 0)
-        return take_list((void **)&s->ends, &s->vocab.n, TG_BPE_TOKENS_MAX, TG_U32, r, a, err);
-    if (strcmp(name, "tokens") == 0)
-        return take_list((void **)&s->tokens, &s->n_bytes, TG_BPE_BYTES_MAX, TG_U8, r, a, err);
-    if (strcmp(name, "scores") == 0)
-        return take_list((void **)&s->scores, &s->n_scores, TG_BPE_TOKENS_MAX, TG_F32, r, a, err);
-    if (strcmp(name, "types") == 0)
-        return take_list((void **)&s->types, &s->n_types, TG_BPE_TOKENS_MAX, TG_U8, r, a, err);
-    if (strcmp(name, "special") == 0)
-        return take_list((void **)&s->special, &s->vocab.n_special, TG_BPE_TOKENS_MAX, TG_U32, r, a, err);
-    *taken = false;
-    return TG_OK;
-}
-
-static tg_status check_presence(const tg_spm *s, tg_err *err)
-{
     const struct {
-        const char *name;
-        bool present;
-    } arrays[] = {{"dummy_prefix", s->has_prefix}, {"ends", s->ends != NULL},
-                  {"tokens", s->tokens != NULL},   {"scores", s->scores != NULL},
-                  {"types", s->types != NULL},     {"special", s->special != NULL}};
+        void **data;
+        size_t *n, max;
+    } lists[ARRAYS] = {
+        [ENDS] = {(void **)&s->ends, &s->vocab.n, TG_BPE_TOKENS_MAX},
+        [TOKENS] = {(void **)&s->tokens, &s->n_bytes, TG_BPE_BYTES_MAX},
+        [SCORES] = {(void **)&s->scores, &s->n_scores, TG_BPE_TOKENS_MAX},
+        [TYPES] = {(void **)&s->types, &s->n_types, TG_BPE_TOKENS_MAX},
+        [SPECIAL] = {(void **)&s->special, &s->vocab.n_special, TG_BPE_TOKENS_MAX},
+    };
+    tg_array own;
+    size_t i = 0;
 
-    for (size_t i = 0; i < sizeof arrays / sizeof arrays[0]; i++)
-        if (!arrays[i].present)
-            return tg_fail(err, TG_EDATA, PREFIX "%s is missing", arrays[i].name);
-    return TG_OK;
+    while ((*taken = array(s, i, &own)) && strcmp(own.name, a->name) != 0)
+        i++;
+    if (!*taken)
+        return TG_OK;
+    s->present |= 1u << i;
+    if (i == DUMMY_PREFIX)
+        return take_prefix(s, r, a, err);
+    return tg_token_arrays_take(lists[i].data, lists[i].n, lists[i].max, &own, r, a, err);
 }
 
 static tg_status complete(void *tok, size_t *vocab_size, tg_err *err)
 {
     tg_spm *s = tok;
     const size_t n = s->vocab.n;
-    const tg_status status = check_presence(s, err);
+    tg_array own;
 
-    if (status)
-        return status;
+    for (size_t i = 0; array(s, i, &own); i++)
+        if (!(s->present >> i & 1))
+            return tg_fail(err, TG_EDATA, "%s is missing", own.name);
     if (n == 0)
         return tg_fail(err, TG_EDATA, PREFIX "ends is empty, expected at least one id");
     if (*vocab_size != 0 && *vocab_size != n)
@@ -126,31 +124,6 @@ static void free_state(void *tok)
 }
 
 /* ---- using */
-
-static bool array(const void *tok, size_t i, tg_array *a)
-{
-    static const char *const prefixes[] = {"none", "parts", "divided", "metaspace", "first"};
-    const tg_spm *s = tok;
-    const size_t n = s->vocab.n;
-    const char *prefix = prefixes[s->vocab.prefix];
-    const tg_array arrays[] = {
-        {.name = PREFIX "dummy_prefix", .dtype = {'S', strlen(prefix)}, .data = prefix},
-        {.name = PREFIX "ends", .dtype = TG_U32, .ndim = 1, .shape = {n}, .data = s->ends},
-        {.name = PREFIX "tokens", .dtype = TG_U8, .ndim = 1, .shape = {s->n_bytes}, .data = s->tokens},
-        {.name = PREFIX "scores", .dtype = TG_F32, .ndim = 1, .shape = {n}, .data = s->scores},
-        {.name = PREFIX "types", .dtype = TG_U8, .ndim = 1, .shape = {n}, .data = s->types},
-        {.name = PREFIX "special",
-         .dtype = TG_U32,
-         .ndim = 1,
-         .shape = {s->vocab.n_special},
-         .data = s->special},
-    };
-
-    if (i >= sizeof arrays / sizeof arrays[0])
-        return false;
-    *a = arrays[i];
-    return true;
-}
 
 static const unsigned char *token(const void *tok, int32_t id, size_t *n)
 {
@@ -206,15 +179,6 @@ const tg_tokenizer_kind tg_tokenizer_kind_spm = {
 
 /* ---- making */
 
-static void *copy(const void *data, size_t bytes)
-{
-    void *p = malloc(tg_size_max(bytes, 1));
-
-    if (p && bytes > 0)
-        memcpy(p, data, bytes);
-    return p;
-}
-
 static tg_status check_limits(const tg_spm_vocab *v, tg_err *err)
 {
     const size_t bytes = v->n > 0 ? v->ends[v->n - 1] : 0;
@@ -231,14 +195,14 @@ static tg_status check_limits(const tg_spm_vocab *v, tg_err *err)
 static tg_status copy_arrays(tg_spm *s, const tg_spm_vocab *v, tg_err *err)
 {
     s->vocab = *v;
-    s->has_prefix = true;
+    s->present = ~0u;
     s->n_bytes = v->n > 0 ? v->ends[v->n - 1] : 0;
     s->n_scores = s->n_types = v->n;
-    s->ends = copy(v->ends, v->n * sizeof *s->ends);
-    s->tokens = copy(v->tokens, s->n_bytes);
-    s->scores = copy(v->scores, v->n * sizeof *s->scores);
-    s->types = copy(v->types, v->n * sizeof *s->types);
-    s->special = copy(v->special, v->n_special * sizeof *s->special);
+    s->ends = tg_token_arrays_copy(v->ends, v->n * sizeof *s->ends);
+    s->tokens = tg_token_arrays_copy(v->tokens, s->n_bytes);
+    s->scores = tg_token_arrays_copy(v->scores, v->n * sizeof *s->scores);
+    s->types = tg_token_arrays_copy(v->types, v->n * sizeof *s->types);
+    s->special = tg_token_arrays_copy(v->special, v->n_special * sizeof *s->special);
     if (!s->ends || !s->tokens || !s->scores || !s->types || !s->special)
         return tg_fail_memory(err, v->n * (sizeof *s->ends + sizeof *s->scores + 1) + s->n_bytes,
                               "a vocabulary");

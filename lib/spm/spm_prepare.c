@@ -2,17 +2,17 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "formats/sha256.h"
 #include "lib/base/size.h"
 #include "lib/base/utf8.h"
 #include "lib/bpe/bpe.h"
+#include "lib/bpe/token_arrays.h"
 #include "lib/bpe/token_table.h"
 #include "lib/spm/spm_state.h"
 
 /* What is needed only while a vocabulary is prepared. */
 struct scratch {
-    tg_token_table table; /* of the symbols that merge */
-    uint64_t secret[4];
+    tg_token_table table;     /* of the symbols that merge */
+    uint64_t secret[4];       /* numbers that follow from the whole vocabulary */
     uint64_t *inside, *alone; /* [CODE_WORDS] characters that occur in pieces, and that are pieces */
     uint32_t *sorted;         /* pieces that merge, from the highest score */
     uint32_t (*halves)[2];    /* [n_merges] in that order */
@@ -27,41 +27,6 @@ struct scratch {
 static const unsigned char *piece(const tg_spm *s, size_t id, size_t *n)
 {
     return tg_token_text(s->ends, s->tokens, id, n);
-}
-
-static tg_status check_ends(const tg_spm *s, tg_err *err)
-{
-    uint32_t from = 0;
-
-    for (size_t i = 0; i < s->vocab.n; from = s->ends[i++]) {
-        if (s->ends[i] < from || s->ends[i] > s->n_bytes)
-            return tg_fail(err, TG_EDATA, "token %zu ends at %lu, expected %lu to %zu", i,
-                           (unsigned long)s->ends[i], (unsigned long)from, s->n_bytes);
-        if (s->ends[i] - from > TG_BPE_TOKEN_MAX)
-            return tg_fail(err, TG_EDATA, "token %zu has %lu bytes, expected at most %zu", i,
-                           (unsigned long)(s->ends[i] - from), TG_BPE_TOKEN_MAX);
-    }
-    if (from != s->n_bytes)
-        return tg_fail(err, TG_EDATA, "the tokens end at %lu, expected %zu", (unsigned long)from, s->n_bytes);
-    return TG_OK;
-}
-
-static tg_status check_special(const tg_spm *s, tg_err *err)
-{
-    for (size_t i = 0; i < s->vocab.n_special; i++) {
-        const uint32_t id = s->special[i];
-
-        if (id >= s->vocab.n)
-            return tg_fail(err, TG_EDATA, "special token %lu: the vocabulary has %zu ids", (unsigned long)id,
-                           s->vocab.n);
-        if (i > 0 && id <= s->special[i - 1])
-            return tg_fail(err, TG_EDATA, "special token %lu comes after %lu, expected ascending ids",
-                           (unsigned long)id, (unsigned long)s->special[i - 1]);
-        if (s->types[id] != TG_SPM_CONTROL && s->types[id] != TG_SPM_UNKNOWN)
-            return tg_fail(err, TG_EDATA, "special token %lu has type %u, expected %d or %d",
-                           (unsigned long)id, s->types[id], TG_SPM_UNKNOWN, TG_SPM_CONTROL);
-    }
-    return TG_OK;
 }
 
 static tg_status check_piece(const tg_spm *s, size_t id, tg_err *err)
@@ -111,28 +76,29 @@ static tg_status find_fallback(tg_spm *s, tg_err *err)
     return TG_OK;
 }
 
-static tg_status check_arrays(tg_spm *s, tg_err *err)
+static tg_status check_special(const tg_spm *s, tg_err *err)
 {
-    tg_status status = check_ends(s, err);
+    for (size_t i = 0; i < s->vocab.n_special; i++) {
+        const uint32_t id = s->special[i];
+
+        if (s->types[id] != TG_SPM_CONTROL && s->types[id] != TG_SPM_UNKNOWN)
+            return tg_fail(err, TG_EDATA, "special token %lu has type %u, expected %d or %d",
+                           (unsigned long)id, s->types[id], TG_SPM_UNKNOWN, TG_SPM_CONTROL);
+    }
+    return TG_OK;
+}
+
+static tg_status check_arrays(tg_spm *s, struct scratch *c, tg_err *err)
+{
+    const tg_token_arrays t = {s->vocab.n, s->ends, s->tokens, s->n_bytes, s->special, s->vocab.n_special};
+    tg_status status = tg_token_arrays_check(&t, err);
 
     for (size_t id = 0; !status && id < s->vocab.n; id++)
         status = check_piece(s, id, err);
-    if (!status)
-        status = check_special(s, err);
-    return status ? status : find_fallback(s, err);
-}
-
-/* The tables' secret must be unknown to whoever chose the pieces, yet the same in every run, so it
- * depends on all of them. */
-static void choose_secret(const tg_spm *s, uint64_t secret[4])
-{
-    unsigned char hashes[3][TG_SHA256_SIZE], hash[TG_SHA256_SIZE];
-
-    tg_sha256(hashes[0], s->ends, s->vocab.n * sizeof *s->ends);
-    tg_sha256(hashes[1], s->tokens, s->n_bytes);
-    tg_sha256(hashes[2], s->scores, s->vocab.n * sizeof *s->scores);
-    tg_sha256(hash, hashes, sizeof hashes);
-    memcpy(secret, hash, sizeof hash);
+    if (status || (status = check_special(s, err)))
+        return status;
+    tg_token_arrays_secret(c->secret, &t, s->scores, s->vocab.n * sizeof *s->scores);
+    return find_fallback(s, err);
 }
 
 /* ---- symbols */
@@ -466,8 +432,7 @@ tg_status tg_spm_prepare(tg_spm *s, tg_err *err)
     struct scratch c = {0};
     tg_status status;
 
-    choose_secret(s, c.secret);
-    if ((status = check_arrays(s, err)) || (status = make_texts(s, &c, err)) ||
+    if ((status = check_arrays(s, &c, err)) || (status = make_texts(s, &c, err)) ||
         (status = add_symbols(s, &c, err)) || (status = sort_pieces(s, &c, err)) ||
         (status = find_merges(s, &c, err)) || (status = add_joined(s, &c, err)) ||
         (status = add_merges(s, &c, err)) || (status = add_prefixes(s, &c, err)))

@@ -25,7 +25,7 @@ typedef struct tg_spm {
     unsigned char *types;
     uint32_t *special;
     size_t n_bytes, n_scores, n_types; /* elements of tokens, scores, types */
-    bool has_prefix;
+    unsigned present;                  /* a bit for each array that has been read */
 
     /* Computed from them.  Symbols are the ids, then characters that occur in pieces but are none. */
     size_t n_symbols;
