@@ -12,15 +12,16 @@
 #define TG_SPM_WINDOW ((size_t)1 << 15)
 #endif
 
-/* Bytes of the caller's text that follow a waiting one, at first; a waiting text of this size is encoded as
- * far as possible. */
+/* At least so many bytes of the caller's text, if it has them, are appended to the waiting text at a time.
+ * Spaces for U+2581 are appended one by one: then a waiting text of this size is encoded as far as possible.
+ */
 #ifndef TG_SPM_FOLLOWING
 #define TG_SPM_FOLLOWING ((size_t)4096)
 #endif
 
 /* ---- strings */
 
-/* This, like the other cache, may write more ids than the string has. */
+/* Either cache may write more ids than the string has: see reserve_ids(). */
 static inline void put_cached(tg_spm_ids *ids, const tg_piece_entry *entry)
 {
     ids->queue.n += tg_piece_ids(entry, ids->queue.ids + ids->queue.n);
@@ -230,8 +231,9 @@ static tg_status reserve_ids(tg_spm_encoder *e, size_t n, tg_err *err)
     return tg_id_queue_reserve(&e->ids.queue, TG_SPM_IDS_OF(n) + TG_WIDE_IDS, err);
 }
 
-/* Whether a part that may begin with a prefix begins with text, which is no user-defined piece. */
-static bool begins_part(tg_spm_encoder *e, const unsigned char *text)
+/* Decide about the prefix that may be due before text, which begins with no user-defined piece.  Returns
+ * whether it must be put there now. */
+static bool needs_prefix(tg_spm_encoder *e, const unsigned char *text)
 {
     const bool space = text[0] == ' ' && e->spm->vocab.prefix != TG_SPM_PREFIX_DIVIDED;
 
@@ -264,7 +266,7 @@ static tg_status encode_decided(tg_spm_encoder *e, const unsigned char *text, si
 
         if (!e->after_prefix)
             match = match_user_defined(e->spm, p, left, last, &token);
-        if (match == TG_SPECIAL_UNKNOWN || (match == TG_SPECIAL_NONE && begins_part(e, p)))
+        if (match == TG_SPECIAL_UNKNOWN || (match == TG_SPECIAL_NONE && needs_prefix(e, p)))
             break;
         end = match == TG_SPECIAL_FOUND ? token->n : find_end(e->spm, p, left, e->seen, last, &decided);
         if (match == TG_SPECIAL_NONE && !decided) {

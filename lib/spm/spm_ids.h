@@ -21,7 +21,7 @@ typedef struct tg_spm_ids {
     uint32_t *stack;   /* [longest + 1] parts of an unused piece; NULL: there are none; owned */
 } tg_spm_ids;
 
-/* The ids of text [n] are at most this many. */
+/* The ids of text [n] are at most this many: a space may become the bytes of U+2581. */
 #define TG_SPM_IDS_OF(n) (TG_SPM_SPACE_BYTES * (n))
 
 /* TG_ENOMEM; *p can be freed either way. */

@@ -5,7 +5,7 @@
  * No other merge starts from what these make, so they come after all others, and of them always the leftmost.
  * Let the symbols up to some place have no such merge among them.  Then the leftmost is that of the last of
  * them with the next symbol, if they have one; what it makes may merge with the symbol before, and so on.
- * A symbol that is further from the last than the longest piece is long is final.
+ * A symbol is final if as many symbols follow it as the longest piece has bytes.
  */
 #ifndef TG_SPM_TAIL_H
 #define TG_SPM_TAIL_H

@@ -56,9 +56,9 @@ TG_MUST_CHECK tg_status tg_tiktoken_read(const tg_tokenizer **tok, const tg_file
 bool tg_tiktoken_recognize(const tg_file_text *file);
 
 /*
- * Read Hugging Face's tokenizer.json, byte-level BPE.  All added tokens become special.  Truncation,
- * padding and the post-processor are ignored: they drop ids or add special ones, but do not change
- * the ids of the text itself.
+ * Read Hugging Face's tokenizer.json: byte-level BPE, all of whose added tokens become special, or
+ * SentencePiece's (lib/vocab/tokenizer_json_spm.h).  Truncation, padding and the post-processor are ignored:
+ * they drop ids or add special ones, but do not change the ids of the text itself.
  */
 TG_MUST_CHECK tg_status tg_tokenizer_json_read(const tg_tokenizer **tok, const tg_file_text *file,
                                                tg_err *err);
@@ -72,14 +72,17 @@ TG_MUST_CHECK tg_status tg_tokenizer_json_recognize(const tg_file_text *file, bo
  */
 TG_MUST_CHECK tg_status tg_llmc_vocab_read(const tg_tokenizer **tok, const tg_file_text *file, tg_err *err);
 
-/* Read SentencePiece's tokenizer.model, byte pair encoding whose texts are not normalised.  Whether a file
- * that begins with first [n] is one. */
+/* Read SentencePiece's tokenizer.model, byte pair encoding whose texts are not normalised. */
 TG_MUST_CHECK tg_status tg_spm_model_read(const tg_tokenizer **tok, const tg_file_text *file, tg_err *err);
+
+/* Whether a file that begins with first [n] is one. */
 bool tg_spm_model_recognize(const void *first, size_t n);
 
-/* Read llama2.c's tokenizer.bin.  Whether a file that begins with first [n] is one. */
+/* Read llama2.c's tokenizer.bin. */
 TG_MUST_CHECK tg_status tg_llama2c_vocab_read(const tg_tokenizer **tok, const tg_file_text *file,
                                               tg_err *err);
+
+/* Whether a file that begins with first [n] is one. */
 bool tg_llama2c_vocab_recognize(const void *first, size_t n);
 
 /* Read nanoGPT's meta.pkl as a tokenizer of kind "char".  Nothing in the pickle is called. */

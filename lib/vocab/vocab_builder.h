@@ -46,7 +46,7 @@ typedef struct tg_vocab_builder {
     uint32_t (*merges)[2];
     size_t n_merges, merge_capacity;
 
-    unsigned char *scratch; /* [2 * TG_BPE_TOKEN_MAX] */
+    unsigned char *scratch; /* [2 * TG_BPE_TOKEN_MAX * TG_BYTE_MAP_MAX] the bytes of two halves; owned */
 } tg_vocab_builder;
 
 /* Add a token.  Refuses an id of TG_BPE_TOKENS_MAX or more, and a token that is empty or longer than
