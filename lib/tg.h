@@ -33,9 +33,10 @@
 #include "lib/tokens/stream.h"
 #include "lib/tokens/tokens_write.h"
 
-/* a model's passes, on a batch or token by token, and text from it */
+/* a model's shape and passes, on a batch or token by token, and text from it */
 #include "lib/gpt/infer.h"
 #include "lib/gpt/pass.h"
+#include "lib/gpt/presets.h"
 #include "lib/gpt/sample.h"
 
 /* training, and how well a model predicts a text */

@@ -54,7 +54,8 @@ offers() {
         done < <("$tool" --help | sed -nE 's/^ .*(--[a-z-]+) ([a-z0-9_.-]+(\|[a-z0-9_.-]+)+)( .*|$)/\1 \2/p')
     done
     [[ $count -gt 20 ]]
-    offers "gpt2
+    offers "gemma3-270m
+gpt2
 gpt2-large
 gpt2-medium
 gpt2-xl" tg-init -P g
@@ -163,7 +164,8 @@ END
         is_output "$(options_of "$tool" | grep '^--')"
     done
     run -0 complete_fish "tg-init -P g"
-    is_output "gpt2
+    is_output "gemma3-270m
+gpt2
 gpt2-large
 gpt2-medium
 gpt2-xl"

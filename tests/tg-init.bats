@@ -53,6 +53,63 @@ head_bias 0"
     [[ $output != *ln_1* && $output != *ln_f* ]]
 }
 
+@test "presets of other families: as many parameters as the models that they are named after" {
+    slow
+    run -0 tg-init -P baby-llama -o model.npz
+    is_output "tg-init: baby-llama: 4 layers, 4 heads, width 128, context 64, vocabulary 256: 820,352 parameters"
+    run -0 scalars model.npz config/family config/n_kv_head config/head_dim config/rope_theta
+    is_output "llama
+2
+32
+10000.0"
+    # the parameters are counted before there is no memory for them
+    local preset count
+    while read -r preset count; do
+        run -3 bash -c 'ulimit -v 200000; exec tg-init --sandbox off -P "$1" -o model.npz' - "$preset"
+        [[ $output = "tg-init: $preset: "*": $count parameters"* ]]
+    done <<< "smollm2-135m 134,515,008
+smollm2-360m 361,821,120
+llama3.2-1b 1,235,814,400
+qwen2.5-0.5b 494,032,768
+qwen3-0.6b 596,049,920
+gemma3-270m 268,098,176
+pythia-70m 70,426,624
+pythia-160m 162,322,944"
+}
+
+@test "options of other families change them, and are refused where they have no meaning" {
+    run -0 tg-init -q -P baby-llama --n-head 8 --n-kv-head 4 --n-inner 100 --rope-theta 500 --window 5 --qk-norm yes -o model.npz
+    run -0 scalars model.npz config/n_kv_head config/head_dim config/n_inner config/rope_theta config/window config/qk_norm
+    is_output "4
+16
+100
+500.0
+5
+1"
+    run -0 tg-info model.npz
+    [[ $output = *"window_layers 18446744073709551615"* ]] # all of them
+    run -2 tg-init --n-kv-head 2 -o no.npz
+    is_output "tg-init: --n-kv-head: models like baby do not have it"
+    run -2 tg-init -P baby-llama --linear-bias no -o no.npz
+    is_output "tg-init: --linear-bias: models like baby-llama do not have it"
+    run -2 tg-init -P baby-llama --n-kv-head 3 -o no.npz
+    is_output "tg-init: config/n_kv_head is 3, expected a divisor of config/n_head, 4"
+    [[ ! -e no.npz ]]
+}
+
+@test "a model of each family trains, samples and is dumped" {
+    slow
+    local preset
+    tg-tokenize <<< 'to be or not to be, that is the question; to be or not to be' > tokens.npz
+    for preset in baby-llama baby-qwen3 baby-gemma3 baby-neox; do
+        tg-init -q -P $preset --n-layer 2 --n-ctx 16 -o $preset.npz
+        run -0 --separate-stderr tg-train --steps 3 -m $preset.npz tokens.npz
+        run -0 tg-sample -q -m $preset.npz -p 'to be' -n 3
+        run -0 --separate-stderr tg-attn-dump -m $preset.npz -p 'to be' -o dump.npz
+        run -0 tg-attn-dump -m $preset.npz --check dump.npz
+    done
+}
+
 @test "the bytes depend on the seed alone" {
     slow
     local threads

@@ -61,6 +61,26 @@ static const char *default_of(char text[TG_CHOICE_SIZE], const cli_option *o)
     return text;
 }
 
+/* Print what an option takes, after column *at; a list that no line holds is wrapped after a bar. */
+static void print_metavar(const char *text, size_t *at)
+{
+    const size_t indent = *at + 1;
+
+    putchar(' ');
+    ++*at;
+    while (*text != '\0') {
+        const size_t n = strcspn(text, "|"), with_bar = n + (text[n] == '|');
+
+        if (*at > indent && *at + with_bar > HELP_WIDTH) {
+            printf("\n%*s", (int)indent, "");
+            *at = indent;
+        }
+        printf("%.*s", (int)with_bar, text);
+        *at += with_bar;
+        text += with_bar;
+    }
+}
+
 static void print_help_of_option(const cli_option *o)
 {
     char text[TG_CHOICE_SIZE], shown[128] = "";
@@ -72,9 +92,9 @@ static void print_help_of_option(const cli_option *o)
         n = printf("  -%c, --%s", o->letter, o->name);
     else
         n = printf("      --%s", o->name);
-    if (o->metavar)
-        n += printf(" %s", o->metavar);
     at = n > 0 ? (size_t)n : 0;
+    if (o->metavar)
+        print_metavar(o->metavar, &at);
     if (at + 2 > HELP_INDENT) {
         putchar('\n');
         at = 0;

@@ -6,6 +6,7 @@
 #include "lib/gpt/config.h"
 #include "lib/gpt/model.h"
 #include "lib/gpt/params.h"
+#include "lib/gpt/presets.h"
 #include "lib/models/model_archive.h"
 #include "lib/text/bare_ids.h"
 #include "lib/text/tokenizer.h"
@@ -48,16 +49,27 @@ static int parse(int argc, char **argv, struct options *o)
         CLI_U64_OPTION('s', "seed", &o->seed, "N", "seed for the random weights"),
         member(o, TG_CONFIG_N_LAYER, "N", "blocks"),
         member(o, TG_CONFIG_N_HEAD, "N", "attention heads; their number must divide the width"),
+        member(o, TG_CONFIG_N_KV_HEAD, "N",
+               "heads of keys and values, a divisor of the attention heads, which share them"),
+        member(o, TG_CONFIG_HEAD_DIM, "N",
+               "channels of a head; otherwise the preset's, or the width divided by the heads"),
         member(o, TG_CONFIG_N_EMBD, "N", "width: channels of an embedding"),
+        member(o, TG_CONFIG_N_INNER, "N", "channels of the MLP"),
         member(o, TG_CONFIG_N_CTX, "N", "context: maximum number of tokens that the model sees at once"),
         member(o, TG_CONFIG_VOCAB_SIZE, "N",
                "rows of the token embedding, at least as many as the tokenizer has ids; with -t, these "
                "rounded up to a multiple of 64, unless given"),
         member(o, TG_CONFIG_ACTIVATION, NULL,
-               "GELU: gelu_new is the tanh approximation, as in GPT-2; gelu is exact"),
+               "GELU or SiLU: gelu_new is the tanh approximation, as in GPT-2; gelu is exact"),
+        member(o, TG_CONFIG_ROPE_THETA, "X", "base of the angles by which queries and keys are rotated"),
+        member(o, TG_CONFIG_QK_NORM, NULL, "queries and keys are normed"),
+        member(o, TG_CONFIG_QKV_BIAS, NULL, "the layers that make queries, keys and values have biases"),
+        member(o, TG_CONFIG_WINDOW, "N",
+               "keys that a query sees, with its own; 0: all before it.  In the layers that have a window in "
+               "the preset, else in all"),
         member(o, TG_CONFIG_LAYER_NORM_WEIGHT, NULL, "LayerNorm has gains"),
         member(o, TG_CONFIG_LAYER_NORM_BIAS, NULL, "LayerNorm has biases"),
-        member(o, TG_CONFIG_LAYER_NORM_EPSILON, "X", "added to the variance in LayerNorm"),
+        member(o, TG_CONFIG_LAYER_NORM_EPSILON, "X", "added to the variance, or the mean square, in norms"),
         member(o, TG_CONFIG_LINEAR_BIAS, NULL, "the linear layers of a block have biases"),
         member(o, TG_CONFIG_TIED, NULL, "the output head is the token embedding, not a separate matrix"),
         member(o, TG_CONFIG_HEAD_BIAS, NULL, "the output head has a bias"),
@@ -69,6 +81,7 @@ static int parse(int argc, char **argv, struct options *o)
         .summary = "Make a new, untrained model (.npz): a preset, with the changes that the other "
                    "options make.",
         .examples = "  $ tg-init -o model.npz\n"
+                    "  $ tg-init --preset baby-llama -o llama.npz\n"
                     "  $ tg-init --preset tinygpt --seed 7 > model.npz\n"
                     "  $ tg-init --n-layer 6 --n-head 6 --n-embd 384 --n-ctx 256 -o model.npz\n"
                     "  $ tg-init -t ids --vocab-size 96 -o model.npz",
@@ -87,6 +100,18 @@ static int parse(int argc, char **argv, struct options *o)
 
 /* ---- the config that the options describe */
 
+/* Options are for what the preset's family has. */
+static tg_status check_given(const struct options *o, tg_err *err)
+{
+    const tg_config c = tg_config_preset(o->preset);
+
+    for (size_t i = 0; i < TG_CONFIG_MEMBERS; i++)
+        if (o->given[i] && !tg_config_has(&c, i))
+            return tg_fail(err, TG_EUSAGE, "--%s: models like %s do not have it", o->name[i],
+                           tg_config_preset_name(o->preset));
+    return TG_OK;
+}
+
 /* Set *changed if the options change the preset, whose vocabulary is that of the tokenizer if that is
  * given. */
 static tg_config make_config(const struct options *o, const tg_tokenizer *tok, bool *changed)
@@ -104,6 +129,7 @@ static tg_config make_config(const struct options *o, const tg_tokenizer *tok, b
         tg_field_copy(f, &c, &o->asked);
         *changed = true;
     }
+    tg_config_derive(&c);
     return c;
 }
 
@@ -175,7 +201,8 @@ static tg_status run(const struct options *o, tg_err *err)
     cli_output out;
     tg_status status;
 
-    if ((o->tokenizer && (status = cli_check_output_differs_model(o->output, o->tokenizer, err))) ||
+    if ((status = check_given(o, err)) ||
+        (o->tokenizer && (status = cli_check_output_differs_model(o->output, o->tokenizer, err))) ||
         (status = cli_output_begin(&out, o->output, CLI_OUT_MODEL, err)))
         return status;
     if (!(status = open_tokenizer(&tok, o, err)) && !(status = make_model(o, tok, &out, err)))
@@ -189,8 +216,8 @@ int main(int argc, char **argv)
 {
     struct options o = {
         .preset = TG_PRESET_DEFAULT,
-        .asked = {.activation =
-                      (tg_activation)-1}, /* out of range, like the other members' 0: not a default */
+        /* out of range, like the other members' 0: not a default */
+        .asked = {.activation = (tg_activation)-1, .window = (size_t)-1},
     };
     tg_err err = {0};
 

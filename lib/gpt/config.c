@@ -7,48 +7,6 @@
 #include "lib/base/size.h"
 #include "lib/gpt/family.h"
 
-/* ---- presets */
-
-#define GPT2 .layer_norm_weight = true, .layer_norm_bias = true, .linear_bias = true, .tied = true
-#define TINYGPT .linear_bias = true, .head_bias = true
-
-/* clang-format off */
-/*      name          L   H   C     n_ctx V      parameters */
-#define PRESETS(row)                                                                                         \
-    row("tinygpt",     2,  1,   64,   64,   256, TINYGPT) /* the guides' baseline */                         \
-    row("baby",        4,  4,  128,   64,   256, GPT2)    /* nanoGPT's configuration for a CPU, on bytes */  \
-    row("gpt2",       12, 12,  768, 1024, 50257, GPT2)                                                       \
-    row("gpt2-medium",24, 16, 1024, 1024, 50257, GPT2)                                                       \
-    row("gpt2-large", 36, 20, 1280, 1024, 50257, GPT2)                                                       \
-    row("gpt2-xl",    48, 25, 1600, 1024, 50257, GPT2)
-
-#define PRESET(preset, L, H, C, T, V, ...)                                                                   \
-    {preset, {.n_layer = L, .n_head = H, .n_embd = C, .n_ctx = T, .vocab_size = V,                           \
-              .layer_norm_epsilon = 1e-5, .activation = TG_GELU_TANH, __VA_ARGS__}},
-/* clang-format on */
-#define AND_NAME(preset, ...) "|" preset
-
-static const struct preset {
-    const char *name;
-    tg_config config;
-} presets[] = {PRESETS(PRESET)};
-#define N_PRESETS (sizeof presets / sizeof presets[0])
-
-const char *tg_config_presets(void)
-{
-    return &(PRESETS(AND_NAME))[1]; /* without the first bar */
-}
-
-const char *tg_config_preset_name(size_t i)
-{
-    return i < N_PRESETS ? presets[i].name : NULL;
-}
-
-tg_config tg_config_preset(size_t i)
-{
-    return presets[i].config;
-}
-
 /* ---- checks */
 
 tg_status tg_config_check_heads(size_t H, size_t C, tg_status code, tg_err *err)

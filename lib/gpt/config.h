@@ -129,13 +129,6 @@ size_t tg_config_window(const tg_config *config, size_t layer);
 bool tg_config_rotates(const tg_config *config, size_t layer);
 tg_attention_rule tg_config_attention_rule(const tg_config *config, size_t layer);
 
-/* The presets' names, "tinygpt|baby|gpt2|..."; the config of number i in that list; its name,
- * NULL when the list has no number i. */
-const char *tg_config_presets(void);
-tg_config tg_config_preset(size_t i);
-const char *tg_config_preset_name(size_t i);
-#define TG_PRESET_DEFAULT 1 /* baby */
-
 /* Check that H >= 1 divides the width C.  Otherwise returns `code` (TG_EDATA for a number
  * from a file, TG_EUSAGE for one from the user), with the possible numbers. */
 TG_MUST_CHECK tg_status tg_config_check_heads(size_t H, size_t C, tg_status code, tg_err *err);

@@ -3,6 +3,7 @@
 #include <math.h>
 
 #include "lib/base/size.h"
+#include "lib/gpt/presets.h"
 #include "lib/kernels/matmul.h"
 
 /* What tg_params_init() sets to a constant still has it. */

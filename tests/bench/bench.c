@@ -29,6 +29,7 @@
 #include "lib/base/size.h"
 #include "lib/base/threads.h"
 #include "lib/gpt/infer.h"
+#include "lib/gpt/presets.h"
 #include "lib/kernels/kernels.h"
 #include "lib/models/model_archive.h"
 #include "lib/nn/attention.h"

@@ -13,6 +13,7 @@
 #include "lib/base/threads.h"
 #include "lib/gpt/infer.h"
 #include "lib/gpt/model.h"
+#include "lib/gpt/presets.h"
 #include "lib/tokens/stream.h"
 #include "lib/tokens/tokenizer_read.h"
 #include "lib/tokens/tokens_write.h"

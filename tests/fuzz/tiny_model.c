@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include "lib/base/threads.h"
+#include "lib/gpt/presets.h"
 #include "lib/models/model_archive.h"
 #include "lib/models/model_file.h"
 #include "lib/models/model_format.h"

@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "lib/gpt/presets.h"
 #include "lib/text/chars.h"
 #include "lib/tokens/tokenizer_read.h"
 #include "tests/unit/check.h"

@@ -12,6 +12,7 @@
 #include "lib/attn/layers.h"
 #include "lib/base/convert.h"
 #include "lib/base/threads.h"
+#include "lib/gpt/presets.h"
 #include "lib/nn/linear64.h"
 #include "lib/nn/ops.h"
 #include "lib/gpt/pass.h"

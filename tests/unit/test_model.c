@@ -17,6 +17,7 @@
 #include "lib/gpt/infer.h"
 #include "lib/gpt/model.h"
 #include "lib/gpt/pass.h"
+#include "lib/gpt/presets.h"
 #include "lib/models/model_archive.h"
 #include "tests/unit/check.h"
 #include "tests/unit/ref_gpt.h"
