@@ -118,10 +118,12 @@ static long user_defined(const ref_spm *v, const unsigned char *text, size_t n, 
 
     *length = 0;
     for (size_t id = 0; id < v->view.n; id++) {
-        const unsigned char *p = piece(v, id, &size);
+        const unsigned char *p;
 
-        if (v->types[id] == TG_SPM_USER_DEFINED && size > *length && size <= n &&
-            memcmp(p, text, size) == 0) {
+        if (v->types[id] != TG_SPM_USER_DEFINED)
+            continue;
+        p = piece(v, id, &size);
+        if (size > *length && size <= n && memcmp(p, text, size) == 0) {
             *length = size;
             found = (long)id;
         }

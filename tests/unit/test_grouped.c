@@ -37,7 +37,7 @@ const char tg_family_names[] = "gpt2|grouped|llama|gemma3|olmo2|gpt_neox";
 
 static tg_config config; /* of the test that runs */
 
-enum { L = 2, H = 6, KV = 2, D = 4, INNER = 14, T = 5, V = 256, C_MAX = H * D };
+enum { L = 2, H = 6, KV = 2, D = 4, INNER = 14, T = 5, V = 121, C_MAX = H * D };
 
 static const int32_t ids[T] = {84, 111, 111, 98, 101}, targets[T] = {111, 32, 98, 101, 44};
 
