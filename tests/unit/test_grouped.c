@@ -540,6 +540,21 @@ static void is_stored(void)
     close(fd);
 }
 
+/* Widths of their own, shared keys, and rotations leave no other reading of the parameters. */
+static void heads_are_fixed(void)
+{
+    const tg_config c = config;
+    tg_model m;
+    tg_err err = {0};
+
+    create(&m, &c);
+    CHECK_OK(tg_model_set_heads(&m, H, &err), &err);
+    CHECK_EQ(tg_model_set_heads(&m, 2, &err), TG_EUSAGE);
+    CHECK_HAS(err.message, "the 6 heads of a ");
+    CHECK(memcmp(&m.config, &c, sizeof c) == 0);
+    tg_model_free(&m);
+}
+
 static void expect_refused(const tg_config *c, const char *what)
 {
     tg_err err = {0};
@@ -574,6 +589,7 @@ static void tests(void)
     RUN(traces);
     RUN(ablation);
     RUN(is_stored);
+    RUN(heads_are_fixed);
 }
 
 int main(void)
