@@ -442,6 +442,7 @@ static void gelu(void)
 {
     check_gelu(TG_GELU_TANH);
     check_gelu(TG_GELU_ERF);
+    check_gelu(TG_SILU);
 }
 
 /* ---- crossentropy */
@@ -879,6 +880,7 @@ static void residual(void)
 {
     check_residual_after_gelu(0, TG_GELU_TANH);
     check_residual_after_gelu(0.3f, TG_GELU_ERF);
+    check_residual_after_gelu(0, TG_SILU);
     check_residual(0);
     check_residual(0.3f);
 }

@@ -383,11 +383,17 @@ static void gelu_erf(void)
     check_gelu(TG_GELU_ERF);
 }
 
+static void silu(void)
+{
+    check_gelu(TG_SILU);
+}
+
 /* 0.5 (1 + erf(1/sqrt 2)) is the normal distribution at 1; far out it is 0 or x. */
 static void gelu_values(void)
 {
     const double x[5] = {1, -1, 0, 40, -40};
     const double erf_form[5] = {0.84134474606854293, -0.15865525393145707, 0, 40, 0};
+    const double silu_form[5] = {0.73105857863000490, -0.26894142136999513, 0, 40, 0};
     const double tanh_form[5] = {0.84119199060827670, -0.15880800939172324, 0, 40, 0};
     double out[5];
 
@@ -397,6 +403,9 @@ static void gelu_values(void)
     tg_gelu_forward_ref64(out, x, 5, TG_GELU_TANH);
     for (size_t i = 0; i < 5; i++)
         CHECK_NEAR(out[i], tanh_form[i], 1e-15);
+    tg_gelu_forward_ref64(out, x, 5, TG_SILU);
+    for (size_t i = 0; i < 5; i++)
+        CHECK_NEAR(out[i], silu_form[i], 1e-15);
 }
 
 /* ---- softmax */
@@ -927,6 +936,7 @@ int main(void)
     RUN(layernorm_normalises);
     RUN(gelu_tanh);
     RUN(gelu_erf);
+    RUN(silu);
     RUN(gelu_values);
     RUN(softmax);
     RUN(softmax_properties);
