@@ -20,6 +20,9 @@
 
 TG_API_BEGIN
 
+/* The names of tg_activation, which are also Hugging Face's. */
+#define TG_ACTIVATIONS "gelu_new|gelu|silu"
+
 /* How frequencies of rotation are changed for long contexts (lib/gpt/rope.h). */
 typedef enum tg_rope_scaling { TG_ROPE_PLAIN, TG_ROPE_LINEAR, TG_ROPE_LLAMA3 } tg_rope_scaling;
 
@@ -31,7 +34,7 @@ typedef struct tg_config {
     size_t n_ctx; /* positions */
     size_t vocab_size;
     double layer_norm_epsilon;
-    tg_activation activation; /* stored as "gelu_new" (tanh), "gelu" (erf) or "silu" */
+    tg_activation activation; /* stored by its name in TG_ACTIVATIONS */
     bool layer_norm_weight;   /* gains */
     bool layer_norm_bias;
     bool linear_bias; /* biases of the four linears in a block */

@@ -98,7 +98,8 @@ typedef enum tg_when {
     TG_IF_QKV_BIAS,
     TG_IF_OUT_BIAS,
     TG_IF_MLP_BIAS,
-    TG_IF_QK_NORM
+    TG_IF_QK_NORM,
+    TG_WHENS /* how many there are */
 } tg_when;
 typedef enum tg_start {
     TG_START_ZERO,
