@@ -106,6 +106,7 @@ static const tg_field rows[TG_CONFIG_MEMBERS] = {
     [TG_CONFIG_ATTN_CAP] = REAL_ROW(attn_cap, 0, 1e6),
     [TG_CONFIG_NORM_OFFSET] = REAL_ROW(norm_offset, 0, 1),
     [TG_CONFIG_EMBED_SCALE] = REAL_ROW(embed_scale, 1e-6, 1e6),
+    [TG_CONFIG_FINAL_LOGIT_SOFTCAPPING] = REAL_ROW(final_logit_softcapping, 0, 1e6),
 };
 
 const tg_fields tg_config_fields = {rows, TG_CONFIG_MEMBERS};

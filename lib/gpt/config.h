@@ -56,13 +56,14 @@ typedef struct tg_config {
     size_t rope_ctx;         /* positions that the model was trained with before */
     size_t rope_dim;         /* channels of a head that are rotated, the first ones, an even number; 0: all */
     double rope_local_theta; /* of layers with a window; 0: rope_theta */
-    uint64_t unrotated_layers; /* bit i: layer i does not rotate; of the first 64 */
-    size_t window;             /* a query sees this many keys, with its own; 0: all before it */
-    uint64_t window_layers;    /* bit i: layer i has the window; of the first 64 */
-    double attn_scale;         /* of scores; 0: 1 / sqrt(D) */
-    double attn_cap;           /* scores s become cap * tanh(s / cap); 0: no cap */
-    double norm_offset;        /* added to the gains of norms: 1 in Gemma */
-    double embed_scale;        /* of the vectors of tokens: sqrt(C) in Gemma, else 1 */
+    uint64_t unrotated_layers;      /* bit i: layer i does not rotate; of the first 64 */
+    size_t window;                  /* a query sees this many keys, with its own; 0: all before it */
+    uint64_t window_layers;         /* bit i: layer i has the window; of the first 64 */
+    double attn_scale;              /* of scores; 0: 1 / sqrt(D) */
+    double attn_cap;                /* scores s become cap * tanh(s / cap); 0: no cap */
+    double norm_offset;             /* added to the gains of norms: 1 in Gemma */
+    double embed_scale;             /* of the vectors of tokens: sqrt(C) in Gemma, else 1 */
+    double final_logit_softcapping; /* logits x become cap * tanh(x / cap); 0: no cap */
     /* Which tokens begin and end a text, where a checkpoint says so: 1 + the id.  0: the tokenizer's end of
      * text (tg_tokenizer_end_of_text()).  Optional in archives: config/bos_token_id, config/eos_token_id. */
     size_t bos_token, eos_token;
@@ -110,6 +111,7 @@ typedef enum tg_config_id {
     TG_CONFIG_ATTN_CAP,
     TG_CONFIG_NORM_OFFSET,
     TG_CONFIG_EMBED_SCALE,
+    TG_CONFIG_FINAL_LOGIT_SOFTCAPPING,
     TG_CONFIG_MEMBERS /* how many there are */
 } tg_config_id;
 

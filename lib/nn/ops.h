@@ -27,8 +27,12 @@
 #include "lib/nn/elementwise.h"
 #include "lib/nn/embedding.h"
 #include "lib/nn/activation.h"
+#include "lib/nn/gated.h"
 #include "lib/nn/layernorm.h"
 #include "lib/nn/linear.h"
 #include "lib/nn/residual.h"
+#include "lib/nn/rmsnorm.h"
+#include "lib/nn/rotary.h"
+#include "lib/nn/softcap.h"
 
 #endif

@@ -408,6 +408,39 @@ static void gelu_values(void)
         CHECK_NEAR(out[i], silu_form[i], 1e-15);
 }
 
+/* ---- softcap */
+
+struct softcap {
+    double cap;
+    pair x, out, dout;
+};
+
+static double softcap_loss(const void *problem)
+{
+    const struct softcap *p = problem;
+
+    tg_softcap_forward_ref64(p->out.d, p->x.d, p->x.n, p->cap);
+    return dot(p->out, p->dout);
+}
+
+static void softcap(void)
+{
+    start();
+    struct softcap p = {2.5, input(401), output(401), input(401)};
+    pair dx = gradient(401);
+
+    for (size_t i = 0; i < 401; i++) /* -10 ... 10 */
+        put(p.x, i, ((float)i - 200) * 0.05f);
+    tg_softcap_forward_ref(p.out.f, p.x.f, 401, p.cap);
+    tg_softcap_backward_ref(dx.f, p.dout.f, p.out.f, 401, p.cap);
+    softcap_loss(&p);
+    CHECK_NEAR(p.out.d[200 + 50], 2.5 * tanh(1), 1e-15);
+    tg_softcap_backward_ref64(dx.d, p.dout.d, p.out.d, 401, p.cap);
+    AGREE(p.out, 8 * FLOAT_EPS);
+    AGREE(dx, 16 * FLOAT_EPS);
+    DIFFERENTIATE(softcap_loss, &p, p.x, dx);
+}
+
 /* ---- softmax */
 
 struct softmax {
@@ -937,6 +970,7 @@ int main(void)
     RUN(gelu_tanh);
     RUN(gelu_erf);
     RUN(silu);
+    RUN(softcap);
     RUN(gelu_values);
     RUN(softmax);
     RUN(softmax_properties);

@@ -186,6 +186,23 @@ void REF(softmax_backward)(real *dscores, const real *dprobs, const real *probs,
 void REF(softmax_row)(real *probs, const real *scores, size_t n);
 void REF(softmax_row_backward)(real *dscores, const real *dprobs, const real *probs, size_t n);
 
+/* ---- softcap */
+
+/*
+ * softcap: a soft bound.
+ *
+ *   out[i] = cap * tanh(inp[i] / cap)
+ *
+ *   out  [n]  written; may equal inp
+ *   inp  [n]  read
+ *   cap       > 0
+ *
+ * Backward: dinp[i] += dout[i] * (1 - (out[i] / cap)^2).
+ * Source: Gemma Team 2024, arXiv:2408.00118.
+ */
+void REF(softcap_forward)(real *out, const real *inp, size_t n, double cap);
+void REF(softcap_backward)(real *dinp, const real *dout, const real *out, size_t n, double cap);
+
 /* ---- crossentropy */
 
 /*
