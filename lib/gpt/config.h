@@ -72,7 +72,8 @@ typedef struct tg_config {
 /* Limits that keep every product of sizes far from overflow, and every index of a token
  * or position within int32_t. */
 #define TG_SIZE_LIMIT 16777216
-#define TG_LAYERS_MAX 112 /* 12 tensors per layer, and two moments of each, within TG_NAMES_MAX */
+#define TG_LAYERS_MAX 112 /* of at most 18 tensors each, within TG_NAMES_MAX; with moments: lib/train/run.c  \
+                           */
 
 /* The members, in the order of the archive. */
 typedef enum tg_config_id {
