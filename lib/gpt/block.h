@@ -46,6 +46,7 @@ void tg_block_layernorm_backward(tg_block *b, size_t out, size_t in, tg_param_ki
  * The statistics are the row that follows out.  In a model without the parameter w, out = in */
 
 void tg_block_rmsnorm(tg_block *b, size_t out, size_t in, tg_param_kind w);
+/* Compute out again, as backward needs it, from the statistics. */
 void tg_block_rmsnorm_again(tg_block *b, size_t out, size_t in, tg_param_kind w);
 void tg_block_rmsnorm_backward(tg_block *b, size_t out, size_t in, tg_param_kind w);
 

@@ -36,8 +36,8 @@ typedef struct tg_attention_scratch {
     size_t threads; /* max threads to use, even if tg_threads() is larger later */
 } tg_attention_scratch;
 
-/* Place scratch (see arena.h) for operands of a type: up to `keys` keys of D elements, which `group` = H/KV
- * heads read. */
+/* Place scratch (see arena.h) for operands of a type: up to `keys` keys of D elements, to whose gradients
+ * `group` = H/KV heads add; 1 also where there is no backward. */
 void tg_attention_place(tg_arena *arena, tg_attention_scratch *scratch, tg_type type, size_t keys, size_t D,
                         size_t group);
 

@@ -238,6 +238,42 @@ static void gradients_in_bf16(void)
     tear_down(&s);
 }
 
+/* A window that no text reaches is none: the same kernels, and bits. */
+static void wide_window(void)
+{
+    tg_config c = config;
+    struct setting s[2];
+
+    if (!tg_config_has(&c, TG_CONFIG_WINDOW))
+        return;
+    c.window = 0;
+    set_up(&s[0], &c, TG_PRECISION_BF16);
+    c.window = T;
+    c.window_layers = 3;
+    c.rope_local_theta = 0;
+    set_up(&s[1], &c, TG_PRECISION_BF16);
+    for (size_t i = 0; i < 2; i++)
+        (void)tg_pass_run(&s[i].pass, ids, targets, s[i].grads, 1);
+    CHECK(memcmp(s[0].grads, s[1].grads, s[0].model.table.floats * sizeof(float)) == 0);
+    for (size_t i = 0; i < 2; i++)
+        tear_down(&s[i]);
+}
+
+/* Only backward needs memory for gradients that heads add up. */
+static void scratch_is_for_gradients(void)
+{
+    const tg_config c = config;
+    small_decoder d;
+    struct setting s;
+
+    set_up(&s, &c, TG_PRECISION_FLOAT32);
+    small_decoder_open(&d, &s.model, T, 1, T);
+    CHECK_EQ(d.infer.acts.attention.each, d.infer.acts.attention.kernel);
+    CHECK_EQ(s.pass.acts.attention.each > s.pass.acts.attention.kernel, tg_config_kv_heads(&c) < H);
+    tg_arena_free(&d.arena);
+    tear_down(&s);
+}
+
 static void trains(void)
 {
     const tg_tokens text = {
@@ -592,6 +628,8 @@ static void tests(void)
     RUN(gradients);
     RUN(gradients_tied);
     RUN(gradients_in_bf16);
+    RUN(wide_window);
+    RUN(scratch_is_for_gradients);
     RUN(trains);
     RUN(decoding);
     RUN(taps);
