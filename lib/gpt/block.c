@@ -4,10 +4,7 @@
 
 #include "lib/gpt/family.h"
 #include "lib/gpt/rope.h"
-#include "lib/nn/gated.h"
 #include "lib/nn/ops.h"
-#include "lib/nn/rmsnorm.h"
-#include "lib/nn/rotary.h"
 
 bool tg_block_begins(const tg_block *b, size_t row)
 {

@@ -1,7 +1,7 @@
 /*
  * config: the shape of a model.
  *
- * GPT-2's architecture, with options where its relatives differ, and what other families have beside them
+ * GPT-2's architecture, with options where its relatives differ, and what other families have besides them
  * (lib/gpt/family.h).  C is n_embd, L n_layer, H n_head, D head_dim, T at most n_ctx, V vocab_size.
  */
 #ifndef TG_GPT_CONFIG_H
@@ -29,7 +29,7 @@ typedef enum tg_rope_scaling { TG_ROPE_PLAIN, TG_ROPE_LINEAR, TG_ROPE_LLAMA3 } t
 typedef struct tg_config {
     unsigned family; /* its number in tg_families (lib/gpt/family.h); archives have its name */
     size_t n_layer;
-    size_t n_head; /* divides n_embd */
+    size_t n_head; /* divides n_embd, unless there is a head_dim */
     size_t n_embd;
     size_t n_ctx; /* positions */
     size_t vocab_size;
@@ -40,7 +40,7 @@ typedef struct tg_config {
     bool linear_bias; /* biases of the four linears in a block */
     bool tied;        /* the head is the token embedding; otherwise lm_head.weight */
     bool head_bias;   /* lm_head.bias */
-    /* Of families that have them; 0 in others. */
+    /* Of families that have these settings; 0 in others. */
     size_t n_kv_head;  /* heads of keys and values, a divisor of n_head; 0: n_head */
     size_t head_dim;   /* channels of a head; 0: n_embd / n_head */
     size_t n_inner;    /* channels of the MLP; 0: 4 n_embd */
@@ -72,8 +72,9 @@ typedef struct tg_config {
 /* Limits that keep every product of sizes far from overflow, and every index of a token
  * or position within int32_t. */
 #define TG_SIZE_LIMIT 16777216
-#define TG_LAYERS_MAX 112 /* of at most 18 tensors each, within TG_NAMES_MAX; with moments: lib/train/run.c  \
-                           */
+#define TG_LAYERS_MAX                                                                                        \
+    112 /* of at most 18 tensors each, within TG_NAMES_MAX; with moments: lib/train/run.c                    \
+         */
 
 /* The members, in the order of the archive. */
 typedef enum tg_config_id {

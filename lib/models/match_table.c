@@ -14,10 +14,22 @@ static bool is_ignored(const char *name)
     return n >= sizeof end - 1 && strcmp(name + n - (sizeof end - 1), end) == 0;
 }
 
-/* A head beside a config that ties it. */
-static bool is_tied_head(const tg_model_file *f, const char *name)
+/* The tensor that the family names so, or NULL. */
+static const tg_stored *find(const tg_model_file *f, tg_param_kind kind)
 {
-    return f->config.tied && strcmp(name, "lm_head.weight") == 0;
+    const tg_family *family = tg_config_family(&f->config);
+    const tg_stored *s = NULL;
+
+    for (size_t r = 0; r < family->n_rows; r++)
+        for (size_t i = 0; family->row[r].kind == kind && !s && i < f->n_files; i++)
+            s = tg_tensor_list_find(&f->file[i]->list, family->row[r].name);
+    return s;
+}
+
+/* A head that is the embedding once more. */
+static bool is_tied_head(const tg_model_file *f, const tg_stored *s)
+{
+    return f->config.tied && s == find(f, TG_HEAD_W);
 }
 
 static tg_status match_one(tg_model_file *f, const tg_stored *s, const tg_model_ask *ask, tg_err *err)
@@ -26,7 +38,7 @@ static tg_status match_one(tg_model_file *f, const tg_stored *s, const tg_model_
     tg_values *v = p ? &f->values[p - f->table.entry] : NULL;
     tg_status status;
 
-    if (!p && (is_ignored(s->array.name) || is_tied_head(f, s->array.name)))
+    if (!p && (is_ignored(s->array.name) || is_tied_head(f, s)))
         return TG_OK;
     if (!p && ask->lossy)
         return tg_notes_add(&f->notes, err, "%s is left out: it is not a tensor of the model", s->array.name);
@@ -41,18 +53,6 @@ static tg_status match_one(tg_model_file *f, const tg_stored *s, const tg_model_
         return status;
     *v = (tg_values){.piece = {s}, .n = 1};
     return TG_OK;
-}
-
-/* The tensor that the family names so, or NULL. */
-static const tg_stored *find(const tg_model_file *f, tg_param_kind kind)
-{
-    const tg_family *family = tg_config_family(&f->config);
-    const tg_stored *s = NULL;
-
-    for (size_t r = 0; r < family->n_rows; r++)
-        for (size_t i = 0; family->row[r].kind == kind && !s && i < f->n_files; i++)
-            s = tg_tensor_list_find(&f->file[i]->list, family->row[r].name);
-    return s;
 }
 
 static tg_status find_tie(tg_model_file *f, tg_err *err)
