@@ -59,8 +59,9 @@ static int parse(int argc, char **argv, struct options *o)
         member(o, TG_CONFIG_VOCAB_SIZE, "N",
                "rows of the token embedding, at least as many as the tokenizer has ids; with -t, these "
                "rounded up to a multiple of 64, unless given"),
-        member(o, TG_CONFIG_ACTIVATION, NULL,
-               "GELU or SiLU: gelu_new is the tanh approximation, as in GPT-2; gelu is exact"),
+        member(
+            o, TG_CONFIG_ACTIVATION, NULL,
+            "gelu_new is the tanh approximation of GELU, as in GPT-2; gelu is exact GELU; silu is Llama's"),
         member(o, TG_CONFIG_ROPE_THETA, "X", "base of the angles by which queries and keys are rotated"),
         member(o, TG_CONFIG_QK_NORM, NULL, "queries and keys are normed"),
         member(o, TG_CONFIG_QKV_BIAS, NULL, "the layers that make queries, keys and values have biases"),

@@ -3,7 +3,7 @@
 #include <string.h>
 
 #include "lib/gpt/family.h"
-#include "lib/models/model_format.h"
+#include "lib/models/matching.h"
 
 /* What old files have besides parameters: the frequencies of rotation, which follow from the config. */
 static bool is_ignored(const char *name)
@@ -12,50 +12,6 @@ static bool is_ignored(const char *name)
     const size_t n = strlen(name);
 
     return n >= sizeof end - 1 && strcmp(name + n - (sizeof end - 1), end) == 0;
-}
-
-static tg_status check_stored(const tg_stored *s, const tg_param *p, tg_err *err)
-{
-    char got[TG_ARRAY_TEXT_MAX], want[TG_ARRAY_TEXT_MAX];
-    bool same = s->array.ndim == p->ndim;
-
-    if (s->array.dtype.kind != 'f' && s->array.dtype.kind != 'B')
-        return tg_fail(err, TG_EDATA, "%s has type %s, expected floating-point numbers", s->array.name,
-                       tg_stored_type(got, s));
-    for (size_t i = 0; same && i < p->ndim; i++)
-        same = s->array.shape[i] == p->shape[i];
-    if (same)
-        return TG_OK;
-    return tg_fail(err, TG_EDATA, "%s has shape %s, expected %s", s->array.name,
-                   tg_shape_text(got, s->array.ndim, s->array.shape), tg_shape_text(want, p->ndim, p->shape));
-}
-
-/* A head beside a config that ties it. */
-static bool is_tied_head(const tg_model_file *f, const char *name)
-{
-    return f->config.tied && strcmp(name, "lm_head.weight") == 0;
-}
-
-static tg_status match_one(tg_model_file *f, const tg_stored *s, const tg_model_ask *ask, tg_err *err)
-{
-    const tg_param *p = tg_params_find(&f->table, s->array.name);
-    tg_values *v = p ? &f->values[p - f->table.entry] : NULL;
-    tg_status status;
-
-    if (!p && (is_ignored(s->array.name) || is_tied_head(f, s->array.name)))
-        return TG_OK;
-    if (!p && ask->lossy)
-        return tg_notes_add(&f->notes, err, "%s is left out: it is not a tensor of the model", s->array.name);
-    if (!p)
-        return tg_fail(err, TG_EDATA,
-                       "%s is not a tensor of a %s with this config (tg-convert --lossy leaves it out)",
-                       s->array.name, tg_config_family(&f->config)->name);
-    if (v->n > 0)
-        return tg_fail(err, TG_EDATA, "%s is there twice", s->array.name);
-    if ((status = check_stored(s, p, err)))
-        return status;
-    *v = (tg_values){.piece = {s}, .n = 1};
-    return TG_OK;
 }
 
 /* The tensor that the family names so, or NULL. */
@@ -70,19 +26,63 @@ static const tg_stored *find(const tg_model_file *f, tg_param_kind kind)
     return s;
 }
 
+/* A head that is the embedding once more. */
+static bool is_tied_head(const tg_model_file *f, const tg_stored *s)
+{
+    return f->config.tied && s == find(f, TG_HEAD_W);
+}
+
+static tg_status match_one(tg_model_file *f, const tg_stored *s, const tg_model_ask *ask, tg_err *err)
+{
+    const tg_param *p = tg_params_find(&f->table, s->array.name);
+    tg_values *v = p ? &f->values[p - f->table.entry] : NULL;
+    tg_status status;
+
+    if (!p && (is_ignored(s->array.name) || is_tied_head(f, s)))
+        return TG_OK;
+    if (!p && ask->lossy)
+        return tg_notes_add(&f->notes, err, "%s is left out: it is not a tensor of the model", s->array.name);
+    if (!p)
+        return tg_fail(err, TG_EDATA,
+                       "%s is not a tensor of a %s with this config (tg-convert --lossy leaves it out)",
+                       s->array.name, tg_config_family(&f->config)->name);
+    if (v->n > 0)
+        return tg_fail(err, TG_EDATA, "%s is there twice", s->array.name);
+    if ((status = tg_match_check_numbers(s, err)) ||
+        (status = tg_match_check_shape(s, p->ndim, p->shape, err)))
+        return status;
+    *v = (tg_values){.piece = {s}, .n = 1};
+    return TG_OK;
+}
+
 static tg_status find_tie(tg_model_file *f, tg_err *err)
 {
     const tg_stored *wte = find(f, TG_WTE), *head = find(f, TG_HEAD_W);
 
-    return wte ? tg_model_file_tie(f, wte, head, err) : TG_OK;
+    return wte ? tg_match_tie(f, wte, head, err) : TG_OK;
 }
 
-tg_status tg_model_file_match_table(tg_model_file *f, const tg_model_ask *ask, tg_err *err)
+/* The names are the parameters' own, and each tensor is one of them. */
+static tg_status check_asked(const tg_model_file *f, const tg_model_ask *ask, tg_err *err)
 {
-    tg_status status = find_tie(f, err);
+    const char *const family = tg_config_family(&f->config)->name;
 
-    if (status || (status = tg_config_check(&f->config, err)) ||
-        (status = tg_params_build(&f->table, &f->config, err)))
+    if (ask->map)
+        return tg_fail(err, TG_EUSAGE,
+                       "a %s's tensors have the names that its parameters have: --map is for "
+                       "GPT-2's",
+                       family);
+    if (ask->fuse_qkv)
+        return tg_fail(err, TG_EUSAGE, "a %s has q, k and v separate: --fuse-qkv is for GPT-2's", family);
+    return tg_match_check_asked(f, ask, err);
+}
+
+tg_status tg_match_table(tg_model_file *f, const tg_model_ask *ask, tg_err *err)
+{
+    tg_status status;
+
+    if ((status = check_asked(f, ask, err)) || (status = find_tie(f, err)) ||
+        (status = tg_config_check(&f->config, err)) || (status = tg_params_build(&f->table, &f->config, err)))
         return status;
     if (!(f->values = calloc(f->table.n, sizeof *f->values)))
         return tg_fail_memory(err, f->table.n * sizeof *f->values, "the table of values");
