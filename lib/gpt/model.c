@@ -117,6 +117,12 @@ tg_status tg_model_create_watched(tg_model *m, const tg_config *config, const tg
 
 tg_status tg_model_set_heads(tg_model *m, size_t heads, tg_err *err)
 {
+    if (heads == m->config.n_head)
+        return TG_OK;
+    if (tg_config_has(&m->config,
+                      TG_CONFIG_ROPE_THETA)) /* what is rotated, normed and shared goes by heads */
+        return tg_fail(err, TG_EUSAGE, "the model has %zu heads, and %s models cannot be divided into %zu",
+                       m->config.n_head, tg_config_family(&m->config)->name, heads);
     if (tg_config_check_heads(heads, m->config.n_embd, TG_EUSAGE, err))
         return TG_EUSAGE;
     m->config.n_head = heads;

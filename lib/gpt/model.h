@@ -74,7 +74,7 @@ TG_MUST_CHECK tg_status tg_model_place(tg_model *m, const tg_param *p, float **w
 TG_MUST_CHECK tg_status tg_model_check_complete(const tg_model *m, tg_err *err);
 
 /* Read the same parameters as those of H heads.  TG_EUSAGE, with the possible numbers: H < 1, or
- * H does not divide C. */
+ * H does not divide C; or the model rotates its heads, and H is not their number. */
 TG_MUST_CHECK tg_status tg_model_set_heads(tg_model *m, size_t heads, tg_err *err);
 
 TG_API_END
