@@ -229,3 +229,139 @@ np.savez("more.npz", **a)'
     run -1 --separate-stderr tg-attn-dump -m llama.npz --check more.npz
     said "h.0.qkv is in the dump, but only another family's model has it"
 }
+
+# ---- traces
+
+# trace ARGUMENT...: run it; it prints and says nothing else.
+trace() {
+    run -0 --separate-stderr tg-attn-dump "$@"
+    [[ -z $stderr ]]
+}
+
+@test "every number of a trace that a dump has is the dump's" {
+    need_numpy
+    # shellcheck disable=SC2086
+    model $ALL
+    for name in $ALL; do
+        tg-attn-dump -m $name.npz -p 'To be?' -o $name.dump.npz
+        h=4
+        [[ $name != mistral ]] || h=0
+        for layer in 0 1; do
+            for at in 0,$h,5,0 0,$h,5,4 0,$h,5,5 0,$h,2,4; do
+                tg-attn-dump -m $name.npz -p 'To be?' --layer $layer --trace $at --through out > trace-$name-$layer-$at
+            done
+        done
+    done
+    python3 -c '
+import glob, re, numpy as np
+
+def check(name, l, at, lines, a):
+    d = {k.split(".", 2)[2]: a[k].ravel().astype(float) for k in a.files if k.startswith("h." + l)}
+    seen, titles = {}, []
+
+    def same(array, offset, text):
+        if array in d:
+            x = d[array][int(offset)]
+            assert abs(float(text) - x) <= 5.1e-9 + 1e-7 * abs(x), (name, l, at, array, offset, text, x)
+            seen.setdefault(array, set()).add(int(offset))
+
+    for line in lines:
+        if " / " not in line:
+            for array, offset, text in re.findall(r"(\S+)\.data\[(\d+)\] *= *(-?[\d.e+-]+)", line):
+                same(array, offset, text)
+        if re.match(r"# +[a-z]  \S+\.data ", line):
+            titles = [re.sub(r"\.data$", "", t) for t in line.split()[2:]]
+        elif re.match(r"[> ] +\d+  +\[", line):
+            for title, (offset, text) in zip(titles, re.findall(r"\[(\d+)\] *= *(-?[\d.e+-]+)", line)):
+                same(titles[0] if title == "b" else title, offset, text)
+        else:
+            titles = []
+    _, h, i, j = map(int, at.split(","))
+    (T, H, D), KV = a["h.%s.q" % l].shape[1:], a["h.%s.k" % l].shape[2]
+    for n, base in (("q", (i * H + h) * D), ("k", (j * KV + h // (H // KV)) * D)):
+        for stage in n, n + ".projected", n + ".normed":
+            # a vector that is not rotated is the one before, and is not shown again; nor are products after the query
+            if stage in d and (name, l) != ("llama", "1") and not (stage == n and j > i):
+                shown = seen[stage]
+                assert shown <= set(range(base, base + D)) and len(shown) >= D // 2, (name, at, stage, shown, base)
+    assert "out" in seen and len(seen["att"]) >= H * D and "v" in seen and "scores" in seen, (name, at, seen.keys())
+
+for path in glob.glob("trace-*"):
+    _, name, l, at = path.split("-")
+    check(name, l, at, open(path).read().splitlines(), np.load(name + ".dump.npz"))'
+}
+
+@test "a trace through grouped heads, norms, rotation, scale, window and cap" {
+    model gemma2 gemma3 olmo2
+    trace -m gemma3.npz -p abcde --trace 0,4,3,2 --through out
+    has 'scores[b,h,i,j] = scale * (sum over d of q[b,i,h,d] * k[b,j,g,d])' \
+        'scores[b,h,i,j] = -1e9  for j > i, and for i - j >= window' \
+        'g = h/(H/KV), rounded down: the head of keys that head h of queries reads' \
+        'q, att [B,T,H,D] = [1,5,6,4]   k, v [B,T,KV,D] = [1,5,1,4]' 'g = h/(H/KV) = 4/6 = 0' \
+        'q_base = ((b*T + i)*H + h)*D = ((0*5 + 3)*6 + 4)*4 = 88' \
+        'k_base = ((b*T + j)*KV + h/(H/KV))*D = ((0*5 + 2)*1 + 4/6)*4 = 8' \
+        '# 3. the norms of q and k' '# 4. the rotation of q and k' \
+        'pair m of a head is a and b, its channels m and m + 2, with an angle of its own' \
+        'q at position 3, angle = 3 * frequency[m]' '  0  3.00000000  -0.98999250  0.14112000' \
+        'k at position 2, angle = 2 * frequency[m]' 'scale = 0.40000000, a setting of the model' \
+        'j > i is 2 > 3: false' 'i - j >= window is 3 - 2 >= 2: false' \
+        'keys 0 to 1: masked, -1e9; exponential 0, probability 0' \
+        'w is model.layers.0.self_attn.o_proj.weight [C,Q] = [10,24];' \
+        'c = 6, w offset = c*Q + m, att offset = (b*T + i)*Q + m, Q = H*D' \
+        'model.layers.0.post_attention_layernorm.weight norms it'
+    # hidden by the window: there is a score, but it is masked
+    trace -m gemma2.npz -p abcde --trace 0,4,3,0 --through att --backward --target x
+    has 's = scale * (sum over d of q[b,i,h,d] * k[b,j,g,d])' 'scores[b,h,i,j] = cap * tanh(s / cap)' \
+        'cap = 1.50000000, a setting of the model' 'i - j >= window is 3 - 0 >= 2: true' \
+        'key 0 lies before the window of query 3, keys 2 to 3: masked' 'scores[0,4,3,0] = scores.data[115] = -1e9' \
+        'probs[0,4,3,0] = probs.data[115] = 0: the softmax is over the 2 keys that' \
+        'dprobs[0,4,3,0] = dprobs.data[115] = 0: the window of query 3 begins at key 2' \
+        'nothing: a masked score is no function of q and k'
+    after=$(sed -n 's/^after it score = cap . tanh(s . cap) = //p' <<< "$output")
+    has "(unmasked it would be $after)"
+    [[ $output != *'before the rotation'* ]]
+    # the second layer sees all keys, and has the other base
+    trace -m gemma3.npz -p abcde --layer 1 --trace 0,4,3,0
+    has '  1  0.30000000   0.95533651  0.29552022'
+    [[ $output != *window* ]]
+    # a norm over all heads
+    trace -m olmo2.npz -p abcde --trace 0,4,3,0 --backward --target x
+    has "rstd = 1/sqrt(mean of projected^2 + epsilon), over all heads' channels" \
+        'mean = the sum of dnormed * gain * projected * rstd, divided by 24 (q), 8 (k)'
+    grep -Eq '^  3  \[91\] = +-?[0-9.e-]+  \[19\] = +' <<< "$output"
+}
+
+@test "a trace of a layer that does not rotate, of one head, of heads rotated in part" {
+    model llama mistral neox
+    trace -m llama.npz -p abcde --layer 1 --trace 0,4,3,2
+    has 'layer 1 rotates neither' 'q.data[88..91] = q.projected.data[88..91], not rotated' \
+        'k.data[20..23] = k.projected.data[20..23], not rotated'
+    trace -m mistral.npz -p abcde --trace 0,3,1
+    has 'scores[b,h,i,j] = 1/sqrt(D) * (sum over d of q[b,i,h,d] * k[b,j,h,d])' 'q, k, v, att [B,T,H,D] = [1,5,1,8]' \
+        '# trace of scores[0,0,3,1], layer 0 of 0 to 1 (choose with --layer)' \
+        'q.data[28..31] = q.projected.data[28..31], not rotated'
+    trace -m neox.npz -p abcde --trace 0,4,3,1 --through out --backward --target x
+    has 'scores[b,h,i,j] = (sum over d of q[b,i,h,d] * k[b,j,h,d]) / sqrt(D)  for j <= i' \
+        'q, k, v [B,T,C] = [1,5,24] seen as [B,T,H,D] = [1,5,6,4]' \
+        'dq.projected.data[90..91] = dq.data[90..91], not rotated'
+    grep -q '^bias.data\[16\] = ' <<< "$output"
+}
+
+@test "lines of such a trace fit 80 columns, its headings name code that exists" {
+    model gemma2 olmo2
+    for name in gemma2 olmo2; do
+        tg-attn-dump -m $name.npz -p abcdef --trace 0,4,4,3 --through out --backward --target x > trace
+        awk 'length > 80 { print; bad = 1 } / $/ { print; bad = 1 } END { exit bad }' trace
+        # "#    FILE: NAME, NAME" or "#    FILE: CODE"
+        sed -n 's/^#    \(lib[^:]*\): \(.*\)/\1 \2/p' trace > places
+        [[ $(grep -c '^# [0-9]*\. ' trace) = $(wc -l < places) ]]
+        while read -r file code; do
+            case $code in
+            *'('*) grep -qF -e "$code" "$ROOT/$file" || { echo "$file has no $code"; false; } ;;
+            *) while read -r code; do
+                grep -qF -e "$code" "$ROOT/$file" || { echo "$file has no $code"; false; }
+            done <<< "${code//, /$'\n'}" ;;
+            esac
+        done < places
+    done
+}
