@@ -176,7 +176,7 @@ for l in range(L):
         angle *= 0
     cos, sin = np.cos(angle)[:, None], np.sin(angle)[:, None]
     for n in "qk":
-        x = d[l][n + ".projected"][0]
+        x = d[l][n + ".proj"][0]
         assert (n + ".normed" in d[l]) == (setting("qk_norm") == 1)
         if n + ".normed" in d[l]:
             w = m["model.layers.%d.self_attn.%s_norm.weight" % (l, n)] + setting("norm_offset")
@@ -204,10 +204,10 @@ for l in range(L):
         said "the model has no stage $stage: its family is llama"
         [[ ! -e d.npz ]]
     done
-    run -2 --separate-stderr tg-attn-dump -m gpt2.npz -p abc --stage q.projected
-    said 'the model has no stage q.projected: its family is gpt2'
-    run -2 --separate-stderr tg-attn-dump --example mha --stage q.projected
-    said 'stage q.projected needs a model'
+    run -2 --separate-stderr tg-attn-dump -m gpt2.npz -p abc --stage q.proj
+    said 'the model has no stage q.proj: its family is gpt2'
+    run -2 --separate-stderr tg-attn-dump --example mha --stage q.proj
+    said 'stage q.proj needs a model'
     run -2 --separate-stderr tg-attn-dump -m llama.npz -p abc --stage k --head 3
     said 'head of keys 3 is out of range: expected 0 to 1'
     for heads in 1 10; do
@@ -279,7 +279,7 @@ def check(name, l, at, lines, a):
     _, h, i, j = map(int, at.split(","))
     (T, H, D), KV = a["h.%s.q" % l].shape[1:], a["h.%s.k" % l].shape[2]
     for n, base in (("q", (i * H + h) * D), ("k", (j * KV + h // (H // KV)) * D)):
-        for stage in n, n + ".projected", n + ".normed":
+        for stage in n, n + ".proj", n + ".normed":
             # a vector that is not rotated is the one before, and is not shown again; nor are products after the query
             if stage in d and (name, l) != ("llama", "1") and not (stage == n and j > i):
                 shown = seen[stage]
@@ -334,16 +334,16 @@ for path in glob.glob("trace-*"):
 @test "a trace of a layer that does not rotate, of one head, of heads rotated in part" {
     model llama mistral neox
     trace -m llama.npz -p abcde --layer 1 --trace 0,4,3,2
-    has 'layer 1 rotates neither' 'q.data[88..91] = q.projected.data[88..91], not rotated' \
-        'k.data[20..23] = k.projected.data[20..23], not rotated'
+    has 'layer 1 rotates neither' 'q.data[88..91] = q.proj.data[88..91], not rotated' \
+        'k.data[20..23] = k.proj.data[20..23], not rotated'
     trace -m mistral.npz -p abcde --trace 0,3,1
     has 'scores[b,h,i,j] = 1/sqrt(D) * (sum over d of q[b,i,h,d] * k[b,j,h,d])' 'q, k, v, att [B,T,H,D] = [1,5,1,8]' \
         '# trace of scores[0,0,3,1], layer 0 of 0 to 1 (choose with --layer)' \
-        'q.data[28..31] = q.projected.data[28..31], not rotated'
+        'q.data[28..31] = q.proj.data[28..31], not rotated'
     trace -m neox.npz -p abcde --trace 0,4,3,1 --through out --backward --target x
     has 'scores[b,h,i,j] = (sum over d of q[b,i,h,d] * k[b,j,h,d]) / sqrt(D)  for j <= i' \
         'q, k, v [B,T,C] = [1,5,24] seen as [B,T,H,D] = [1,5,6,4]' \
-        'dq.projected.data[90..91] = dq.data[90..91], not rotated'
+        'dq.proj.data[90..91] = dq.data[90..91], not rotated'
     grep -q '^bias.data\[16\] = ' <<< "$output"
 }
 

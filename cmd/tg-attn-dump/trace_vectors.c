@@ -7,10 +7,10 @@ typedef struct names {
     const char *made, *projected, *normed, *dmade, *dprojected, *dnormed;
 } names;
 
-static const names of_q = {"q.data",  "q.projected.data",  "q.normed.data",
-                           "dq.data", "dq.projected.data", "dq.normed.data"};
-static const names of_k = {"k.data",  "k.projected.data",  "k.normed.data",
-                           "dk.data", "dk.projected.data", "dk.normed.data"};
+static const names of_q = {"q.data",  "q.proj.data",  "q.normed.data",
+                           "dq.data", "dq.proj.data", "dq.normed.data"};
+static const names of_k = {"k.data",  "k.proj.data",  "k.normed.data",
+                           "dk.data", "dk.proj.data", "dk.normed.data"};
 
 /* What is rotated. */
 static const char *from_of(const names *n, const tg_attn_vector *v)

@@ -4,8 +4,8 @@
  *
  *     x       [B,T,C]    the input, after ln_1; only in a model
  *     qkv     [B,T,3C]   x w + bias; only in a model that computes all three at once
- *     q.projected, k.projected   like q and k: x w + bias; only in a model that norms or rotates them,
- *     q.normed, k.normed         and then normed; only in a model that norms them
+ *     q.proj, k.proj      like q and k: x w + bias; only in a model that norms or rotates them,
+ *     q.normed, k.normed  and then normed; only in a model that norms them
  *     q, k, v [B,T,H,D]  as attention reads them; or, with layout bhtd, [B,H,T,D]
  *     scores  [B,H,T,T]  of key j for query i, scaled and masked
  *     probs   [B,H,T,T]  softmax over j
@@ -27,8 +27,8 @@ TG_API_BEGIN
 #define TG_ATTN_STAGE_TABLE(ROW)                                                                             \
     ROW(TG_ATTN_X, x)                                                                                        \
     ROW(TG_ATTN_QKV, qkv)                                                                                    \
-    ROW(TG_ATTN_Q_PROJECTED, q.projected)                                                                    \
-    ROW(TG_ATTN_K_PROJECTED, k.projected)                                                                    \
+    ROW(TG_ATTN_Q_PROJECTED, q.proj)                                                                         \
+    ROW(TG_ATTN_K_PROJECTED, k.proj)                                                                         \
     ROW(TG_ATTN_Q_NORMED, q.normed)                                                                          \
     ROW(TG_ATTN_K_NORMED, k.normed)                                                                          \
     ROW(TG_ATTN_Q, q)                                                                                        \
