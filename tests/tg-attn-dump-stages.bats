@@ -102,7 +102,7 @@ huge() {
     run -2 --separate-stderr tg-attn-dump -p 'To be' --stage att --query 5
     said 'query 5 is out of range: expected 0 to 4'
     run -2 --separate-stderr tg-attn-dump -p 'To be' --stage nonsense
-    said 'x|qkv|q|k|v|scores|probs|att|out'
+    said 'x|qkv|q.proj|k.proj|q.normed|k.normed|q|k|v|scores|probs|att|out'
     run -2 --separate-stderr tg-attn-dump -p 'To be' --layout thbd
     said 'bthd|bhtd'
     for stage in x qkv out; do

@@ -363,6 +363,32 @@ a["dump/n_embd"] = np.int64(24)'
     tg-attn-view --html < wide.npz 2> /dev/null | cmp - one
 }
 
+@test "a dump whose scores have a scale, a cap or a window" {
+    dump all.npz H=2 L=2 stages=q,k
+    with() { # NAME VALUE OUT: all.npz with a setting before dump/n_embd
+        alter all.npz "$3" "a = {**{k: a[k] for k in list(a)[:5]}, **dict([(\"dump/$1\", $2)]), **a}"
+    }
+    for value in -1 nan inf; do
+        with attn_scale "np.float64('$value')" bad.npz
+        run -1 --separate-stderr tg-attn-view bad.npz
+        said "bad.npz: dump/attn_scale is $value, expected a finite number above 0"
+    done
+    with attn_cap "np.float64('-2')" bad.npz
+    run -1 --separate-stderr tg-attn-view bad.npz
+    said 'bad.npz: dump/attn_cap is -2, expected a finite number above 0'
+    tg-attn-view --svg --show scores < all.npz > plain
+    # a cap far above all scores changes nothing, nor does a window that no layer has
+    with attn_cap 'np.float64(1e9)' same.npz
+    tg-attn-view --svg --show scores < same.npz | cmp - plain
+    with window 'np.int64(3)' same.npz
+    tg-attn-view --svg --show scores < same.npz | cmp - plain
+    alter same.npz seen.npz 'a = {**{k: a[k] for k in list(a)[:6]}, "dump/window_layers": np.uint64(1), **a}'
+    run -1 cmp -s <(tg-attn-view --svg --show scores < seen.npz) plain
+    tg-attn-view --svg --show scores -l 1 < seen.npz | cmp - <(tg-attn-view --svg --show scores -l 1 < all.npz)
+    run -1 --separate-stderr tg-attn-view --html seen.npz
+    said 'seen.npz: a page computes scores q k / sqrt(D) without a window'
+}
+
 @test "pipes, compressed archives and standard input" {
     slow
     dump dump.npz T=20 B=3

@@ -85,6 +85,7 @@ tiny() {
 @test "unit: ablate" { unit ablate; }
 @test "unit: probe" { unit probe; }
 @test "unit: trace" { unit trace; }
+@test "unit: vectors" { unit vectors; }
 @test "unit: gradient" { unit gradient; }
 @test "unit: train" { unit train; }
 

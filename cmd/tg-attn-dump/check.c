@@ -144,9 +144,9 @@ static tg_status check_arrays(struct check *c, tg_plain_layers *of_plain, tg_err
         for (tg_attn_stage stage = TG_ATTN_X; !status && stage < TG_ATTN_EVERY; stage++) {
             if (!dumped->data[stage])
                 continue;
-            if (tg_attn_stage_of_model(stage) && !layer.x)
-                return tg_fail(err, TG_EDATA, "h.%zu.%s is in the dump, but only a model has it",
-                               dumped->number, tg_attn_stage_name(stage));
+            if (!tg_attn_layer_has(&layer, stage))
+                return tg_fail(err, TG_EDATA, "h.%zu.%s is in the dump, but only %s has it", dumped->number,
+                               tg_attn_stage_name(stage), layer.x ? "another family's model" : "a model");
             if (of_plain)
                 status = check_plain_array(c, dumped, stage, &layer, err);
             else

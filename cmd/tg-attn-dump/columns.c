@@ -43,10 +43,13 @@ static const table_column kinds[COLUMN_KINDS] = {
 
 /* The columns of each stage's lines, except the tokens'. */
 static const unsigned shown[TG_ATTN_EVERY + 1] = {
-    [TG_ATTN_X] = OF_CHANNELS,  [TG_ATTN_QKV] = OF_CHANNELS, [TG_ATTN_Q] = OF_HEADS,
-    [TG_ATTN_K] = OF_HEADS,     [TG_ATTN_V] = OF_HEADS,      [TG_ATTN_SCORES] = OF_BOTH & ~BIT(PROB),
-    [TG_ATTN_PROBS] = OF_PROBS, [TG_ATTN_ATT] = OF_HEADS,    [TG_ATTN_OUT] = OF_CHANNELS,
-    [TG_ATTN_EVERY] = OF_BOTH,
+    [TG_ATTN_X] = OF_CHANNELS,        [TG_ATTN_QKV] = OF_CHANNELS,
+    [TG_ATTN_Q_PROJECTED] = OF_HEADS, [TG_ATTN_K_PROJECTED] = OF_HEADS,
+    [TG_ATTN_Q_NORMED] = OF_HEADS,    [TG_ATTN_K_NORMED] = OF_HEADS,
+    [TG_ATTN_Q] = OF_HEADS,           [TG_ATTN_K] = OF_HEADS,
+    [TG_ATTN_V] = OF_HEADS,           [TG_ATTN_SCORES] = OF_BOTH & ~BIT(PROB),
+    [TG_ATTN_PROBS] = OF_PROBS,       [TG_ATTN_ATT] = OF_HEADS,
+    [TG_ATTN_OUT] = OF_CHANNELS,      [TG_ATTN_EVERY] = OF_BOTH,
 };
 
 /* Make the columns of indices and offsets as wide as the greatest of them. */
@@ -54,9 +57,10 @@ static void set_digits(table_column *column, const columns_of *of)
 {
     const tg_qkv_view *a = &of->view;
     const size_t base = tg_attn_base(a, a->B - 1, a->T - 1, a->H - 1);
+    const size_t keys = tg_attn_kv_base(a, a->B - 1, a->T - 1, a->KV - 1);
     size_t greatest[COLUMN_SCORE] = {
         [COLUMN_LAYER] = of->L - 1, [COLUMN_HEAD] = a->H - 1, [COLUMN_B] = a->B - 1,  [COLUMN_I] = a->T - 1,
-        [COLUMN_J] = a->T - 1,      [COLUMN_T] = a->T - 1,    [COLUMN_Q_BASE] = base, [COLUMN_K_BASE] = base,
+        [COLUMN_J] = a->T - 1,      [COLUMN_T] = a->T - 1,    [COLUMN_Q_BASE] = base, [COLUMN_K_BASE] = keys,
     };
     tg_attn_shape s;
 
@@ -142,7 +146,7 @@ static void set_word(table_cell *cell, const char *word)
     *cell = (table_cell){.kind = CELL_WORD, .text = word};
 }
 
-/* Plan the lines of keys up to the query, and those of masked keys, whose score and probability are
+/* Plan the lines of keys that the query sees, and those of masked keys, whose score and probability are
  * constant. */
 static void plan_row(table_plan *seen, table_plan *masked, table_cell *cell, const columns *c)
 {
@@ -158,6 +162,7 @@ static void plan_row(table_plan *seen, table_plan *masked, table_cell *cell, con
 void columns_put_row(table_text *to, const columns *c, const tg_attn_row *row)
 {
     const tg_qkv_view *a = row->view;
+    const size_t g = tg_attn_kv_head(a, row->h);
     const token_labels *l = &c->labels;
     table_plan seen = {0}, masked = {0};
     char padded[COLUMNS_PADDED_SIZE];
@@ -173,12 +178,12 @@ void columns_put_row(table_text *to, const columns *c, const tg_attn_row *row)
     plan_row(&seen, &masked, cell, c);
     for (size_t j = row->j_begin; j < row->j_end; j++) {
         cell[COLUMN_J].size = j;
-        cell[COLUMN_K_BASE].size = tg_attn_base(a, row->b, j, row->h);
+        cell[COLUMN_K_BASE].size = tg_attn_kv_base(a, row->b, j, g);
         cell[COLUMN_OFFSET].size = tg_attn_offset(a, row->b, row->h, row->i, j);
         cell[COLUMN_SCORE].real = row->scores[j];
         cell[COLUMN_PROB].real = row->probs[j];
         cell[COLUMN_TOKEN_J].text = label_of(l, j);
-        table_put_line(to, j <= row->i ? &seen : &masked, cell);
+        table_put_line(to, tg_attn_row_sees(row, j) ? &seen : &masked, cell);
     }
 }
 

@@ -8,6 +8,7 @@
 
 #include "cmd/tg-attn-dump/example.h"
 #include "lib/base/size.h"
+#include "lib/gpt/family.h"
 
 static tg_status open_example(attn_input *in, const attn_options *o, tg_err *err)
 {
@@ -101,6 +102,18 @@ tg_status input_open_model(cli_model *m, const attn_options *o, tg_err *err)
     return status;
 }
 
+/* What q, k and v are in memory. */
+static const char *remark_of(const tg_family *family, tg_attn_layout layout)
+{
+    if (!family->qkv)
+        return layout == TG_ATTN_BTHD
+                   ? "q, k, v are arrays, as attention reads them; offsets count in each"
+                   : "q, k, v are as attention reads them, copied heads first; offsets count in a copy";
+    return layout == TG_ATTN_BTHD
+               ? "q, k, v are the slices of [1,T,3C]; offsets count within a slice"
+               : "q, k, v are slices of [1,T,3C], copied heads first; offsets count in a copy";
+}
+
 static tg_status open_model(attn_input *in, const attn_options *o, const tg_dump *dump, tg_err *err)
 {
     const tg_model *model = &in->model.model;
@@ -123,9 +136,7 @@ static tg_status open_model(attn_input *in, const attn_options *o, const tg_dump
     snprintf(in->title, sizeof in->title, "%zu token%s%s through %zu layer%s of %zu head%s", in->prompt.n,
              cli_plural(in->prompt.n), is_probe ? " of the model's probe" : "", c->n_layer,
              cli_plural(c->n_layer), c->n_head, cli_plural(c->n_head));
-    in->remark = o->layout == TG_ATTN_BTHD
-                     ? "q, k, v are the slices of [1,T,3C]; offsets count within a slice"
-                     : "q, k, v are slices of [1,T,3C], copied heads first; offsets count in a copy";
+    in->remark = remark_of(tg_config_family(c), o->layout);
     return tg_attn_layers_model(&in->layers, model, in->prompt.ids, in->prompt.n, err);
 }
 
@@ -208,11 +219,14 @@ columns_of input_columns(const attn_input *in, const attn_options *o)
 
 tg_status input_check_stage(const attn_input *in, const attn_options *o, tg_err *err)
 {
-    if (o->stage != TG_ATTN_EVERY && tg_attn_stage_of_model(o->stage) && !in->has_model)
+    if (o->stage == TG_ATTN_EVERY || tg_attn_layers_have(&in->layers, o->stage))
+        return TG_OK;
+    if (!in->has_model)
         return tg_fail(err, TG_EUSAGE,
                        "stage %s needs a model: arrays have only q, k, v, scores, probs and att",
                        tg_attn_stage_name(o->stage));
-    return TG_OK;
+    return tg_fail(err, TG_EUSAGE, "the model has no stage %s: its family is %s",
+                   tg_attn_stage_name(o->stage), tg_config_family(&in->model.model.config)->name);
 }
 
 void input_print_title(const attn_input *in)

@@ -46,7 +46,7 @@ TG_MUST_CHECK tg_status input_open_model(cli_model *m, const attn_options *o, tg
 /* What the columns depend on, for these options. */
 columns_of input_columns(const attn_input *in, const attn_options *o);
 
-/* TG_EUSAGE: only a model has the stage of --stage, and the input is not a model. */
+/* TG_EUSAGE: the input does not have the stage of --stage. */
 TG_MUST_CHECK tg_status input_check_stage(const attn_input *in, const attn_options *o, tg_err *err);
 
 /* Print the first lines of a header. */

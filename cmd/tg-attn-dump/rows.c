@@ -15,10 +15,35 @@
 
 /* ---- the header */
 
+static void print_vector(const char *name, const tg_attn_shape *s)
+{
+    printf("# %s ", name);
+    print_shape(s);
+    printf(", strides ");
+    print_list(s->stride, s->n);
+    putchar('\n');
+}
+
+/* Heads that share keys, or are not C/H wide. */
+static void print_own_heads(const tg_qkv_view *a, const places *p)
+{
+    if (a->KV == a->H) {
+        print_vector("q, k, v, att", &p->vector);
+        return;
+    }
+    print_vector("q, att", &p->vector);
+    print_vector("k, v", &p->keys);
+    printf("#   head h of q reads head h/(H/KV) = h/%zu of k and v\n", p->group);
+}
+
 static void print_vectors(const tg_qkv_view *a, const places *p)
 {
     const bool copied = a->layout == TG_ATTN_BHTD;
 
+    if (!places_divide(a)) {
+        print_own_heads(a, p);
+        return;
+    }
     printf("# q, k, v, att ");
     if (a->H == 1) {
         print_shape(&p->whole);
@@ -54,9 +79,10 @@ static void print_bases(const places *p)
 static void print_places(const tg_qkv_view *a)
 {
     const places p = places_of(a);
+    const bool one = places_one_head(a);
 
     print_vectors(a, &p);
-    if (a->H == 1) {
+    if (one) {
         print_squares(&p);
         printf("; one head\n");
         print_bases(&p);
@@ -66,18 +92,57 @@ static void print_places(const tg_qkv_view *a)
         print_squares(&p);
         printf("\n# offset of scores[b,h,i,j] = ");
     }
-    print_formulas(&p.square, a->H == 1 ? " = " : "\n#   = ", NULL);
+    print_formulas(&p.square, one ? " = " : "\n#   = ", NULL);
     putchar('\n');
 }
 
-static void print_meanings(const tg_qkv_view *a, tg_attn_mask mask)
+static void print_scale(size_t D, const tg_attention_rule *rule)
 {
-    const size_t D = a->D;
+    const char *name = rule->cap > 0 ? "s" : "score";
 
-    printf("# score = scale * sum of q.data[q_base + d] * k.data[k_base + d], d = 0..%zu\n", D - 1);
-    printf("# scale = 1/sqrt(D) = 1/sqrt(%zu) = %.8f\n", D, 1.0 / sqrt((double)D));
-    printf("# mask = 1 where j > i: the score is %.9g instead, the probability 0\n",
-           (double)tg_attn_mask_value(mask));
+    if (rule->cap > 0)
+        printf("# score = cap * tanh(s / cap), cap = %.9g\n", rule->cap);
+    printf("# %s = scale * sum of q.data[q_base + d] * k.data[k_base + d], d = 0..%zu\n", name, D - 1);
+    if (rule->scale > 0)
+        printf("# scale = %.8f, a setting of the model\n", rule->scale);
+    else
+        printf("# scale = 1/sqrt(D) = 1/sqrt(%zu) = %.8f\n", D, 1.0 / sqrt((double)D));
+}
+
+/* Name the layers that have a window, if others have none. */
+static void print_window(const tg_attn_layers *n)
+{
+    size_t window = 0, with = 0, all = 0;
+    const char *before = " in layer ";
+
+    for (size_t l = 0; l < n->L; l++) {
+        const size_t of_layer = tg_attn_layers_rule(n, l).window;
+
+        all += tg_attn_keeps(n->filter.layer, l);
+        if (of_layer > 0 && tg_attn_keeps(n->filter.layer, l)) {
+            window = of_layer;
+            with++;
+        }
+    }
+    if (with == 0)
+        return;
+    printf(", or i - j >= %zu", window);
+    for (size_t l = 0; with < all && l < n->L; l++)
+        if (tg_attn_keeps(n->filter.layer, l) && tg_attn_layers_rule(n, l).window > 0) {
+            printf("%s%zu", before, l);
+            before = ",";
+        }
+}
+
+static void print_meanings(const tg_attn_layers *n, tg_attn_mask mask)
+{
+    const tg_attention_rule rule = tg_attn_layers_rule(n, 0); /* the window alone differs between layers */
+    const size_t D = n->D;
+
+    print_scale(D, &rule);
+    printf("# mask = 1 where j > i");
+    print_window(n);
+    printf(": the score is %.9g instead, the probability 0\n", (double)tg_attn_mask_value(mask));
     printf("# prob = exp(score), divided by its sum over j\n");
     if (D <= ATT_WIDTH_MAX)
         printf("# att = sum over j of prob * v.data[k_base + d]; it lies at q_base + d\n");
@@ -90,7 +155,7 @@ static void print_header(const attn_input *in, const attn_options *o)
 
     input_print_title(in);
     print_places(&view);
-    print_meanings(&view, o->mask);
+    print_meanings(&in->layers, o->mask);
 }
 
 /* ---- rows, by all threads */

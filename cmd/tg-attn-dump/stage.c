@@ -8,18 +8,32 @@
 #include "formats/sink.h"
 #include "lib/attn/stage.h"
 #include "lib/base/finite.h"
+#include "lib/gpt/family.h"
 
 /* ---- the header */
 
 static const char *const about[TG_ATTN_EVERY] = {
     [TG_ATTN_X] = "the input of attention: the output of ln_1",
     [TG_ATTN_QKV] = "x w + bias: channels 0 to C-1 are q, then come k and v",
+    [TG_ATTN_Q_PROJECTED] = "x w + bias: the queries before they are normed and rotated",
+    [TG_ATTN_K_PROJECTED] = "x w + bias: the keys before they are normed and rotated",
+    [TG_ATTN_Q_NORMED] = "the queries, normed, before they are rotated",
+    [TG_ATTN_K_NORMED] = "the keys, normed, before they are rotated",
     [TG_ATTN_Q] = "the queries",
     [TG_ATTN_K] = "the keys",
     [TG_ATTN_V] = "the values",
     [TG_ATTN_ATT] = "the values, each weighted by its probability, summed over the keys",
     [TG_ATTN_OUT] = "att w + bias: the output projection, before the residual is added",
 };
+
+static const char *about_of(const attn_input *in, tg_attn_stage stage)
+{
+    const bool is_gpt2 = in->has_model && tg_config_family(&in->model.model.config)->qkv;
+
+    if (stage == TG_ATTN_X && !is_gpt2)
+        return "the input of attention, after the layer's first norm if the model has one";
+    return about[stage];
+}
 
 static void print_array(const tg_attn_shape *s, const char *name)
 {
@@ -134,10 +148,10 @@ static tg_status print_layers(struct dump *d, tg_err *err)
 static int check(const attn_options *o)
 {
     const tg_attn_stage stage = o->stage;
-    const bool keys = stage == TG_ATTN_K || stage == TG_ATTN_V;
+    const bool keys = tg_attn_stage_of_keys(stage);
     const char *name = tg_attn_stage_name(stage);
 
-    if (o->filter.head != TG_ATTN_ALL && tg_attn_stage_of_model(stage))
+    if (o->filter.head != TG_ATTN_ALL && tg_attn_stage_whole(stage))
         return cli_usage("--head does not go with stage %s, which is not divided into heads", name);
     if (o->filter.key != TG_ATTN_ALL && !keys)
         return cli_usage("--key does not go with stage %s, which has a row per query: use --query", name);
@@ -153,13 +167,15 @@ static tg_status show(attn_input *in, const attn_options *o, tg_err *err)
     tg_attn_shape shape;
     tg_status status;
 
-    if ((status = input_check_stage(in, o, err)))
+    if ((status = input_check_stage(in, o, err)) ||
+        (tg_attn_stage_of_keys(of.stage) &&
+         (status = tg_attn_check_index("head of keys", o->filter.head, of.view.KV, err))))
         return status;
     tg_pipe_grow(STDOUT_FILENO);
     columns_set(&d.columns, &of);
     if (of.format == TABLE_TEXT && !o->no_header) {
         input_print_title(in);
-        printf("# stage %s: %s\n", tg_attn_stage_name(of.stage), about[of.stage]);
+        printf("# stage %s: %s\n", tg_attn_stage_name(of.stage), about_of(in, of.stage));
         tg_attn_stage_shape(&shape, of.stage, &of.view);
         print_array(&shape, tg_attn_stage_name(of.stage));
     }

@@ -111,14 +111,43 @@ static void print_head(const struct summary *s, unsigned hidden, const tg_head_s
 
 /* ---- the header of a text */
 
-/* For comparison: a head that attends equally to all keys. */
-static void print_uniform(const struct summary *s, const tg_attn_filter *filter)
+/* A head that attends equally to all keys that it sees. */
+static void print_uniform_of(const struct summary *s, const char *name, const tg_attn_filter *filter,
+                             const tg_attention_rule *rule)
 {
     tg_head_stats uniform;
 
-    tg_head_stats_uniform(&uniform, s->row, s->input->layers.T, s->input->layers.ids, filter);
-    printf("# uniform:  %s", s->input->layers.B > 1 ? "     " : "");
+    tg_head_stats_uniform(&uniform, s->row, s->input->layers.T, s->input->layers.ids, filter, rule);
+    printf("# %-10s%s", name, s->input->layers.B > 1 ? "     " : "");
     print_head(s, ~(BIT(INDUCT + 1) - BIT(ENTROPY)), &uniform, 0, 0, 0);
+}
+
+/* For comparison; for layers with a window, and for those without. */
+static void print_uniform(const struct summary *s, const tg_attn_filter *filter)
+{
+    const tg_attn_layers *n = &s->input->layers;
+    tg_attention_rule full = {0, 0, 0}, windowed = {0, 0, 0};
+    bool any_full = false;
+
+    for (size_t l = 0; l < n->L; l++) {
+        const tg_attention_rule rule = tg_attn_layers_rule(n, l);
+
+        if (rule.window > 0 && tg_attn_keeps(filter->layer, l))
+            windowed = rule;
+        any_full = any_full || (rule.window == 0 && tg_attn_keeps(filter->layer, l));
+    }
+    if (any_full)
+        print_uniform_of(s, "uniform:", filter, &full);
+    if (windowed.window > 0)
+        print_uniform_of(s, "in window:", filter, &windowed);
+}
+
+static bool has_window(const tg_attn_layers *n)
+{
+    for (size_t l = 0; l < n->L; l++)
+        if (tg_attn_keeps(n->filter.layer, l) && tg_attn_layers_rule(n, l).window > 0)
+            return true;
+    return false;
 }
 
 static void print_explanation(const struct summary *s)
@@ -129,7 +158,9 @@ static void print_explanation(const struct summary *s)
            "# diag, prev, first  p at j = i, j = i - 1, j = 0\n");
     if (s->input->labels.text)
         printf("# induct   p at all j < i after a copy of token i; only of queries with such a j\n");
-    printf("# i, j     the pair j < i whose p ln(p (i + 1)) is greatest, and its p\n");
+    printf(has_window(&s->input->layers)
+               ? "# i, j     the pair j < i whose p ln(p n) is greatest, of n keys that i sees, and its p\n"
+               : "# i, j     the pair j < i whose p ln(p (i + 1)) is greatest, and its p\n");
 }
 
 /* ---- all heads */

@@ -3,6 +3,8 @@
 
 #include <string.h>
 
+#include "cmd/tg-attn-dump/places.h"
+
 #define INDEX_MAX 1e15 /* for --target-id, until the model is known */
 
 enum through { THROUGH_ATT, THROUGH_OUT };
@@ -119,7 +121,7 @@ static tg_status find_what(tg_derive_what *what, const attn_input *in, const att
         .layer = o->filter.layer == TG_ATTN_ALL ? 0 : o->filter.layer,
         .at = given.at,
         .channel = d,
-        .out_channel = given.n_channels == 2 ? given.channels[1] : given.at.h * n->D + d,
+        .out_channel = given.n_channels == 2 ? given.channels[1] : (given.at.h * n->D + d) % n->C,
         .backward = given.backward,
     };
     if (!given.has_head && n->H > 1)
@@ -133,42 +135,33 @@ static trace_page page_of(const attn_input *in, const attn_options *o, const tg_
 {
     const tg_attn_layers *n = &in->layers;
     const tg_attn_index at = d->what.at;
-    const size_t column = at.h * n->D;
+    const tg_qkv_view *view = &d->layer.view;
+    const size_t g = tg_attn_kv_head(view, at.h), Q = n->H * n->D, KV = n->KV * n->D;
+    const bool one = places_one_head(view);
 
     return (trace_page){.in = in,
                         .d = d,
                         .T = n->T,
                         .C = n->C,
                         .H = n->H,
+                        .KV = n->KV,
                         .D = n->D,
                         .b = at.b,
                         .h = at.h,
                         .i = at.i,
                         .j = at.j,
-                        .q = {"q", d->q_base, 1, d->t.q + at.i * n->C + column, 1},
-                        .k = {"k", d->k_base, 1, d->t.k + at.j * n->C + column, 1},
-                        .letter = n->H == 1 ? 'c' : 'd',
+                        .g = g,
+                        .one = one,
+                        .divide = places_divide(view),
+                        .plain = !(view->rule.scale > 0 || view->rule.cap > 0 || view->rule.window > 0),
+                        .after = at.j > at.i,
+                        .rule = &view->rule,
+                        .q = {"q", d->q_base, 1, d->t.q + at.i * Q + at.h * n->D, 1},
+                        .k = {"k", d->k_base, 1, d->t.k + at.j * KV + g * n->D, 1},
+                        .letter = one ? 'c' : 'd',
                         .att = given.through != NOT_GIVEN,
                         .out = given.through == THROUGH_OUT,
                         .any_layer = o->filter.layer == TG_ATTN_ALL};
-}
-
-/* A trace's pages are written for heads with keys of their own that divide C, and plain scores. */
-static tg_status check_shown(const tg_attn_layers *n, size_t layer, tg_err *err)
-{
-    const tg_attention_rule rule =
-        n->model ? tg_config_attention_rule(&n->model->config, layer) : (tg_attention_rule){.window = 0};
-
-    if (n->KV != n->H || n->H * n->D != n->C)
-        return tg_fail(
-            err, TG_EUSAGE,
-            "%zu heads of %zu channels have %zu of keys, and C is %zu: --trace shows heads with keys of "
-            "their own, and C = H*D",
-            n->H, n->D, n->KV, n->C);
-    if (rule.scale > 0 || rule.cap > 0 || rule.window > 0)
-        return tg_fail(err, TG_EUSAGE,
-                       "--trace shows scores without a scale, a cap or a window of their own");
-    return TG_OK;
 }
 
 static tg_status show(attn_input *in, const attn_options *o, tg_err *err)
@@ -178,8 +171,7 @@ static tg_status show(attn_input *in, const attn_options *o, tg_err *err)
     tg_derive_what what;
     tg_status status;
 
-    if ((status = find_what(&what, in, o, err)) || (status = check_shown(&in->layers, what.layer, err)) ||
-        (status = tg_derive(&d, &in->layers, &what, err)))
+    if ((status = find_what(&what, in, o, err)) || (status = tg_derive(&d, &in->layers, &what, err)))
         return status;
     p = page_of(in, o, &d);
     trace_print_forward(&p);

@@ -1,5 +1,4 @@
-/* The derivation of a score: equation, offsets, product terms, scale, mask and softmax; then the
- * weighted sum and the output. */
+/* The derivation of a score: equation, offsets, product terms, scale, mask and softmax. */
 #include <math.h>
 #include <string.h>
 
@@ -25,10 +24,31 @@ static void print_title(const trace_page *p)
 
 /* ---- the score */
 
+/* The equation of scores with a scale, a cap or a window of their own, or of heads that share keys. */
+static void print_own_equation(const trace_page *p)
+{
+    const char *const score = p->one ? "scores[b,i,j]" : "scores[b,h,i,j]";
+    const char *const q = p->one ? "b,i,c" : "b,i,h,d";
+    const char *const k = p->one ? "b,j,c" : p->KV < p->H ? "b,j,g,d" : "b,j,h,d";
+
+    printf("%s = %s * (sum over %c of q[%s] * k[%s])\n", p->rule->cap > 0 ? "s" : score,
+           p->rule->scale > 0 ? "scale"
+           : p->one           ? "1/sqrt(C)"
+                              : "1/sqrt(D)",
+           p->letter, q, k);
+    if (p->rule->cap > 0)
+        printf("%s = cap * tanh(s / cap)\n", score);
+    printf("%s = -1e9  for j > i%s\n", score, p->rule->window > 0 ? ", and for i - j >= window" : "");
+    if (p->KV < p->H)
+        printf("g = h/(H/KV), rounded down: the head of keys that head h of queries reads\n");
+}
+
 static void print_equation(trace_page *p)
 {
     trace_heading(p, "the equation", "lib/nn/ref/attention_rows.c: attention_scores_row");
-    if (p->H == 1)
+    if (!p->plain || p->KV < p->H)
+        print_own_equation(p);
+    else if (p->one)
         printf("scores[b,i,j] = (sum over c of q[b,i,c] * k[b,j,c]) / sqrt(C)  for j <= i\n"
                "              = -1e9                                           for j > i\n");
     else
@@ -36,26 +56,49 @@ static void print_equation(trace_page *p)
                "                = -1e9                                               for j > i\n");
 }
 
+/* Heads that share keys, or are not C/H wide. */
+static void print_own_heads(const trace_page *p, const places *at)
+{
+    printf(p->KV < p->H ? "q, att " : "q, k, v, att ");
+    print_shape(&at->vector);
+    if (p->KV < p->H) {
+        printf("   k, v ");
+        print_shape(&at->keys);
+        printf("\ng = h/(H/KV) = %zu/%zu = %zu", p->h, at->group, p->g);
+    }
+}
+
+static void print_shapes(const trace_page *p, const places *at)
+{
+    if (!p->divide) {
+        print_own_heads(p, at);
+    } else {
+        printf("q, k, v ");
+        print_shape(&at->whole);
+        if (p->H > 1) {
+            printf(" seen as ");
+            print_shape(&at->vector);
+        }
+    }
+    printf(p->one ? "   scores, probs " : "\nscores, probs ");
+    print_shape(&at->square);
+}
+
 static void print_offsets(trace_page *p)
 {
     const places at = places_of(&p->d->t.view);
     const tg_attn_index *index = &p->d->what.at;
 
-    trace_heading(p, "where the numbers lie", "lib/attn/attn.h: tg_attn_base, tg_attn_offset");
-    printf("q, k, v ");
-    print_shape(&at.whole);
-    if (p->H > 1) {
-        printf(" seen as ");
-        print_shape(&at.vector);
-    }
-    printf(p->H > 1 ? "\nscores, probs " : "   scores, probs ");
-    print_shape(&at.square);
+    trace_heading(p, "where the numbers lie",
+                  p->KV == p->H ? "lib/attn/attn.h: tg_attn_base, tg_attn_offset"
+                                : "lib/attn/attn.h: tg_attn_base, tg_attn_kv_base, tg_attn_offset");
+    print_shapes(p, &at);
     printf("\nq_base = ");
     print_base(&at, 'i', index);
     printf(" = %zu\nk_base = ", p->d->q_base);
     print_base(&at, 'j', index);
     printf(" = %zu\nscores offset = ", p->d->k_base);
-    print_formulas(&at.square, p->H > 1 ? "\n              = " : " = ", index);
+    print_formulas(&at.square, p->one ? " = " : "\n              = ", index);
     printf(" = %zu\n", p->d->offset);
 }
 
@@ -81,36 +124,85 @@ static void print_qkv(const trace_page *p)
 static void print_terms(trace_page *p)
 {
     trace_heading(p, "the product terms", "lib/nn/ref/attention_rows.c: sum += q[d] * k[j * ldk + d]");
-    if (p->d->masked) {
+    if (p->after) {
         printf("none: the loop stops at j = i = %zu; key %zu is masked\n", p->i, p->j);
         return;
     }
-    trace_print_sum(p->letter, p->D, &p->q, &p->k, p->D);
+    trace_print_sum(p->letter, 0, p->D, &p->q, &p->k, p->D);
     printf("sum = %s\n", trace_number(p->d->t.sum).s);
+}
+
+/* A scale of the model's own. */
+static void print_own_scale(trace_page *p, const char *name)
+{
+    const tg_attn_trace *t = &p->d->t;
+
+    trace_heading(p, "the scale", "lib/nn/ref/attention_rule.c: scores[j] *= factor(rule, D)");
+    printf("scale = %s, a setting of the model\n", trace_number(p->rule->scale).s);
+    if (p->after)
+        printf("there is no sum to scale\n");
+    else
+        printf("%s = sum * scale = %s * %s = %s\n", name, trace_number(t->sum).s,
+               trace_number(p->rule->scale).s, trace_number(t->scaled).s);
 }
 
 static void print_scale(trace_page *p)
 {
-    const double root = sqrt((double)p->D), score = p->d->t.scores[p->j];
-    const char width = p->H == 1 ? 'C' : 'D';
+    const double root = sqrt((double)p->D);
+    const char width = p->one ? 'C' : 'D', *name = p->rule->cap > 0 ? "s" : "score";
 
+    if (p->rule->scale > 0) {
+        print_own_scale(p, name);
+        return;
+    }
     trace_heading(p, "the scale", "lib/nn/ref/attention_rows.c: scores[j] = sum / sqrt((real)D)");
     printf("scale = 1/sqrt(%c) = 1/sqrt(%zu) = %s\n", width, p->D, trace_number(1 / root).s);
-    if (p->d->masked)
+    if (p->after)
         printf("there is no sum to scale\n");
     else
-        printf("score = sum * scale = sum / sqrt(%zu) = %s / %s = %s\n", p->D, trace_number(p->d->t.sum).s,
-               trace_number(root).s, trace_number(score).s);
+        printf("%s = sum * scale = sum / sqrt(%zu) = %s / %s = %s\n", name, p->D, trace_number(p->d->t.sum).s,
+               trace_number(root).s, trace_number(p->d->t.scaled).s);
+}
+
+static void print_cap(trace_page *p)
+{
+    const tg_attn_trace *t = &p->d->t;
+    const double cap = p->rule->cap;
+
+    trace_heading(p, "the cap", "lib/nn/ref/attention_rule.c: scores[j] = cap * tanh(scores[j] / cap)");
+    printf("cap = %s, a setting of the model\n", trace_number(cap).s);
+    if (p->after)
+        printf("there is no score to cap\n");
+    else
+        printf("before it s = %s, s / cap = %s\nafter it score = cap * tanh(s / cap) = %s\n",
+               trace_number(t->scaled).s, trace_number(t->scaled / cap).s, trace_number(t->unmasked).s);
+}
+
+/* What the window says of a key that does not come after the query. */
+static void print_window(const trace_page *p)
+{
+    const bool hides = p->d->masked;
+
+    printf("i - j >= window is %zu - %zu >= %zu: %s\n", p->i, p->j, p->rule->window,
+           hides ? "true" : "false");
+    if (hides)
+        printf("key %zu lies before the window of query %zu, keys %zu to %zu: masked\n", p->j, p->i,
+               p->d->t.first, p->i);
 }
 
 static void print_mask(trace_page *p)
 {
-    trace_heading(p, "the mask", "lib/nn/ref/attention_rows.c: scores[j] = (real)TG_MASKED");
-    printf("j > i is %zu > %zu: %s\n", p->j, p->i, p->d->masked ? "true" : "false");
-    if (p->d->masked) {
+    trace_heading(p, "the mask",
+                  p->d->masked && !p->after ? "lib/nn/ref/attention_rule.c: scores[j] = (real)TG_MASKED"
+                                            : "lib/nn/ref/attention_rows.c: scores[j] = (real)TG_MASKED");
+    printf("j > i is %zu > %zu: %s\n", p->j, p->i, p->after ? "true" : "false");
+    if (p->after)
         printf("key %zu comes after query %zu, which must not see it: masked\n", p->j, p->i);
+    else if (p->rule->window > 0)
+        print_window(p);
+    if (p->d->masked) {
         printf("%s = -1e9\n", trace_place(p, "scores").s);
-        printf("(unmasked it would be %s)\n", trace_number(p->d->t.sum / sqrt((double)p->D)).s);
+        printf("(unmasked it would be %s)\n", trace_number(p->d->t.unmasked).s);
         return;
     }
     printf("key %zu does not come after query %zu, which may see it: not masked\n", p->j, p->i);
@@ -119,6 +211,12 @@ static void print_mask(trace_page *p)
 
 /* ---- the probability */
 
+static void print_masked_keys(size_t from, size_t to)
+{
+    printf(from < to ? "keys %zu to %zu" : "key %zu", from, to);
+    printf(": masked, -1e9; exponential 0, probability 0\n");
+}
+
 static void print_row(const trace_page *p)
 {
     const tg_attn_trace *t = &p->d->t;
@@ -126,86 +224,35 @@ static void print_row(const trace_page *p)
     const int width = (int)tg_size_max(tg_decimal_digits(row + i), strlen("offset"));
 
     printf("#    j  %*s  %12s  %12s  %12s\n", width, "offset", "score", "exp(s - max)", "prob");
-    for (size_t j = 0; j <= i; j++)
+    if (t->first > 0)
+        print_masked_keys(0, t->first - 1);
+    for (size_t j = t->first; j <= i; j++)
         printf("%c %4zu  %*zu  %12s  %12s  %12s%s\n", j == p->j ? '>' : ' ', j, width, row + j,
                trace_number(t->scores[j]).s, trace_number(t->exps[j]).s, trace_number(t->probs[j]).s,
                trace_token(p, j).s);
-    if (i + 1 == p->T)
-        return;
-    printf(i + 2 < p->T ? "keys %zu to %zu" : "key %zu", i + 1, p->T - 1);
-    printf(": masked, -1e9; exponential 0, probability 0\n");
+    if (i + 1 < p->T)
+        print_masked_keys(i + 1, p->T - 1);
 }
 
 static void print_softmax(trace_page *p)
 {
     const tg_attn_trace *t = &p->d->t;
+    const size_t row = p->d->offset - p->j, seen = p->i + 1 - t->first;
+
     trace_heading(p, "the softmax of its row", "lib/nn/ref/softmax.c: softmax_row");
-    printf("probs[j] = exp(scores[j] - max) / (sum over m <= i of exp(scores[m] - max))\n");
-    printf("max = the greatest of scores.data[%zu..%zu] = %s\n", p->d->offset - p->j,
-           p->d->offset - p->j + p->i, trace_number(t->max).s);
+    printf("probs[j] = exp(scores[j] - max) / (sum over %s of exp(scores[m] - max))\n",
+           p->rule->window > 0 ? "m seen" : "m <= i");
+    printf("max = the greatest of scores.data[%zu..%zu] = %s\n", row + t->first, row + p->i,
+           trace_number(t->max).s);
     print_row(p);
     printf("sum of the exponentials = %s\n", trace_number(t->exp_sum).s);
     if (p->d->masked)
         printf("%s = 0: the softmax is over the %zu key%s that\nquery %zu sees; even among them "
                "exp(-1e9 - max) would be 0\n",
-               trace_place(p, "probs").s, p->i + 1, cli_plural(p->i + 1), p->i);
+               trace_place(p, "probs").s, seen, cli_plural(seen), p->i);
     else
         printf("%s = %s / %s = %s\n", trace_place(p, "probs").s, trace_number(t->exps[p->j]).s,
                trace_number(t->exp_sum).s, trace_number(t->probs[p->j]).s);
-}
-
-/* ---- the weighted sum and the output */
-
-static void print_att(trace_page *p)
-{
-    const size_t c = p->d->what.channel, base = p->d->q_base, column = p->h * p->D + c;
-    const trace_factor probs = {"probs", p->d->offset - p->j, 1, p->d->t.probs, 1};
-    const trace_factor v = {"v", p->b * p->T * p->C + column, p->C, p->d->t.v + column, p->C};
-
-    trace_heading(p, "the weighted sum", "lib/nn/ref/attention_rows.c: attention_values_row");
-    if (p->H == 1)
-        printf("att[b,i,c] = sum over j <= i of probs[b,i,j] * v[b,j,c]\n"
-               "c = %zu, v offset = (b*T + j)*C + c, att offset = (b*T + i)*C + c = %zu\n",
-               c, base + c);
-    else
-        printf("att[b,i,h,d] = sum over j <= i of probs[b,h,i,j] * v[b,j,h,d]\n"
-               "d = %zu, v offset = ((b*T + j)*H + h)*D + d\n"
-               "att offset = ((b*T + i)*H + h)*D + d = %zu\n",
-               c, base + c);
-    trace_print_sum('j', p->i + 1, &probs, &v, p->j);
-    if (p->d->masked)
-        printf("key %zu is masked, and no term of it\n", p->j);
-    printf("%s = %s\n", trace_att_place(p).s, trace_number(p->d->t.att[column]).s);
-    if (p->D > ATT_WIDTH_MAX)
-        return;
-    printf("its head: att.data[%zu..%zu] =", base, base + p->D - 1);
-    for (size_t d = 0; d < p->D; d++)
-        printf(" %s", trace_number(p->d->t.att[p->h * p->D + d]).s);
-    putchar('\n');
-}
-
-#define WEIGHT_WIDTH 46 /* the start of a line that still fits into 80 columns with what follows */
-
-static void print_out(trace_page *p)
-{
-    const tg_derivation *d = p->d;
-    const tg_derived_output *o = &d->output;
-    const size_t h = p->h, c = d->what.out_channel, C = p->C, row = (p->b * p->T + p->i) * C;
-    const trace_factor att = {"att", row, 1, d->t.att, 1}, w = {"w", c, C, o->w, 1};
-    int used;
-
-    trace_heading(p, "the output projection", "lib/nn/ref/linear.c: linear_forward");
-    printf("out[b,i,c] = (sum over m of att[b,i,m] * w[m,c]) + bias[c]\n"
-           "c = %zu, w offset = m*C + c, att offset = (b*T + i)*C + m\n",
-           c);
-    used = printf("w is %s [C,C] = [%zu,%zu];", o->name, C, C);
-    printf("%chead h has m = h*D to h*D + D - 1\n", used > WEIGHT_WIDTH ? '\n' : ' ');
-    trace_print_sum('m', C, &att, &w, C);
-    printf("sum = %s, of which head %zu, m = %zu to %zu: %s\n", trace_number(o->sum).s, h, h * p->D,
-           (h + 1) * p->D - 1, trace_number(o->of_head).s);
-    if (d->layer.proj.b)
-        printf("bias.data[%zu] = %s\n", c, trace_number((double)d->layer.proj.b[c]).s);
-    printf("out[%zu,%zu,%zu] = out.data[%zu] = %s\n", p->b, p->i, c, row + c, trace_number(o->out).s);
 }
 
 /* ---- all of it */
@@ -216,12 +263,15 @@ void trace_print_forward(trace_page *p)
     print_equation(p);
     print_offsets(p);
     print_qkv(p);
+    trace_print_vectors(p);
     print_terms(p);
     print_scale(p);
+    if (p->rule->cap > 0)
+        print_cap(p);
     print_mask(p);
     print_softmax(p);
     if (p->att)
-        print_att(p);
+        trace_print_att(p);
     if (p->out)
-        print_out(p);
+        trace_print_out(p);
 }

@@ -1,4 +1,5 @@
 /* How a trace is printed: numbers, indices, and sums of products as tables. */
+#include <assert.h>
 #include <math.h>
 #include <stdarg.h>
 #include <string.h>
@@ -33,8 +34,8 @@ trace_text trace_number(double x)
 
 trace_text trace_indices(const trace_page *p)
 {
-    return p->H == 1 ? text_of("[%zu,%zu,%zu]", p->b, p->i, p->j)
-                     : text_of("[%zu,%zu,%zu,%zu]", p->b, p->h, p->i, p->j);
+    return p->one ? text_of("[%zu,%zu,%zu]", p->b, p->i, p->j)
+                  : text_of("[%zu,%zu,%zu,%zu]", p->b, p->h, p->i, p->j);
 }
 
 trace_text trace_place(const trace_page *p, const char *name)
@@ -46,8 +47,8 @@ trace_text trace_att_place(const trace_page *p)
 {
     const size_t c = p->d->what.channel, at = p->d->q_base + c;
 
-    return p->H == 1 ? text_of("att[%zu,%zu,%zu] = att.data[%zu]", p->b, p->i, c, at)
-                     : text_of("att[%zu,%zu,%zu,%zu] = att.data[%zu]", p->b, p->i, p->h, c, at);
+    return p->one ? text_of("att[%zu,%zu,%zu] = att.data[%zu]", p->b, p->i, c, at)
+                  : text_of("att[%zu,%zu,%zu,%zu] = att.data[%zu]", p->b, p->i, p->h, c, at);
 }
 
 trace_text trace_token(const trace_page *p, size_t t)
@@ -92,7 +93,8 @@ struct layout {
     const char *gap, *equals;
 };
 
-static struct layout measure(size_t n, const trace_factor *x, const trace_factor *y, struct layout w)
+static struct layout measure(size_t first, size_t n, const trace_factor *x, const trace_factor *y,
+                             struct layout w)
 {
     double sum = 0;
     char last[24];
@@ -100,7 +102,7 @@ static struct layout measure(size_t n, const trace_factor *x, const trace_factor
     w.product = strlen("product");
     snprintf(last, sizeof last, "%zu", n - 1);
     grow(&w.index, last);
-    for (size_t m = 0; m < n && !cli_stdout_failed(); m++) {
+    for (size_t m = first; m < n && !cli_stdout_failed(); m++) {
         const double product = value(x, m) * value(y, m);
 
         sum += product;
@@ -120,17 +122,17 @@ static size_t width(const struct layout *w)
            4 * strlen(w->gap) + 2 * strlen(w->equals);
 }
 
-static struct layout choose(size_t n, const trace_factor *x, const trace_factor *y)
+static struct layout choose(size_t first, size_t n, const trace_factor *x, const trace_factor *y)
 {
     static const struct layout styles[] = {
         {.named = true, .gap = "  ", .equals = " = "},
         {.named = true, .gap = " ", .equals = "="},
         {.gap = "  ", .equals = " = "},
     };
-    struct layout w = measure(n, x, y, styles[0]);
+    struct layout w = measure(first, n, x, y, styles[0]);
 
     for (size_t s = 1; width(&w) > WIDTH && s < sizeof styles / sizeof styles[0]; s++)
-        w = measure(n, x, y, styles[s]);
+        w = measure(first, n, x, y, styles[s]);
     return w;
 }
 
@@ -149,16 +151,17 @@ static void print_cell(const struct layout *w, size_t which, const trace_factor 
            (int)w->value[which], trace_number(value(f, m)).s);
 }
 
-void trace_print_sum(char letter, size_t n, const trace_factor *x, const trace_factor *y, size_t mark)
+void trace_print_sum(char letter, size_t first, size_t n, const trace_factor *x, const trace_factor *y,
+                     size_t mark)
 {
-    const struct layout w = choose(n, x, y);
+    const struct layout w = choose(first, n, x, y);
     double sum = 0;
 
     printf("# %*c", (int)w.index, letter);
     print_title(&w, 0, x);
     print_title(&w, 1, y);
     printf("%s%*s%s%*s\n", w.gap, (int)w.product, "product", w.gap, (int)w.sum, "sum");
-    for (size_t m = 0; m < n && !cli_stdout_failed(); m++) {
+    for (size_t m = first; m < n && !cli_stdout_failed(); m++) {
         const double product = value(x, m) * value(y, m);
 
         sum += product;
@@ -172,7 +175,8 @@ void trace_print_sum(char letter, size_t n, const trace_factor *x, const trace_f
 
 void trace_print_adds(char letter, size_t n, const trace_factor *x, const trace_factor *dy)
 {
-    const struct layout w = measure(n, x, dy, (struct layout){.named = true, .gap = "  ", .equals = " = "});
+    const struct layout w =
+        measure(0, n, x, dy, (struct layout){.named = true, .gap = "  ", .equals = " = "});
 
     printf("# %*c", (int)w.index, letter);
     print_title(&w, 0, x);
@@ -182,5 +186,47 @@ void trace_print_adds(char letter, size_t n, const trace_factor *x, const trace_
         print_cell(&w, 0, x, m);
         printf("  %-*s += %*s\n", (int)w.place[1], place_text(dy, m, true).s, (int)w.value[1],
                trace_number(value(dy, m)).s);
+    }
+}
+
+/* ---- columns */
+
+/* The title over a column: over places from the left, over numbers alone from the right. */
+static void print_column_title(const trace_column *c, size_t wide, bool last)
+{
+    if (c->has_place)
+        printf("  %-*s", last ? 0 : (int)wide, c->title);
+    else
+        printf("  %*s", (int)wide, c->title);
+}
+
+/* "[8] = 1.00000000", the place as wide as `place`; or the number alone. */
+static trace_text cell_text(const trace_column *c, size_t m, int place)
+{
+    if (!c->has_place)
+        return trace_number(c->value[m]);
+    return text_of("%-*s = %11s", place, text_of("[%zu]", c->offset + m).s, trace_number(c->value[m]).s);
+}
+
+void trace_print_columns(char letter, size_t n, const trace_column *column, size_t count)
+{
+    size_t index = 1, place[TRACE_COLUMNS], wide[TRACE_COLUMNS];
+
+    assert(count <= TRACE_COLUMNS);
+    grow(&index, text_of("%zu", n - 1).s);
+    printf("# %*c", (int)index, letter);
+    for (size_t c = 0; c < count; c++) {
+        place[c] = strlen(text_of("[%zu]", column[c].offset + n - 1).s);
+        wide[c] = strlen(column[c].title);
+        for (size_t m = 0; m < n; m++)
+            grow(&wide[c], cell_text(&column[c], m, (int)place[c]).s);
+        print_column_title(&column[c], wide[c], c + 1 == count);
+    }
+    putchar('\n');
+    for (size_t m = 0; m < n && !cli_stdout_failed(); m++) {
+        printf("  %*zu", (int)index, m);
+        for (size_t c = 0; c < count; c++)
+            printf("  %*s", (int)wide[c], cell_text(&column[c], m, (int)place[c]).s);
+        putchar('\n');
     }
 }

@@ -19,7 +19,7 @@
 static bool print_row(void *context, const tg_attn_row *row)
 {
     (void)context;
-    for (size_t j = 0; j <= row->i; j++)
+    for (size_t j = row->first; j <= row->i; j++)
         printf("%zu\t%zu\t%.6f\t%.6f\n", row->i, j, row->scores[j], row->probs[j]);
     return !ferror(stdout);
 }

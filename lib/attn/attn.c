@@ -114,15 +114,15 @@ static void compute_scores(double *scores, const tg_attn_panel *panel, const dou
         scores[j] = TG_MASKED;
 }
 
-/* att[d] = sum over j <= i of probs[j] * v_j[d]; writes att [padded(D)]. */
-static void compute_att(double *att, const tg_attn_panel *panel, const double *probs, size_t i)
+/* att[d] = sum over first <= j <= i of probs[j] * v_j[d]; writes att [padded(D)]. */
+static void compute_att(double *att, const tg_attn_panel *panel, const double *probs, size_t first, size_t i)
 {
     const size_t width = padded(panel->D);
 
     for (size_t d = 0; d < width; d += PANEL) {
         sums s = {0};
 
-        for (size_t j = 0; j <= i; j++)
+        for (size_t j = first; j <= i; j++)
             add(&s, probs[j], panel->v + j * width + d);
         memcpy(att + d, &s, sizeof s);
     }
@@ -141,6 +141,14 @@ void tg_attn_scratch_place(tg_arena *arena, tg_attn_scratch *scratch, size_t thr
     scratch->rows = tg_arena_take_rows(arena, scratch->threads, scratch->row_width, sizeof *scratch->rows);
 }
 
+/* Masked keys get probability 0, however low the seen scores are. */
+static void compute_probs(double *probs, const double *scores, size_t first, size_t i, size_t T)
+{
+    memset(probs, 0, first * sizeof *probs);
+    tg_softmax_row_ref64(probs + first, scores + first, i + 1 - first);
+    memset(probs + i + 1, 0, (T - i - 1) * sizeof *probs);
+}
+
 /* Compute row i of head row->h of sequence row->b. */
 static void compute_row(tg_attn_row *row, const tg_attn_scratch *scratch, size_t thread, size_t i, bool att)
 {
@@ -153,13 +161,11 @@ static void compute_row(tg_attn_row *row, const tg_attn_scratch *scratch, size_t
     tg_double_from_float(q, a->q + (row->b * a->T + i) * a->ldq + row->h * a->D, panel->D);
     compute_scores(scores, panel, q, i);
     tg_attention_rule_row_ref64(scores, &a->rule, panel->D, i);
-    /* masked keys get probability 0, however low the visible scores are */
-    tg_softmax_row_ref64(probs, scores, i + 1);
-    for (size_t j = i + 1; j < a->T; j++)
-        probs[j] = 0.0;
-    if (att)
-        compute_att(probs + T, panel, probs, i);
     row->i = i;
+    row->first = tg_attention_first(&a->rule, i);
+    compute_probs(probs, scores, row->first, i, a->T);
+    if (att)
+        compute_att(probs + T, panel, probs, row->first, i);
     row->scores = scores;
     row->probs = probs;
     row->att = att ? probs + T : NULL;

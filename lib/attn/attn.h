@@ -106,16 +106,23 @@ TG_MUST_CHECK tg_status tg_attn_check_index(const char *what, size_t index, size
 TG_MUST_CHECK tg_status tg_attn_filter_check(const tg_attn_filter *filter, size_t L, size_t H, size_t T,
                                              tg_err *err);
 
-/* One row: query i of head h.  The arrays belong to the walk and are valid until the next row. */
+/* One row: query i of head h, which sees the keys first <= j <= i; the others are masked.  The arrays belong
+ * to the walk and are valid until the next row. */
 typedef struct tg_attn_row {
     const tg_qkv_view *view;
     size_t layer, b, h, i;
+    size_t first;          /* 0, unless the view's rule has a window */
     size_t j_begin, j_end; /* the keys that the filter keeps */
-    /* [T] (q_i . k_j)/sqrt(D), or by the view's rule, for j <= i, TG_MASKED for j > i */
-    const double *scores;
-    const double *probs; /* [T] softmax of scores; 0 for j > i */
-    const double *att;   /* [D] sum over j of probs[j] * v_j */
+    const double *scores;  /* [T] (q_i . k_j)/sqrt(D), or by the view's rule; TG_MASKED for masked keys */
+    const double *probs;   /* [T] softmax of scores; 0 for masked keys */
+    const double *att;     /* [D] sum over j of probs[j] * v_j */
 } tg_attn_row;
+
+/* Whether the row's query sees key j. */
+static inline bool tg_attn_row_sees(const tg_attn_row *row, size_t j)
+{
+    return j >= row->first && j <= row->i;
+}
 
 /* Whether all numbers of a row are finite after rounding to float32; finite but huge weights overflow.
  * tg_attn_not_finite() sets the error for a row that is not: TG_EDATA, with its place. */

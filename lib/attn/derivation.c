@@ -41,6 +41,8 @@ static void place_derivation(tg_arena *arena, void *context)
     const tg_qkv_view shape = tg_attn_layers_shape(n);
 
     tg_attn_trace_place(arena, &d->t, &shape);
+    tg_attn_vector_place(arena, &d->q, n->D);
+    tg_attn_vector_place(arena, &d->k, n->D);
     d->datt = tg_arena_take(arena, n->D, sizeof *d->datt);
     if (n->model)
         d->output.w = tg_arena_take(arena, n->H * n->D, sizeof *d->output.w);
@@ -77,19 +79,36 @@ static void locate(tg_derivation *d)
     d->q_base = tg_attn_base(a, at->b, at->i, at->h);
     d->k_base = tg_attn_kv_base(a, at->b, at->j, g);
     d->offset = tg_attn_offset(a, at->b, at->h, at->i, at->j);
-    d->masked = at->j > at->i || (a->rule.window > 0 && at->i - at->j >= a->rule.window);
+    d->masked = at->j > at->i || at->j < tg_attention_first(&a->rule, at->i);
     assert(d->q_base == offset_in(a, TG_ATTN_Q, at, at->h, at->i) &&
            d->k_base == offset_in(a, TG_ATTN_K, at, g, at->j));
     assert(d->offset == offset_in(a, TG_ATTN_SCORES, at, at->h, at->i));
 }
 
+/* How q_i and k_j came to be. */
+static void make_vectors(tg_derivation *d, const tg_attn_layers *n)
+{
+    const tg_qkv_view *a = &d->layer.view;
+    const tg_attn_index *at = &d->what.at;
+
+    if (!d->layer.q_steps.projected)
+        return;
+    tg_attn_vector_fill(&d->q, n, &d->layer, &d->layer.q_steps, a->q + at->i * a->ldq,
+                        (tg_attn_vector_at){at->i, at->h, a->H});
+    tg_attn_vector_fill(&d->k, n, &d->layer, &d->layer.k_steps, a->k + at->j * a->ldk,
+                        (tg_attn_vector_at){at->j, tg_attn_kv_head(a, at->h), a->KV});
+}
+
 static void project(tg_derivation *d, const tg_params *table)
 {
     const size_t D = d->layer.view.D, c = d->what.out_channel;
+    const size_t norm = tg_params_index(table, TG_OUT_NORM_W, d->layer.number);
     const tg_linear *proj = &d->layer.proj;
     tg_derived_output *o = &d->output;
 
     o->name = table->entry[tg_params_index(table, TG_ATT_PROJ_W, d->layer.number)].name;
+    o->transposed = proj->transposed;
+    o->norm = norm < table->n ? table->entry[norm].name : NULL;
     for (size_t m = 0; m < d->layer.view.H * D; m++) {
         o->w[m] = (double)proj->w[proj->transposed ? c * proj->in + m : m * proj->out + c];
         o->sum += d->t.att[m] * o->w[m];
@@ -149,11 +168,16 @@ tg_status tg_derive(tg_derivation *d, tg_attn_layers *layers, const tg_derive_wh
     (void)tg_attn_layers_find(layers, what->layer, &d->layer); /* check() has made sure that it exists */
     locate(d);
     tg_attn_trace_forward(&d->t, &d->layer.view, what->at);
+    make_vectors(d, layers);
     if (layers->model)
         project(d, &layers->model->table);
     if (what->backward) {
         find_datt(d);
         tg_attn_trace_backward(&d->t, d->datt);
+        if (d->layer.q_steps.projected) {
+            tg_attn_vector_backward(&d->q, d->t.dq);
+            tg_attn_vector_backward(&d->k, d->t.dk);
+        }
     }
     if ((status = check_finite(d, err)))
         tg_derivation_free(d);

@@ -14,6 +14,7 @@
 
 #include "lib/attn/layers.h"
 #include "lib/attn/trace.h"
+#include "lib/attn/vector.h"
 #include "lib/base/api.h"
 #include "lib/gpt/gradient64.h"
 
@@ -31,8 +32,10 @@ typedef struct tg_derive_what {
 
 /* One channel of the output projection: sum over m of att[m] * w[m,c], plus bias[c]. */
 typedef struct tg_derived_output {
-    const char *name;    /* the matrix's name, which belongs to the model */
-    double *w;           /* [H*D] column c of the matrix */
+    const char *name; /* the matrix's name, which belongs to the model */
+    double *w;        /* [H*D] column c of the matrix, [H*D,C] or transposed */
+    bool transposed;
+    const char *norm;    /* of the norm that the output goes through before it is added; NULL: none */
     double sum, of_head; /* over all m; over the head's channels only */
     double out;          /* sum + bias */
 } tg_derived_output;
@@ -42,7 +45,8 @@ typedef struct tg_derivation {
     tg_attn_layer layer;
     tg_attn_trace t;
     size_t q_base, k_base, offset; /* of the score's vectors, and of the score */
-    bool masked;                   /* j > i */
+    bool masked;                   /* j > i, or the window hides it */
+    tg_attn_vector q, k;           /* of layers that norm or rotate them (layer.q_steps); else empty */
     tg_derived_output output;      /* w is NULL without a model */
     double *datt;                  /* [D] gradient of the weighted sum; backward only */
     tg_gradient64 g;               /* backward, with a model */

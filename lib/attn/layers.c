@@ -1,12 +1,31 @@
 #include "lib/attn/layers.h"
 
+#include <string.h>
+
 #include "lib/gpt/family.h"
+#include "lib/gpt/rope.h"
+
+/* Space for a copy of a row, if the model has it. */
+static float *place_copy(tg_arena *arena, const tg_attn_layers *n, size_t row)
+{
+    const tg_config *c = &n->model->config;
+    const tg_act_row *act = &tg_config_family(c)->act[row];
+
+    if (row == TG_ACT_NONE || !tg_config_when(act->when, c))
+        return NULL;
+    return tg_arena_take_rows(arena, n->T, tg_dim_size(act->cols, c), sizeof(float));
+}
 
 static void place_layers(tg_arena *arena, void *context)
 {
-    tg_attn_layers *layers = context;
+    tg_attn_layers *n = context;
+    const tg_family *family = tg_config_family(&n->model->config);
 
-    tg_infer_place(arena, &layers->infer, layers->model, layers->T, 0, 0);
+    tg_infer_place(arena, &n->infer, n->model, n->T, 0, 0);
+    n->projected[0] = place_copy(arena, n, family->q_projected);
+    n->projected[1] = place_copy(arena, n, family->k_projected);
+    n->normed[0] = place_copy(arena, n, family->q_normed);
+    n->normed[1] = place_copy(arena, n, family->k_normed);
 }
 
 tg_status tg_attn_layers_model(tg_attn_layers *layers, const tg_model *model, const int32_t *ids, size_t T,
@@ -50,9 +69,40 @@ tg_qkv_view tg_attn_layers_shape(const tg_attn_layers *n)
         .B = n->B, .T = n->T, .C = n->C, .H = n->H, .KV = n->KV, .D = n->D, .layout = n->layout};
 }
 
+tg_attention_rule tg_attn_layers_rule(const tg_attn_layers *n, size_t number)
+{
+    return n->model ? tg_config_attention_rule(&n->model->config, number) : n->given.rule;
+}
+
 bool tg_attn_layer_has(const tg_attn_layer *layer, tg_attn_stage stage)
 {
-    return stage == TG_ATTN_QKV ? layer->qkv != NULL : layer->x || !tg_attn_stage_of_model(stage);
+    switch (stage) {
+    case TG_ATTN_QKV:
+        return layer->qkv != NULL;
+    case TG_ATTN_Q_PROJECTED:
+        return layer->q_steps.projected != NULL;
+    case TG_ATTN_K_PROJECTED:
+        return layer->k_steps.projected != NULL;
+    case TG_ATTN_Q_NORMED:
+        return layer->q_steps.normed != NULL;
+    case TG_ATTN_K_NORMED:
+        return layer->k_steps.normed != NULL;
+    default:
+        return layer->x || !tg_attn_stage_of_model(stage);
+    }
+}
+
+bool tg_attn_layers_have(const tg_attn_layers *n, tg_attn_stage stage)
+{
+    const bool of_model = n->model != NULL;
+    const tg_attn_layer made = {
+        .x = of_model ? n->infer.x : NULL,
+        .qkv = of_model && tg_config_family(&n->model->config)->qkv ? n->infer.x : NULL,
+        .q_steps = {.projected = n->projected[0], .normed = n->normed[0]},
+        .k_steps = {.projected = n->projected[1], .normed = n->normed[1]},
+    };
+
+    return tg_attn_layer_has(&made, stage);
 }
 
 tg_status tg_attn_layers_select(tg_attn_layers *layers, const tg_attn_filter *filter, tg_err *err)
@@ -64,10 +114,58 @@ tg_status tg_attn_layers_select(tg_attn_layers *layers, const tg_attn_filter *fi
     return status;
 }
 
+/* ---- q and k on their way */
+
+static void copy_row(float *copy, const tg_attn_layers *n, size_t l, size_t row)
+{
+    const tg_matrix m = tg_acts_row(&n->infer.acts, l, row);
+
+    for (size_t t = 0; t < n->T; t++)
+        memcpy(copy + t * m.cols, tg_floats(m) + t * m.ld, m.cols * sizeof *copy);
+}
+
+/* Run from one place to a row of layer l, and copy two rows that lie before it. */
+static size_t run_and_copy(tg_attn_layers *n, size_t from, size_t l, size_t row, float *const copy[2],
+                           size_t q, size_t k)
+{
+    const size_t to = tg_place(&n->infer.acts, l, row);
+
+    tg_infer_layers(&n->infer, from, to);
+    copy_row(copy[0], n, l, q);
+    copy_row(copy[1], n, l, k);
+    return to;
+}
+
+/* Run from one place to the layer's attention.  Each step overwrites what it reads. */
+static void run_to_attention(tg_attn_layers *n, size_t from, size_t l)
+{
+    const tg_family *f = n->infer.acts.family;
+
+    if (n->projected[0])
+        from = run_and_copy(n, from, l, n->normed[0] ? f->q_normed : f->q, n->projected, f->q_projected,
+                            f->k_projected);
+    if (n->normed[0])
+        from = run_and_copy(n, from, l, f->q, n->normed, f->q_normed, f->k_normed);
+    tg_infer_layers(&n->infer, from, tg_place(&n->infer.acts, l, f->att));
+}
+
+static tg_attn_steps steps_of(const tg_attn_layers *n, size_t l, size_t which, size_t normed, tg_param_kind w)
+{
+    const tg_acts *a = &n->infer.acts;
+    tg_attn_steps steps = {.projected = n->projected[which], .normed = n->normed[which]};
+
+    if (steps.normed) {
+        steps.norm = tg_bind_rmsnorm(&a->bound, w, l);
+        steps.rstd = tg_floats(tg_acts_row(a, l, normed + 1));
+    }
+    if (steps.projected && tg_config_rotates(&n->model->config, l))
+        steps.angles = tg_rope_angles(a, l);
+    return steps;
+}
+
 /* Run to where a layer's attention begins. */
 static void step_model(tg_attn_layers *layers, tg_attn_layer *layer)
 {
-    const tg_model *m = layers->model;
     tg_infer *f = &layers->infer;
     const tg_acts *a = &f->acts;
     const tg_family *family = a->family;
@@ -77,7 +175,7 @@ static void step_model(tg_attn_layers *layers, tg_attn_layer *layer)
 
     if (l == 0)
         tg_infer_begin(f, layers->ids, layers->T);
-    tg_infer_layers(f, l == 0 ? 0 : tg_place(a, l - 1, family->att), tg_place(a, l, family->att));
+    run_to_attention(layers, l == 0 ? 0 : tg_place(a, l - 1, family->att), l);
     *layer = (tg_attn_layer){
         .number = l,
         .view = tg_attn_layers_shape(layers),
@@ -86,8 +184,10 @@ static void step_model(tg_attn_layers *layers, tg_attn_layer *layer)
         .proj = tg_bind_linear(&a->bound, TG_ATT_PROJ_W, l),
         .residual = tg_acts_row(a, l, TG_ACT_X),
         .rows = qkv,
+        .q_steps = steps_of(layers, l, 0, family->q_normed, TG_Q_NORM_W),
+        .k_steps = steps_of(layers, l, 1, family->k_normed, TG_K_NORM_W),
     };
-    layer->view.rule = tg_config_attention_rule(&m->config, l);
+    layer->view.rule = tg_attn_layers_rule(layers, l);
     layer->view.q = tg_floats(qkv.q);
     layer->view.k = tg_floats(qkv.k);
     layer->view.v = tg_floats(qkv.v);

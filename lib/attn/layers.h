@@ -25,6 +25,15 @@
 
 TG_API_BEGIN
 
+/* How q, or k, came to be in a family that norms or rotates it; in others all is NULL. */
+typedef struct tg_attn_steps {
+    const float *projected; /* [B,T,heads*D] x w + bias */
+    const float *normed;    /* [B,T,heads*D]; NULL: the model has no norm of it */
+    const float *rstd;      /* [B,T,heads*D / norm.C] of the norm: for each head, or for all at once */
+    tg_rmsnorm norm;
+    tg_matrix angles; /* [T,d] of rotation (lib/nn/rotary.h); NULL: the layer does not rotate */
+} tg_attn_steps;
+
 /* What one layer's attention reads.  The arrays are valid until the next layer.  For given arrays,
  * everything except the view is NULL. */
 typedef struct tg_attn_layer {
@@ -36,6 +45,7 @@ typedef struct tg_attn_layer {
     tg_linear proj;     /* the output projection, of H*D channels to C; w NULL: none */
     tg_matrix residual; /* [B,T,C] the input of ln_1, to which attention's output is added */
     tg_qkv rows;        /* q, k and v, as the view has them */
+    tg_attn_steps q_steps, k_steps;
 } tg_attn_layer;
 
 /* Whether a layer has a stage (lib/attn/shape.h). */
@@ -49,6 +59,7 @@ typedef struct tg_attn_layers {
     tg_attn_layout layout; /* of the layers' views; the caller may change it from the default, bthd */
     tg_attn_filter filter; /* in range; set by tg_attn_layers_select() */
     size_t next;           /* the number of the next layer */
+    float *projected[2], *normed[2]; /* copies of the layer's q and k, which the model overwrites; or NULL */
     const tg_watch *watch; /* told at each layer, cannot abandon; NULL: none; the caller may set it */
     tg_infer infer;
     tg_arena arena;
@@ -78,6 +89,12 @@ void tg_attn_layers_close(tg_attn_layers *layers);
 
 /* The shape and layout of all layers; the pointers are NULL. */
 tg_qkv_view tg_attn_layers_shape(const tg_attn_layers *layers);
+
+/* Whether every layer has a stage. */
+bool tg_attn_layers_have(const tg_attn_layers *layers, tg_attn_stage stage);
+
+/* The rule of a layer's scores. */
+tg_attention_rule tg_attn_layers_rule(const tg_attn_layers *layers, size_t number);
 
 /*
  * Walk with all threads over the rows that the filter keeps in the remaining layers (see

@@ -6,7 +6,7 @@
 
 const char *tg_attn_stage_name(tg_attn_stage stage)
 {
-    static const char names[TG_ATTN_STAGE_COUNT][8] = {TG_ATTN_STAGE_TABLE(STAGE_NAME)};
+    static const char names[TG_ATTN_STAGE_COUNT][12] = {TG_ATTN_STAGE_TABLE(STAGE_NAME)};
 
     assert(stage < TG_ATTN_STAGE_COUNT);
     return names[stage];
@@ -14,7 +14,18 @@ const char *tg_attn_stage_name(tg_attn_stage stage)
 
 bool tg_attn_stage_of_model(tg_attn_stage stage)
 {
+    return stage < TG_ATTN_Q || stage == TG_ATTN_OUT;
+}
+
+bool tg_attn_stage_whole(tg_attn_stage stage)
+{
     return stage == TG_ATTN_X || stage == TG_ATTN_QKV || stage == TG_ATTN_OUT;
+}
+
+bool tg_attn_stage_of_keys(tg_attn_stage stage)
+{
+    return stage == TG_ATTN_K_PROJECTED || stage == TG_ATTN_K_NORMED || stage == TG_ATTN_K ||
+           stage == TG_ATTN_V;
 }
 
 bool tg_attn_stage_square(tg_attn_stage stage)
@@ -32,9 +43,9 @@ static void add_index(tg_attn_shape *s, const char *dim, char index, size_t size
 
 void tg_attn_stage_shape(tg_attn_shape *s, tg_attn_stage stage, const tg_qkv_view *a)
 {
-    const bool square = tg_attn_stage_square(stage), of_model = tg_attn_stage_of_model(stage);
-    const bool heads_first = square || (!of_model && a->layout == TG_ATTN_BHTD);
-    const bool kv = a->KV != a->H && (stage == TG_ATTN_K || stage == TG_ATTN_V);
+    const bool square = tg_attn_stage_square(stage), whole = tg_attn_stage_whole(stage);
+    const bool heads_first = square || (!whole && a->layout == TG_ATTN_BHTD);
+    const bool kv = a->KV != a->H && tg_attn_stage_of_keys(stage);
     const size_t heads = kv ? a->KV : a->H, qkv = (a->H + 2 * a->KV) * a->D;
     const char *heads_name = kv ? "KV" : "H";
     size_t stride = 1;
@@ -44,11 +55,11 @@ void tg_attn_stage_shape(tg_attn_shape *s, tg_attn_stage stage, const tg_qkv_vie
     if (heads_first)
         add_index(s, heads_name, 'h', heads);
     add_index(s, "T", square ? 'i' : 't', a->T);
-    if (!heads_first && !of_model)
+    if (!heads_first && !whole)
         add_index(s, heads_name, 'h', heads);
     if (square)
         add_index(s, "T", 'j', a->T);
-    else if (of_model)
+    else if (whole)
         add_index(s, stage == TG_ATTN_QKV ? "3C" : "C", 'c', stage == TG_ATTN_QKV ? qkv : a->C);
     else
         add_index(s, "D", 'd', a->D);

@@ -4,7 +4,9 @@
  *
  *     x       [B,T,C]    the input, after ln_1; only in a model
  *     qkv     [B,T,3C]   x w + bias; only in a model that computes all three at once
- *     q, k, v [B,T,H,D]  or, with layout bhtd, [B,H,T,D]
+ *     q.proj, k.proj      like q and k: x w + bias; only in a model that norms or rotates them,
+ *     q.normed, k.normed  and then normed; only in a model that norms them
+ *     q, k, v [B,T,H,D]  as attention reads them; or, with layout bhtd, [B,H,T,D]
  *     scores  [B,H,T,T]  of key j for query i, scaled and masked
  *     probs   [B,H,T,T]  softmax over j
  *     att     like q     the weighted sum of the values
@@ -25,6 +27,10 @@ TG_API_BEGIN
 #define TG_ATTN_STAGE_TABLE(ROW)                                                                             \
     ROW(TG_ATTN_X, x)                                                                                        \
     ROW(TG_ATTN_QKV, qkv)                                                                                    \
+    ROW(TG_ATTN_Q_PROJECTED, q.proj)                                                                         \
+    ROW(TG_ATTN_K_PROJECTED, k.proj)                                                                         \
+    ROW(TG_ATTN_Q_NORMED, q.normed)                                                                          \
+    ROW(TG_ATTN_K_NORMED, k.normed)                                                                          \
     ROW(TG_ATTN_Q, q)                                                                                        \
     ROW(TG_ATTN_K, k)                                                                                        \
     ROW(TG_ATTN_V, v)                                                                                        \
@@ -46,8 +52,14 @@ typedef enum tg_attn_stage {
 
 const char *tg_attn_stage_name(tg_attn_stage stage); /* "x" */
 
-/* Whether only a model has it: x, qkv, out. */
+/* Whether only a model has it: x, qkv, out, and what q and k were before. */
 bool tg_attn_stage_of_model(tg_attn_stage stage);
+
+/* Whether it is not divided into heads: x, qkv, out. */
+bool tg_attn_stage_whole(tg_attn_stage stage);
+
+/* Whether its heads are those of keys: k, v, and what k was before. */
+bool tg_attn_stage_of_keys(tg_attn_stage stage);
 
 /* Whether it has a row per query and a column per key: scores, probs. */
 bool tg_attn_stage_square(tg_attn_stage stage);

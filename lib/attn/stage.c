@@ -23,14 +23,47 @@ void tg_stage_scratch_place(tg_arena *arena, tg_stage_scratch *scratch, const tg
     scratch->att = tg_arena_take_rows(arena, rows, a->H * a->D, sizeof *scratch->att);
 }
 
-/* Copy q, k or v, of tokens ld apart, into the view's layout. */
-static void gather(double *out, const tg_qkv_view *a, const float *in, size_t ld, bool kv)
+/* The float32 numbers of a stage that is divided into heads: token n's are at floats + n * ld. */
+typedef struct source {
+    const float *floats;
+    size_t ld;
+} source;
+
+static source source_of(tg_attn_stage stage, const tg_attn_layer *layer)
 {
+    const tg_qkv_view *a = &layer->view;
+    const size_t Q = a->H * a->D, KV = a->KV * a->D;
+
+    switch (stage) {
+    case TG_ATTN_Q_PROJECTED:
+        return (source){layer->q_steps.projected, Q};
+    case TG_ATTN_K_PROJECTED:
+        return (source){layer->k_steps.projected, KV};
+    case TG_ATTN_Q_NORMED:
+        return (source){layer->q_steps.normed, Q};
+    case TG_ATTN_K_NORMED:
+        return (source){layer->k_steps.normed, KV};
+    case TG_ATTN_Q:
+        return (source){a->q, a->ldq};
+    case TG_ATTN_K:
+        return (source){a->k, a->ldk};
+    default:
+        return (source){a->v, a->ldv};
+    }
+}
+
+/* Copy such a stage into the view's layout. */
+static void gather(double *out, tg_attn_stage stage, const tg_attn_layer *layer)
+{
+    const tg_qkv_view *a = &layer->view;
+    const source from = source_of(stage, layer);
+    const bool kv = tg_attn_stage_of_keys(stage);
+
     for (size_t b = 0; b < a->B; b++)
         for (size_t t = 0; t < a->T; t++)
             for (size_t h = 0; h < (kv ? a->KV : a->H); h++)
                 tg_double_from_float(out + (kv ? tg_attn_kv_base : tg_attn_base)(a, b, t, h),
-                                     in + (b * a->T + t) * ld + h * a->D, a->D);
+                                     from.floats + (b * a->T + t) * from.ld + h * a->D, a->D);
 }
 
 static void keep_att(void *context, const tg_attn_row *row, size_t thread)
@@ -89,12 +122,8 @@ void tg_stage_fill(tg_stage_scratch *scratch, tg_attn_stage stage, const tg_attn
         attend(scratch->values, view, filter, &scratch->walk);
     else if (stage == TG_ATTN_OUT)
         fill_out(scratch, layer, filter->query);
-    else if (stage == TG_ATTN_Q)
-        gather(scratch->values, view, view->q, view->ldq, false);
-    else if (stage == TG_ATTN_K)
-        gather(scratch->values, view, view->k, view->ldk, true);
     else
-        gather(scratch->values, view, view->v, view->ldv, true);
+        gather(scratch->values, stage, layer);
 }
 
 /* ---- all rows */
@@ -110,8 +139,8 @@ static void visit_row(void *context, const tg_attn_row *row, size_t thread)
     const struct walk *w = context;
 
     (void)thread;
-    w->row(w->context, tg_attn_offset(row->view, row->b, row->h, row->i, 0),
-           w->probs ? row->probs : row->scores, row->i, row->view->T);
+    w->row(w->context, &(tg_stage_part){tg_attn_offset(row->view, row->b, row->h, row->i, 0), row->first,
+                                        row->i, row->view->T, w->probs ? row->probs : row->scores});
 }
 
 void tg_stage_walk(tg_stage_scratch *scratch, tg_attn_stage stage, const tg_attn_layer *layer,
@@ -127,7 +156,9 @@ void tg_stage_walk(tg_stage_scratch *scratch, tg_attn_stage stage, const tg_attn
     }
     tg_attn_stage_shape(&shape, stage, &layer->view);
     tg_stage_fill(scratch, stage, layer, &TG_ATTN_KEEP_ALL);
-    row(context, 0, scratch->values, tg_attn_shape_count(&shape) - 1, tg_attn_shape_count(&shape));
+    row(context, &(tg_stage_part){.last = tg_attn_shape_count(&shape) - 1,
+                                  .T = tg_attn_shape_count(&shape),
+                                  .numbers = scratch->values});
 }
 
 float tg_stage_masked(tg_attn_stage stage, tg_attn_mask mask)

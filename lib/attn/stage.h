@@ -34,10 +34,15 @@ size_t tg_stage_width(const tg_qkv_view *shape);
 void tg_stage_fill(tg_stage_scratch *scratch, tg_attn_stage stage, const tg_attn_layer *layer,
                    const tg_attn_filter *filter);
 
-/* Called with the visible part of a row of scores or probabilities: numbers [i + 1], which start at
- * `offset` of the array; a row has T elements.  Several threads call it at once.  Other stages are one row,
- * all of which is visible. */
-typedef void (*tg_stage_row)(void *context, size_t offset, const double *numbers, size_t i, size_t T);
+/* A row of scores or probabilities, which starts at `offset` of the array and has T elements: those from
+ * `first` to `last` are seen, the others masked.  Another stage is one row, all of which is seen. */
+typedef struct tg_stage_part {
+    size_t offset, first, last, T;
+    const double *numbers; /* [last + 1]; those before `first` have no meaning */
+} tg_stage_part;
+
+/* Several threads call it at once. */
+typedef void (*tg_stage_row)(void *context, const tg_stage_part *part);
 
 /* Compute all rows of a stage that the layer has, in any order, by all threads.  Of square stages nothing is
  * stored. */

@@ -44,11 +44,10 @@ static void gather(double *out, const float *x, size_t ld, size_t width, size_t 
         tg_double_from_float(out + t * width, x + (b * T + t) * ld, width);
 }
 
-static void probs_row(double *probs, const double *scores, size_t T, size_t i)
+static void probs_row(double *probs, const double *scores, size_t T, size_t first, size_t i)
 {
-    tg_softmax_row_ref64(probs, scores, i + 1);
-    for (size_t j = i + 1; j < T; j++)
-        probs[j] = 0.0;
+    memset(probs, 0, T * sizeof *probs);
+    tg_softmax_row_ref64(probs + first, scores + first, i + 1 - first);
 }
 
 /* Compute the weighted sums of the query for all heads; overwrites scores and probs. */
@@ -61,7 +60,7 @@ static void att_row(tg_attn_trace *t)
 
         tg_attention_scores_row_ref64(t->scores, t->q + (i * H + h) * D, t->k + g, KV, T, D, i);
         tg_attention_rule_row_ref64(t->scores, &t->view.rule, D, i);
-        probs_row(t->probs, t->scores, T, i);
+        probs_row(t->probs, t->scores, T, t->first, i);
         tg_attention_values_row_ref64(t->att + h * D, t->probs, NULL, t->v + g, KV, D, i);
     }
 }
@@ -71,15 +70,30 @@ static void exponentials(tg_attn_trace *t)
 {
     const size_t i = t->at.i;
 
-    t->max = t->scores[0];
-    for (size_t j = 1; j <= i; j++)
+    t->max = t->scores[t->first];
+    for (size_t j = t->first + 1; j <= i; j++)
         t->max = t->scores[j] > t->max ? t->scores[j] : t->max;
     memset(t->exps, 0, t->view.T * sizeof *t->exps);
     t->exp_sum = 0;
-    for (size_t j = 0; j <= i; j++) {
+    for (size_t j = t->first; j <= i; j++) {
         t->exps[j] = exp(t->scores[j] - t->max);
         t->exp_sum += t->exps[j];
     }
+}
+
+/* The score of the traced key alone, step by step, whether or not it is masked. */
+static void one_score(tg_attn_trace *t, const double *q, const double *k_j)
+{
+    const tg_attention_rule *rule = &t->view.rule;
+    const size_t D = t->view.D;
+
+    t->sum = 0;
+    for (size_t d = 0; d < D; d++)
+        t->sum += q[d] * k_j[d];
+    tg_attention_scores_row_ref64(&t->scaled, q, k_j, D, 1, D, 0);
+    t->unmasked = t->scaled;
+    tg_attention_rule_row_ref64(&t->scaled, &(tg_attention_rule){.scale = rule->scale}, D, 0);
+    tg_attention_rule_row_ref64(&t->unmasked, &(tg_attention_rule){rule->scale, rule->cap, 0}, D, 0);
 }
 
 void tg_attn_trace_forward(tg_attn_trace *t, const tg_qkv_view *view, tg_attn_index at)
@@ -89,6 +103,7 @@ void tg_attn_trace_forward(tg_attn_trace *t, const tg_qkv_view *view, tg_attn_in
 
     t->view = *view;
     t->at = at;
+    t->first = tg_attention_first(&view->rule, at.i);
     gather(t->q, view->q, view->ldq, H * D, T, at.b);
     gather(t->k, view->k, view->ldk, KV, T, at.b);
     gather(t->v, view->v, view->ldv, KV, T, at.b);
@@ -98,11 +113,20 @@ void tg_attn_trace_forward(tg_attn_trace *t, const tg_qkv_view *view, tg_attn_in
     k = t->k + tg_attn_kv_head(view, at.h) * D;
     tg_attention_scores_row_ref64(t->scores, q, k, KV, T, D, at.i);
     tg_attention_rule_row_ref64(t->scores, &view->rule, D, at.i);
-    probs_row(t->probs, t->scores, T, at.i);
+    probs_row(t->probs, t->scores, T, t->first, at.i);
     exponentials(t);
-    t->sum = 0;
-    for (size_t d = 0; d < D; d++)
-        t->sum += q[d] * k[at.j * KV + d];
+    one_score(t, q, k + at.j * KV);
+}
+
+/* The gradient of a score before its cap, from that of the score; what the scale is relative to 1/sqrt(D). */
+static double before_cap(const tg_attention_rule *rule, double dscore, double score)
+{
+    return rule->cap > 0 ? dscore * (1 - score / rule->cap * (score / rule->cap)) : dscore;
+}
+
+static double factor(const tg_attention_rule *rule, size_t D)
+{
+    return rule->scale > 0 ? rule->scale * sqrt((double)D) : 1;
 }
 
 void tg_attn_trace_backward(tg_attn_trace *t, const double *datt)
@@ -110,15 +134,21 @@ void tg_attn_trace_backward(tg_attn_trace *t, const double *datt)
     const size_t T = t->view.T, D = t->view.D, KV = t->view.KV * D, i = t->at.i, j = t->at.j;
     const size_t g = tg_attn_kv_head(&t->view, t->at.h) * D;
     const double *q = t->q + (i * t->view.H + t->at.h) * D, *k = t->k + g, *v = t->v + g;
+    const tg_attention_rule *rule = &t->view.rule;
+    const size_t first = t->first;
+    double dsum;
 
     tg_attention_values_row_backward_ref64(t->dprobs, t->dv, datt, t->probs, NULL, v, KV, T, D, i);
+    memset(t->dprobs, 0, first * sizeof *t->dprobs);
     t->mean = 0;
-    for (size_t m = 0; m <= i; m++)
+    for (size_t m = first; m <= i; m++)
         t->mean += t->probs[m] * t->dprobs[m];
     memset(t->dscores, 0, T * sizeof *t->dscores);
-    tg_softmax_row_backward_ref64(t->dscores, t->dprobs, t->probs, i + 1);
+    tg_softmax_row_backward_ref64(t->dscores + first, t->dprobs + first, t->probs + first, i + 1 - first);
+    t->dscaled = before_cap(rule, t->dscores[j], t->unmasked);
+    dsum = t->dscaled * factor(rule, D);
     for (size_t d = 0; d < D; d++) { /* attention_scores_row_backward for score (i,j) alone */
-        t->dq[d] = t->dscores[j] * k[j * KV + d] / sqrt((double)D);
-        t->dk[d] = t->dscores[j] * q[d] / sqrt((double)D);
+        t->dq[d] = dsum * k[j * KV + d] / sqrt((double)D);
+        t->dk[d] = dsum * q[d] / sqrt((double)D);
     }
 }

@@ -27,16 +27,20 @@ typedef struct tg_attn_trace {
     tg_attn_index at;
     /* forward */
     double *q, *k, *v;     /* [T,H*D], [T,KV*D] twice, of sequence b */
-    double sum;            /* q_i . k_j before it is scaled; also for j > i, where nothing uses it */
-    double *scores;        /* [T] of row i; TG_MASKED after i */
-    double max;            /* of scores[0..i] */
-    double *exps, exp_sum; /* [T] exp(scores[j] - max), 0 after i; and their sum */
-    double *probs;         /* [T] exps / exp_sum; 0 after i */
+    size_t first;          /* the first key that i sees */
+    double sum;            /* q_i . k_j before it is scaled; also for a masked j, where nothing uses it */
+    double scaled;         /* the same, scaled, before the cap */
+    double unmasked;       /* and after it: the score, if it is not masked */
+    double *scores;        /* [T] of row i; TG_MASKED for masked keys */
+    double max;            /* of scores[first..i] */
+    double *exps, exp_sum; /* [T] exp(scores[j] - max), 0 for masked keys; and their sum */
+    double *probs;         /* [T] exps / exp_sum; 0 for masked keys */
     double *att;           /* [H*D] of query i, all heads */
     /* backward */
-    double *dprobs;  /* [T] of row i; 0 after i */
+    double *dprobs;  /* [T] of row i; 0 for masked keys */
     double mean;     /* sum over m of probs[m] * dprobs[m] */
-    double *dscores; /* [T] of row i; 0 after i */
+    double *dscores; /* [T] of row i; 0 for masked keys */
+    double dscaled;  /* of the score before its cap */
     double *dq, *dk; /* [D] what this score alone adds to the gradients of q_i and k_j */
     double *dv;      /* [T,KV*D] scratch */
 } tg_attn_trace;

@@ -30,14 +30,17 @@ struct comparison {
     tg_dump_difference *difference;
 };
 
-static void compare_row(void *context, size_t offset, const double *computed, size_t i, size_t T)
+static void compare_row(void *context, const tg_stage_part *part)
 {
     struct comparison *c = context;
-    const float *dumped = c->dumped + offset;
     tg_dump_difference d = {0};
 
-    for (size_t j = 0; j < T; j++)
-        compare(&d, offset + j, dumped[j], j <= i ? (float)computed[j] : c->masked, c->tolerance);
+    for (size_t j = 0; j < part->T; j++) {
+        const bool seen = j >= part->first && j <= part->last;
+
+        compare(&d, part->offset + j, c->dumped[part->offset + j], seen ? (float)part->numbers[j] : c->masked,
+                c->tolerance);
+    }
     if (d.count > 0) {
         pthread_mutex_lock(&c->lock);
         add(c->difference, &d);

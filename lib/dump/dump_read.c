@@ -1,5 +1,6 @@
 #include "lib/dump/dump_read.h"
 
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -19,6 +20,13 @@ tg_qkv_view tg_dump_shape(const tg_dump *dump)
                          .KV = dump->KV,
                          .D = dump->D,
                          .layout = dump->layout};
+}
+
+tg_attention_rule tg_dump_rule(const tg_dump *dump, size_t layer)
+{
+    const bool has_window = layer < 64 && dump->window_layers >> layer & 1;
+
+    return (tg_attention_rule){dump->attn_scale, dump->attn_cap, has_window ? dump->window : 0};
 }
 
 void tg_dump_array_name(char name[TG_DUMP_NAME_SIZE], size_t layer, tg_attn_stage stage)
@@ -114,16 +122,20 @@ static tg_status check_probabilities(const char *name, const float *x, size_t co
     return TG_OK;
 }
 
-/* All elements must be finite, and probabilities between 0 and 1; of scores, only those with j <= i. */
-static tg_status check_values(const tg_dump *dump, const char *name, tg_attn_stage stage, const float *x,
-                              size_t count, tg_err *err)
+/* All elements must be finite, and probabilities between 0 and 1; of scores, only those that are not masked.
+ */
+static tg_status check_values(const tg_dump *dump, const char *name, size_t layer, tg_attn_stage stage,
+                              const float *x, size_t count, tg_err *err)
 {
+    const tg_attention_rule rule = tg_dump_rule(dump, layer);
+
     if (stage == TG_ATTN_PROBS && tg_find_not_finite(x, count) == count)
         return check_probabilities(name, x, count, err);
     if (stage != TG_ATTN_SCORES)
         return tg_check_finite(name, x, count, err);
     for (size_t at = 0, i = 0; at < count; at += dump->T, i = (i + 1) % dump->T) {
-        const size_t bad = tg_find_not_finite(x + at, i + 1);
+        const size_t first = tg_attention_first(&rule, i);
+        const size_t bad = first + tg_find_not_finite(x + at + first, i + 1 - first);
 
         if (bad <= i)
             return tg_fail_not_finite(name, at + bad, (double)x[at + bad], err);
@@ -171,7 +183,7 @@ static tg_status keep_data(tg_dump_layer *layer, tg_dump *dump, const tg_array *
         data = layer->owned[stage];
     }
     layer->data[stage] = data;
-    return check_values(dump, a->name, stage, data, a->count, err);
+    return check_values(dump, a->name, layer->number, stage, data, a->count, err);
 }
 
 /* Parse "h.N.stage"; false: another name.  A number that is too large stays above every layer's. */
@@ -262,6 +274,10 @@ static const tg_field settings_rows[] = {
     TG_SIZE_FIELD("dump/n_head", tg_dump, H, 0, 0),
     TG_SIZE_FIELD("dump/n_kv_head", tg_dump, KV, 0, 0),
     TG_SIZE_FIELD("dump/head_dim", tg_dump, D, 0, 0),
+    TG_REAL_FIELD("dump/attn_scale", tg_dump, attn_scale, 0, 0),
+    TG_REAL_FIELD("dump/attn_cap", tg_dump, attn_cap, 0, 0),
+    TG_SIZE_FIELD("dump/window", tg_dump, window, 0, 0),
+    TG_U64_FIELD("dump/window_layers", tg_dump, window_layers),
     TG_SIZE_FIELD("dump/n_embd", tg_dump, C, 0, 0),
     TG_CHOICE_FIELD("dump/mask", tg_dump, mask, TG_ATTN_MASKS),
 };
@@ -269,19 +285,47 @@ static const tg_field settings_rows[] = {
 
 static const tg_fields settings = {settings_rows, SETTINGS};
 
+/* Whether a setting is written: GPT-2's dumps have neither those of heads nor a rule. */
+static bool has_setting(const tg_dump *dump, size_t offset)
+{
+    switch (offset) {
+    case offsetof(tg_dump, KV):
+    case offsetof(tg_dump, D):
+        return dump->KV != dump->H || dump->H * dump->D != dump->C;
+    case offsetof(tg_dump, attn_scale):
+        return dump->attn_scale > 0;
+    case offsetof(tg_dump, attn_cap):
+        return dump->attn_cap > 0;
+    case offsetof(tg_dump, window):
+    case offsetof(tg_dump, window_layers):
+        return dump->window > 0;
+    default:
+        return true;
+    }
+}
+
 tg_status tg_dump_put_settings(const tg_dump *dump, tg_archive_writer *w, tg_err *err)
 {
-    const bool divided = dump->KV == dump->H && dump->H * dump->D == dump->C;
     tg_status status = TG_OK;
 
-    for (size_t i = 0; !status && i < SETTINGS; i++) {
-        const tg_field *f = &settings_rows[i];
-        const bool of_heads = f->offset == offsetof(tg_dump, KV) || f->offset == offsetof(tg_dump, D);
-
-        if (!of_heads || !divided)
-            status = tg_fields_put((tg_fields){f, 1}, dump, w, err);
-    }
+    for (size_t i = 0; !status && i < SETTINGS; i++)
+        if (has_setting(dump, settings_rows[i].offset))
+            status = tg_fields_put((tg_fields){&settings_rows[i], 1}, dump, w, err);
     return status;
+}
+
+static tg_status check_rule(const tg_dump *dump, tg_err *err)
+{
+    const struct {
+        const char *name;
+        double x;
+    } numbers[] = {{"scale", dump->attn_scale}, {"cap", dump->attn_cap}};
+
+    for (size_t i = 0; i < 2; i++)
+        if (!(numbers[i].x >= 0 && isfinite(numbers[i].x)))
+            return tg_fail(err, TG_EDATA, "dump/attn_%s is %g, expected a finite number above 0",
+                           numbers[i].name, numbers[i].x);
+    return TG_OK;
 }
 
 /* Complete and check the heads, of which an archive may say less than it has. */
@@ -321,6 +365,13 @@ static tg_status check_channels(tg_dump *dump, tg_err *err)
     return check_heads(dump, err);
 }
 
+static tg_status check_settings(tg_dump *dump, tg_err *err)
+{
+    const tg_status status = check_channels(dump, err);
+
+    return status ? status : check_rule(dump, err);
+}
+
 static tg_status read_array(tg_dump *dump, const tg_array *a, size_t nth, tg_dump_want want, tg_err *err)
 {
     tg_archive_reader *r = dump->reader;
@@ -338,7 +389,7 @@ static tg_status read_array(tg_dump *dump, const tg_array *a, size_t nth, tg_dum
     else if ((status = tg_fields_take(settings, dump, NULL, r, a, &taken, err)))
         return status;
     if (taken)
-        return strcmp(a->name, "dump/n_embd") == 0 ? check_channels(dump, err) : TG_OK;
+        return strcmp(a->name, "dump/n_embd") == 0 ? check_settings(dump, err) : TG_OK;
     if (strcmp(a->name, "dump/source") == 0)
         return tg_archive_get_text(r, a, dump->source, sizeof dump->source, err);
     if (strcmp(a->name, "dump/ids") == 0)

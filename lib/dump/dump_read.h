@@ -6,10 +6,12 @@
  *
  *     dump/layout, dump/n_layer, dump/n_head, dump/n_embd, dump/mask
  *     dump/n_kv_head, dump/head_dim          before dump/n_embd, where they are not n_head and n_embd/n_head
+ *     dump/attn_scale, dump/attn_cap         before dump/n_embd, where the scores have them, as a config does
+ *     dump/window, dump/window_layers        (lib/gpt/config.h)
  *     dump/source                            what names the input on a command line of tg-attn-dump
  *     dump/ids [T], dump/text [T]            the tokens, if there are any
  *     h.N.STAGE                              in the layout's shape (lib/attn/shape.h); masked
- *                                            scores, j > i, may have any value
+ *                                            scores may have any value
  *
  * All except the first line's may be missing; other arrays are skipped.
  */
@@ -49,9 +51,12 @@ typedef struct tg_dump_layer {
 typedef struct tg_dump {
     tg_attn_layout layout;
     tg_attn_mask mask;
-    size_t n_layer;           /* of the model */
-    size_t B, T, C, H, KV, D; /* B = T = 0: the archive has neither layers nor tokens */
-    tg_dump_layer *layer;     /* [n] the wanted layers that have an array, in ascending order */
+    size_t n_layer;              /* of the model */
+    size_t B, T, C, H, KV, D;    /* B = T = 0: the archive has neither layers nor tokens */
+    double attn_scale, attn_cap; /* of scores: tg_dump_rule() */
+    size_t window;
+    uint64_t window_layers;
+    tg_dump_layer *layer; /* [n] the wanted layers that have an array, in ascending order */
     size_t n;
     int64_t *ids; /* [T], or NULL */
     char *text;   /* [T][text_size], NUL-padded; or NULL */
@@ -60,8 +65,8 @@ typedef struct tg_dump {
     tg_archive_reader *reader;        /* keeps the file mapped */
 } tg_dump;
 
-/* Write the settings, dump/layout to dump/mask; the heads' only where C does not give them.  Fails like
- * tg_archive_put(). */
+/* Write the settings, dump/layout to dump/mask; the heads' only where C does not give them, and the rule's
+ * only where they are not 0.  Fails like tg_archive_put(). */
 TG_MUST_CHECK tg_status tg_dump_put_settings(const tg_dump *dump, tg_archive_writer *w, tg_err *err);
 
 /* What to keep; other arrays are verified and dropped. */
@@ -84,6 +89,9 @@ const tg_dump_layer *tg_dump_find(const tg_dump *dump, size_t number);
 
 /* The dump's shape and layout; the pointers are NULL. */
 tg_qkv_view tg_dump_shape(const tg_dump *dump);
+
+/* The rule of a layer's scores. */
+tg_attention_rule tg_dump_rule(const tg_dump *dump, size_t layer);
 
 /* "h.0.scores": the name of a layer's stage in the archive. */
 #define TG_DUMP_NAME_SIZE 40

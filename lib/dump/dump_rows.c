@@ -1,5 +1,6 @@
 #include "lib/dump/dump_rows.h"
 
+#include <math.h>
 #include <string.h>
 
 #include "lib/base/convert.h"
@@ -32,6 +33,7 @@ static void compute_scores(double *scores, const tg_dump *a, const tg_dump_layer
 {
     const tg_qkv_view view = tg_dump_shape(a);
     const size_t g = tg_attn_kv_head(&view, h);
+    const tg_attention_rule rule = tg_dump_rule(a, layer->number);
     double *q = scratch, *k = scratch + a->D;
 
     tg_double_from_float(q, layer->data[TG_ATTN_Q] + tg_attn_base(&view, b, i, h), a->D);
@@ -39,6 +41,13 @@ static void compute_scores(double *scores, const tg_dump *a, const tg_dump_layer
         tg_double_from_float(k, layer->data[TG_ATTN_K] + tg_attn_kv_base(&view, b, j, g), a->D);
         tg_attention_scores_row_ref64(scores + j, q, k, a->D, 1, a->D, 0);
     }
+    tg_attention_rule_row_ref64(scores, &rule, a->D, i);
+}
+
+static void hide(float *row, size_t first)
+{
+    for (size_t j = 0; j < first; j++)
+        row[j] = -INFINITY;
 }
 
 void tg_dump_row(float *row, const tg_dump *dump, const tg_dump_layer *layer, tg_attn_stage show, size_t b,
@@ -46,10 +55,13 @@ void tg_dump_row(float *row, const tg_dump *dump, const tg_dump_layer *layer, tg
 {
     const tg_qkv_view view = tg_dump_shape(dump);
     const size_t at = tg_attn_offset(&view, b, h, i, 0);
+    const tg_attention_rule rule = tg_dump_rule(dump, layer->number);
+    const size_t first = tg_attention_first(&rule, i);
     double *scores = scratch, *probs = scratch + dump->T;
 
+    hide(row, first);
     if (layer->data[show]) {
-        memcpy(row, layer->data[show] + at, (i + 1) * sizeof *row);
+        memcpy(row + first, layer->data[show] + at + first, (i + 1 - first) * sizeof *row);
         return;
     }
     if (layer->data[TG_ATTN_SCORES])
@@ -57,7 +69,7 @@ void tg_dump_row(float *row, const tg_dump *dump, const tg_dump_layer *layer, tg
     else
         compute_scores(scores, dump, layer, b, h, i, probs + dump->T);
     if (show == TG_ATTN_PROBS)
-        tg_softmax_row_ref64(probs, scores, i + 1);
-    for (size_t j = 0; j <= i; j++)
+        tg_softmax_row_ref64(probs + first, scores + first, i + 1 - first);
+    for (size_t j = first; j <= i; j++)
         row[j] = (float)(show == TG_ATTN_PROBS ? probs[j] : scores[j]);
 }

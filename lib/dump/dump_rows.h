@@ -20,7 +20,8 @@ size_t tg_dump_row_scratch(const tg_dump *dump);
 /*
  * row [i + 1] = scores or probs [b,h,i,0..i], of a layer with tg_dump_has_rows(): copied if the
  * dump holds them; else the softmax of its scores; else computed from q and k.  By the reference
- * operations in double precision, rounded to float32.  O(i*D) time.
+ * operations in double precision, rounded to float32.  -INFINITY for keys that the layer's window hides, of
+ * probabilities as well.  O(i*D) time.
  */
 void tg_dump_row(float *row, const tg_dump *dump, const tg_dump_layer *layer, tg_attn_stage show, size_t b,
                  size_t h, size_t i, double *scratch);

@@ -35,13 +35,18 @@ static tg_status put_tokens(struct writer *w, size_t T, tg_err *err)
 static tg_status put_settings(struct writer *w, tg_err *err)
 {
     const tg_attn_layers *n = w->layers;
+    const tg_config *c = n->model ? &n->model->config : NULL; /* arrays as given have no rule of their own */
     const tg_dump dump = {.layout = n->layout,
                           .mask = w->dump->mask,
                           .n_layer = n->L,
                           .C = n->C,
                           .H = n->H,
                           .KV = n->KV,
-                          .D = n->D};
+                          .D = n->D,
+                          .attn_scale = c ? c->attn_scale : 0,
+                          .attn_cap = c ? c->attn_cap : 0,
+                          .window = c ? c->window : 0,
+                          .window_layers = c ? c->window_layers : 0};
     tg_archive_writer *a = w->archive;
     tg_status status;
 
@@ -59,18 +64,17 @@ static tg_status put_settings(struct writer *w, tg_err *err)
 
 /* ---- a layer's stages */
 
-static void store_row(void *context, size_t offset, const double *numbers, size_t i, size_t T)
+static void store_row(void *context, const tg_stage_part *part)
 {
     struct writer *w = context;
-    float *row = w->array + offset;
+    float *row = w->array + part->offset;
+    const size_t seen = part->last + 1 - part->first;
     size_t bad;
 
-    for (size_t j = 0; j <= i; j++)
-        row[j] = (float)numbers[j];
-    for (size_t j = i + 1; j < T; j++)
-        row[j] = w->masked;
-    if ((bad = tg_find_not_finite(row, i + 1)) <= i)
-        tg_atomic_min(&w->bad, offset + bad);
+    for (size_t j = 0; j < part->T; j++)
+        row[j] = j >= part->first && j <= part->last ? (float)part->numbers[j] : w->masked;
+    if ((bad = tg_find_not_finite(row + part->first, seen)) < seen)
+        tg_atomic_min(&w->bad, part->offset + part->first + bad);
 }
 
 static tg_status put_stage(struct writer *w, const tg_attn_layer *layer, tg_attn_stage stage, tg_err *err)

@@ -30,6 +30,9 @@ typedef struct tg_family {
      * that has copies of both can resume there.  A derivation takes att W + b to be added to x as it is.
      */
     size_t norm, qkv, q, k, v, att;
+    /* What q and k are made of, where they are not as projected: those, and then normed, if the model has
+     * norms of them (TG_Q_NORM_W, TG_K_NORM_W), or 0.  They are computed in this order. */
+    size_t q_projected, k_projected, q_normed, k_normed;
 } tg_family;
 
 /* What is done with that.  A derivation, in double precision, begins within a block and ends at the logits:

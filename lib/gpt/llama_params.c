@@ -135,7 +135,8 @@ static const tg_act_row gemma_acts[TG_GEMMA_ACTS] = {
         .name = (of_name), .block = "model.layers", .transposed = true, .settings = (which), .row = (rows),  \
         .n_rows = sizeof(rows) / sizeof(rows)[0], .act = (acts), .n_acts = sizeof(acts) / sizeof(acts)[0],   \
         .norm = TG_LLAMA_NORM_1, .q = TG_LLAMA_Q_ROTATED, .k = TG_LLAMA_K_ROTATED, .v = TG_LLAMA_V,          \
-        .att = TG_LLAMA_ATT                                                                                  \
+        .att = TG_LLAMA_ATT, .q_projected = TG_LLAMA_Q, .k_projected = TG_LLAMA_K,                           \
+        .q_normed = TG_LLAMA_Q_NORMED, .k_normed = TG_LLAMA_K_NORMED                                         \
     }
 
 const tg_family tg_llama = FAMILY("llama", LLAMA_SETTINGS, llama, llama_acts);

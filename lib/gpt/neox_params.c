@@ -74,4 +74,6 @@ const tg_family tg_neox = {
     .k = TG_NEOX_K_ROTATED,
     .v = TG_NEOX_V,
     .att = TG_NEOX_ATT,
+    .q_projected = TG_NEOX_Q,
+    .k_projected = TG_NEOX_K,
 };

@@ -36,11 +36,14 @@ double tg_rope_frequency(const tg_config *c, bool local, size_t j)
     return f;
 }
 
+bool tg_rope_is_local(const tg_config *c, size_t layer)
+{
+    return c->rope_local_theta > 0 && tg_config_window(c, layer) > 0;
+}
+
 tg_matrix tg_rope_angles(const tg_acts *a, size_t layer)
 {
-    const tg_config *c = &a->bound.model->config;
-
-    return a->angles[c->rope_local_theta > 0 && tg_config_window(c, layer) > 0];
+    return a->angles[tg_rope_is_local(&a->bound.model->config, layer)];
 }
 
 void tg_rope_fill(tg_acts *a)

@@ -17,6 +17,9 @@
 /* f_j, in radians for each position; local: of layers with a window, where these have a base of their own. */
 double tg_rope_frequency(const tg_config *config, bool local, size_t j);
 
+/* Whether a layer has the local base. */
+bool tg_rope_is_local(const tg_config *config, size_t layer);
+
 /* The table of a layer. */
 tg_matrix tg_rope_angles(const tg_acts *a, size_t layer);
 

@@ -27,12 +27,12 @@ double tg_head_stats_distance(const double *p, size_t i)
     return sum;
 }
 
-bool tg_head_stats_induction(double *sum, const double *p, size_t i, const int32_t *ids)
+bool tg_head_stats_induction(double *sum, const double *p, size_t first, size_t i, const int32_t *ids)
 {
     bool any = false;
 
     *sum = 0;
-    for (size_t j = 1; j < i; j++) {
+    for (size_t j = tg_size_max(1, first); j < i; j++) {
         if (ids[j - 1] == ids[i]) {
             *sum += p[j];
             any = true;
@@ -41,12 +41,13 @@ bool tg_head_stats_induction(double *sum, const double *p, size_t i, const int32
     return any;
 }
 
-tg_head_pair tg_head_stats_best_pair(const double *p, size_t i)
+tg_head_pair tg_head_stats_best_pair(const double *p, size_t first, size_t i)
 {
+    const double n = (double)(i + 1 - first);
     tg_head_pair best = {0};
 
-    for (size_t j = 0; j < i; j++) {
-        const double weight = p[j] > 0 ? p[j] * log(p[j] * (double)(i + 1)) : 0;
+    for (size_t j = first; j < i; j++) {
+        const double weight = p[j] > 0 ? p[j] * log(p[j] * n) : 0;
 
         if (!best.exists || weight > best.weight)
             best = (tg_head_pair){true, i, j, p[j], weight};
@@ -56,7 +57,7 @@ tg_head_pair tg_head_stats_best_pair(const double *p, size_t i)
 
 /* ---- many rows */
 
-void tg_head_stats_add(tg_head_stats *head, const double *p, size_t i, const int32_t *ids)
+void tg_head_stats_add(tg_head_stats *head, const double *p, size_t first, size_t i, const int32_t *ids)
 {
     tg_head_means *sum = &head->sum;
     tg_head_pair pair;
@@ -70,12 +71,12 @@ void tg_head_stats_add(tg_head_stats *head, const double *p, size_t i, const int
     sum->diagonal += p[i];
     sum->previous += p[i - 1];
     sum->first += p[0];
-    if (ids && tg_head_stats_induction(&induction, p, i, ids)) {
+    if (ids && tg_head_stats_induction(&induction, p, first, i, ids)) {
         head->repeats++;
         sum->induction += induction;
     }
-    pair = tg_head_stats_best_pair(p, i);
-    if (!head->pair.exists || pair.weight > head->pair.weight)
+    pair = tg_head_stats_best_pair(p, first, i);
+    if (pair.exists && (!head->pair.exists || pair.weight > head->pair.weight))
         head->pair = pair;
 }
 
@@ -96,15 +97,17 @@ tg_head_means tg_head_stats_means(const tg_head_stats *head)
 }
 
 void tg_head_stats_uniform(tg_head_stats *head, double *row, size_t T, const int32_t *ids,
-                           const tg_attn_filter *filter)
+                           const tg_attn_filter *filter, const tg_attention_rule *rule)
 {
     *head = (tg_head_stats){0};
     for (size_t i = 0; i < T; i++) {
+        const size_t first = tg_attention_first(rule, i);
+
         if (!tg_attn_keeps(filter->query, i))
             continue;
         for (size_t j = 0; j <= i; j++)
-            row[j] = 1.0 / (double)(i + 1);
-        tg_head_stats_add(head, row, i, ids);
+            row[j] = j < first ? 0 : 1.0 / (double)(i + 1 - first);
+        tg_head_stats_add(head, row, first, i, ids);
     }
 }
 
@@ -140,7 +143,7 @@ static bool add_row(void *context, const tg_attn_row *row)
     const bool finite = tg_attn_row_is_finite(row);
 
     if (finite)
-        tg_head_stats_add(&w->heads[row->b * view->H + row->h], row->probs, row->i, w->ids);
+        tg_head_stats_add(&w->heads[row->b * view->H + row->h], row->probs, row->first, row->i, w->ids);
     else
         tg_atomic_min(&w->bad, row->h * view->T + row->i);
     return finite;

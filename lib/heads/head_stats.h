@@ -2,20 +2,21 @@
  * head_stats: an attention head's behaviour, in a few numbers.
  *
  * Each number is a mean over rows.  A row is the probabilities p [i+1] of a query i >= 1 over the
- * keys j <= i; query 0 sees only itself, in every head, and is left out.
+ * keys j <= i; query 0 sees only itself, in every head, and is left out.  Where a window hides keys, `first`
+ * is the first that is seen, and n = i+1 - first of them are; p is 0 before it.
  *
- *     entropy    - sum of p_j ln p_j       in nats: 0 if one key has all of p, ln(i+1) if all are equal
+ *     entropy    - sum of p_j ln p_j       in nats: 0 if one key has all of p, ln n if all are equal
  *     distance   sum of p_j (i - j)        in tokens
  *     diagonal   p_i                       previous   p_(i-1)       first   p_0
  *     induction  sum of p_j over 1 <= j < i with ids[j-1] = ids[i]: attention to the tokens that
- *                follow earlier copies of token i; a mean over the rows that have such a j
+ *                follow earlier copies of token i; a mean over the rows that see such a j
  *
  * j = i does not count for induction, even if token i-1 equals token i: attention of a query to
  * itself is the diagonal.  Source: Olsson et al. 2022, arXiv:2209.11895.
  *
  * The most attended pair is the i, j < i with the greatest
  *
- *     p_j ln(p_j (i+1))                    what j adds to ln(i+1) - entropy
+ *     p_j ln(p_j n)                        what j adds to ln n - entropy
  *
  * or the first of equals.  The greatest p_j alone would belong to one of the first
  * few queries, which have few keys to choose from.
@@ -39,7 +40,7 @@ typedef struct tg_head_pair {
     bool exists;
     size_t i, j;
     double prob;
-    double weight; /* p ln(p (i+1)) */
+    double weight; /* p ln(p n) */
 } tg_head_pair;
 
 /* Sums over rows, from which tg_head_stats_means() computes means. */
@@ -54,22 +55,22 @@ typedef struct tg_head_stats {
 
 double tg_head_stats_entropy(const double *p, size_t i);
 double tg_head_stats_distance(const double *p, size_t i);
-bool tg_head_stats_induction(double *sum, const double *p, size_t i,
+bool tg_head_stats_induction(double *sum, const double *p, size_t first, size_t i,
                              const int32_t *ids); /* false: no such j */
-tg_head_pair tg_head_stats_best_pair(const double *p, size_t i);
+tg_head_pair tg_head_stats_best_pair(const double *p, size_t first, size_t i);
 
 /* ---- of many rows */
 
 /* Add a row; *head is zeroed before the first.  i = 0 adds nothing. */
-void tg_head_stats_add(tg_head_stats *head, const double *p, size_t i, const int32_t *ids);
+void tg_head_stats_add(tg_head_stats *head, const double *p, size_t first, size_t i, const int32_t *ids);
 
 /* The means; all 0 without rows. */
 tg_head_means tg_head_stats_means(const tg_head_stats *head);
 
-/* The same numbers for a head that attends to all keys equally, over the filter's queries of T.
- * row [T] is scratch. */
+/* The same numbers for a head that attends equally to all keys that it sees, by the rule's window, over the
+ * filter's queries of T.  row [T] is scratch. */
 void tg_head_stats_uniform(tg_head_stats *head, double *row, size_t T, const int32_t *ids,
-                           const tg_attn_filter *filter);
+                           const tg_attn_filter *filter, const tg_attention_rule *rule);
 
 /* ---- of a layer */
 

@@ -78,7 +78,7 @@ static void put_rows(void *context, size_t begin, size_t end)
     table_text *text = &d->text[tg_threads_self()];
 
     for (size_t n = begin; n < end; n++) {
-        const tg_attn_row row = {&d->view, 0, 0, n / T, n % T, 0, T, d->scores, d->probs, NULL};
+        const tg_attn_row row = {&d->view, 0, 0, n / T, n % T, 0, 0, T, d->scores, d->probs, NULL};
 
         text->n = 0;
         columns_put_row(text, &d->columns, &row);

@@ -337,6 +337,8 @@ const tg_family family_grouped = {
     .k = K_ROTATED,
     .v = V,
     .att = ATT,
+    .q_projected = Q,
+    .k_projected = K,
 };
 
 const tg_page family_grouped_page = {

@@ -17,6 +17,7 @@
 #include "lib/base/threads.h"
 #include "lib/dump/dump_check.h"
 #include "lib/dump/dump_read.h"
+#include "lib/dump/dump_rows.h"
 #include "lib/dump/dump_write.h"
 #include "lib/gpt/infer.h"
 #include "lib/gpt/packed.h"
@@ -422,11 +423,35 @@ static void check_stage(const tg_dump_layer *l, tg_attn_stage stage, const doubl
         CHECK(check_distance64(l->data[stage], want, n) < 2e-5);
 }
 
-/* Scores have no values where they are masked. */
-static void check_rows(const tg_dump_layer *l, tg_attn_stage stage, const double *want)
+/* Masked elements, after the query and before its window, have the mask's value, or probability 0. */
+static void check_rows(const tg_dump_layer *l, tg_attn_stage stage, const double *want, float masked)
 {
-    for (size_t hi = 0; hi < H * T; hi++)
-        CHECK(check_distance64(l->data[stage] + hi * T, want + hi * T, hi % T + 1) < 2e-5);
+    const size_t window = tg_config_window(&config, l->number);
+
+    for (size_t hi = 0; hi < H * T; hi++) {
+        const size_t i = hi % T, first = window > 0 && i >= window ? i + 1 - window : 0;
+        const float *row = l->data[stage] + hi * T;
+
+        CHECK(check_distance64(row + first, want + hi * T + first, i + 1 - first) < 2e-5);
+        for (size_t j = 0; j < T; j++)
+            CHECK(row[j] == masked || (j >= first && j <= i));
+    }
+}
+
+/* Rows computed from q and k alone are the dump's own. */
+static void check_computed(const tg_dump *dump, const tg_dump_layer *l, tg_attn_stage show)
+{
+    const tg_dump_layer from_qk = {
+        .number = l->number, .data = {[TG_ATTN_Q] = l->data[TG_ATTN_Q], [TG_ATTN_K] = l->data[TG_ATTN_K]}};
+    double scratch[2 * T + 2 * D];
+    float row[T], want[T];
+
+    for (size_t h = 0; h < H; h++)
+        for (size_t i = 0; i < T; i++) {
+            tg_dump_row(row, dump, &from_qk, show, 0, h, i, scratch);
+            tg_dump_row(want, dump, l, show, 0, h, i, scratch);
+            CHECK(memcmp(row, want, (i + 1) * sizeof *row) == 0);
+        }
 }
 
 static void dumps(void)
@@ -455,8 +480,10 @@ static void dumps(void)
         check_stage(&dump.layer[l], TG_ATTN_K, want->k, T * tg_config_kv_heads(&c) * D);
         check_stage(&dump.layer[l], TG_ATTN_V, want->v, T * tg_config_kv_heads(&c) * D);
         check_stage(&dump.layer[l], TG_ATTN_ATT, want->att, T * H * D);
-        check_rows(&dump.layer[l], TG_ATTN_SCORES, want->scores);
-        check_rows(&dump.layer[l], TG_ATTN_PROBS, want->probs);
+        check_rows(&dump.layer[l], TG_ATTN_SCORES, want->scores, -INFINITY);
+        check_rows(&dump.layer[l], TG_ATTN_PROBS, want->probs, 0);
+        check_computed(&dump, &dump.layer[l], TG_ATTN_SCORES);
+        check_computed(&dump, &dump.layer[l], TG_ATTN_PROBS);
         CHECK(dump.layer[l].data[TG_ATTN_OUT] != NULL && dump.layer[l].data[TG_ATTN_QKV] == NULL);
     }
     tg_dump_free(&dump);

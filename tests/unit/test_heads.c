@@ -42,34 +42,41 @@ static void induction(void)
     const int32_t alike[] = {7, 7, 7};
     double share;
 
-    CHECK(!tg_head_stats_induction(&share, p, 1, ids)); /* b is new */
-    CHECK(!tg_head_stats_induction(&share, p, 2, ids));
-    CHECK(tg_head_stats_induction(&share, p, 3, ids)); /* after the a at 0: 1 */
+    CHECK(!tg_head_stats_induction(&share, p, 0, 1, ids)); /* b is new */
+    CHECK(!tg_head_stats_induction(&share, p, 0, 2, ids));
+    CHECK(tg_head_stats_induction(&share, p, 0, 3, ids)); /* after the a at 0: 1 */
     CHECK_NEAR(share, 0.1, EXACT);
-    CHECK(tg_head_stats_induction(&share, p, 4, ids)); /* after the b at 1: 2 */
+    CHECK(tg_head_stats_induction(&share, p, 0, 4, ids)); /* after the b at 1: 2 */
     CHECK_NEAR(share, 0.2, EXACT);
-    CHECK(tg_head_stats_induction(&share, p, 5, ids)); /* after the a at 0 and at 3: 1 and 4 */
+    CHECK(tg_head_stats_induction(&share, p, 0, 5, ids)); /* after the a at 0 and at 3: 1 and 4 */
     CHECK_NEAR(share, 0.35, EXACT);
-    CHECK(!tg_head_stats_induction(&share, p, 1, alike)); /* after the first is the query itself */
-    CHECK(tg_head_stats_induction(&share, p, 2, alike));
+    CHECK(!tg_head_stats_induction(&share, p, 0, 1, alike)); /* after the first is the query itself */
+    CHECK(tg_head_stats_induction(&share, p, 0, 2, alike));
     CHECK_NEAR(share, 0.1, EXACT);
+    CHECK(tg_head_stats_induction(&share, p, 2, 5, ids)); /* of 1 and 4, a window hides 1 */
+    CHECK_NEAR(share, 0.25, EXACT);
+    CHECK(!tg_head_stats_induction(&share, p, 2, 3, ids));
 }
 
 static void best_pair(void)
 {
     const double p[] = {0.2, 0.5, 0.2, 0.1}, self[] = {0, 0, 1}, low[] = {0.1, 0.2, 0.7};
-    tg_head_pair best = tg_head_stats_best_pair(p, 3);
+    tg_head_pair best = tg_head_stats_best_pair(p, 0, 3);
 
     CHECK(best.exists);
     CHECK_EQ(best.i, 3);
     CHECK_EQ(best.j, 1);
     CHECK(best.prob == 0.5);
     CHECK_NEAR(best.weight, 0.5 * log(2), EXACT);
-    best = tg_head_stats_best_pair(self, 2);
+    best = tg_head_stats_best_pair(self, 0, 2);
     CHECK(best.exists && best.j == 0 && best.prob == 0 && best.weight == 0);
-    best = tg_head_stats_best_pair(low, 2); /* below 1/3 the weight is negative */
+    best = tg_head_stats_best_pair(low, 0, 2); /* below 1/3 the weight is negative */
     CHECK_EQ(best.j, 1);
     CHECK(best.weight < 0);
+    best = tg_head_stats_best_pair(p, 1, 3); /* of three keys */
+    CHECK_EQ(best.j, 1);
+    CHECK_NEAR(best.weight, 0.5 * log(1.5), EXACT);
+    CHECK(!tg_head_stats_best_pair(self, 2, 2).exists);
 }
 
 /* ---- rows */
@@ -81,7 +88,7 @@ static void uniform_attention(void)
     tg_head_stats head;
     tg_head_means m;
 
-    tg_head_stats_uniform(&head, row, 4, ids, &all);
+    tg_head_stats_uniform(&head, row, 4, ids, &all, &(tg_attention_rule){0, 0, 0});
     m = tg_head_stats_means(&head);
     CHECK_EQ(head.rows, 3); /* without query 0 */
     CHECK_NEAR(m.entropy, (log(2) + log(3) + log(4)) / 3, EXACT);
@@ -92,10 +99,18 @@ static void uniform_attention(void)
     CHECK(m.repeats);
     CHECK_EQ(head.repeats, 1); /* query 2 */
     CHECK_NEAR(m.induction, 1.0 / 3, EXACT);
-    tg_head_stats_uniform(&head, row, 1, ids, &all);
+    tg_head_stats_uniform(&head, row, 1, ids, &all, &(tg_attention_rule){0, 0, 0});
     CHECK_EQ(head.rows, 0);
     CHECK(!head.pair.exists && !tg_head_stats_means(&head).repeats &&
           tg_head_stats_means(&head).entropy == 0);
+    tg_head_stats_uniform(&head, row, 4, ids, &all, &(tg_attention_rule){.window = 2});
+    m = tg_head_stats_means(&head);
+    CHECK_NEAR(m.entropy, log(2), EXACT);
+    CHECK_NEAR(m.distance, 0.5, EXACT);
+    CHECK_NEAR(m.first, 0.5 / 3, EXACT);
+    CHECK_EQ(head.repeats, 1); /* key 1 for query 2 */
+    tg_head_stats_uniform(&head, row, 4, ids, &all, &(tg_attention_rule){.window = 1});
+    CHECK(head.rows == 3 && !head.pair.exists && tg_head_stats_means(&head).diagonal == 1);
 }
 
 /* A head that does one thing only has 1 in its column and 0 in the others. */
@@ -111,8 +126,8 @@ static void planted_kinds(void)
 
         p[i == 0 ? 0 : i - 1] = 1;
         q[i < 3 ? i : i - 2] = 1; /* after its last copy */
-        tg_head_stats_add(&before, p, i, ids);
-        tg_head_stats_add(&after, q, i, ids);
+        tg_head_stats_add(&before, p, 0, i, ids);
+        tg_head_stats_add(&after, q, 0, i, ids);
     }
     m = tg_head_stats_means(&before);
     CHECK(m.previous == 1 && m.diagonal == 0 && m.distance == 1 && m.entropy == 0 && m.induction == 0);
@@ -129,7 +144,7 @@ static void no_tokens_no_induction(void)
     const double p[] = {0.5, 0.25, 0.25};
     tg_head_stats head = {0};
 
-    tg_head_stats_add(&head, p, 2, NULL);
+    tg_head_stats_add(&head, p, 0, 2, NULL);
     CHECK(!tg_head_stats_means(&head).repeats);
     CHECK(tg_head_stats_means(&head).diagonal == 0.25);
 }

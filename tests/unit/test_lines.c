@@ -37,7 +37,7 @@ static void lines_of_scores(void)
     const tg_qkv_view *view = &example_get(1)->view;
     const double scores[] = {0.7071067811865476, -0.7071067811865476, TG_MASKED};
     const double probs[] = {0.5759753, 0.1400292, 0};
-    const tg_attn_row row = {view, 11, 0, 1, 1, 0, 3, scores, probs, NULL};
+    const tg_attn_row row = {view, 11, 0, 1, 1, 0, 0, 3, scores, probs, NULL};
 
     CHECK_TEXT(row_text(view, TG_ATTN_EVERY, TABLE_TSV, TG_ATTN_1E9, &row),
                "layer\thead\tb\ti\tj\tq_base\tk_base\toffset\tscore\tmasked\tprob\n"

@@ -1,6 +1,6 @@
 # The C tests: which there are, and what single ones need besides the library.
 
-unit: $(addprefix $(BUILD)/unit/,make_archive list_archive train_alone split_text nfc_text gguf_file gguf_ids list_torch comma)
+unit: $(addprefix $(BUILD)/unit/,make_archive list_archive train_alone split_text nfc_text gguf_file gguf_ids list_torch comma make_family)
 
 # What damages archives, for tests/damage.bats.
 unit: $(BUILD)/unit/damage
@@ -60,6 +60,7 @@ $(foreach tool,$(notdir $(GRAMS_TOOLS)),$(eval $(call grams_rule,$(tool))))
 
 $(BUILD)/unit/test_family: $(BUILD)/obj/tests/unit/family_parallel.o
 $(BUILD)/unit/test_grouped: $(BUILD)/obj/tests/unit/family_grouped.o
+$(BUILD)/unit/make_family $(BUILD)/unit/test_vectors: $(BUILD)/obj/tests/unit/bodies.o
 
 # Teams without MPI.
 $(addprefix $(BUILD)/unit/,test_train test_eval test_ablate): $(BUILD)/obj/tests/unit/thread_team.o

@@ -17,6 +17,12 @@ typedef struct tg_attention_rule {
     size_t window; /* then the last `window` keys are seen, with the query's own; 0: all */
 } tg_attention_rule;
 
+/* The first key that query i sees; the last is i itself. */
+static inline size_t tg_attention_first(const tg_attention_rule *rule, size_t i)
+{
+    return rule->window > 0 && i >= rule->window ? i - rule->window + 1 : 0;
+}
+
 TG_API_END
 
 #endif
