@@ -787,7 +787,7 @@ static void claims_cost_nothing(void)
 
 static void presets_have_names(void)
 {
-    char joined[128] = "";
+    char joined[512] = "";
 
     for (size_t i = 0; tg_config_preset_name(i); i++) {
         size_t used = strlen(joined);
