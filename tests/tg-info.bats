@@ -490,3 +490,14 @@ tokens/00000000 u1 3 0 1 3'
     run -2 --separate-stderr tg-info -f text --json model.npz
     said "--format and --json cannot be combined"
 }
+
+@test "a model of another family: what its settings change, layers by their numbers" {
+    tg-init -q -P baby-gemma3 -o model.npz
+    run -0 tg-info model.npz
+    [[ $output = *"family gemma3, "*"tied 1"*"n_kv_head 1"*"window 16"* ]]
+    [[ $output = *"window_layers 0-4"* ]] # the sixth has none
+    [[ $output != *rope_scaling* && $output != *attn_cap* && $output != *rope_factor* ]]
+    tg-init -q -P baby-llama -o model.npz
+    run -0 tg-info model.npz
+    [[ $output = *"family llama"* && $output != *window* ]]
+}

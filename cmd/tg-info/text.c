@@ -1,5 +1,6 @@
 /* What is in a file, for the eye. */
 #include <inttypes.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "cmd/cli/cli.h"
@@ -141,9 +142,40 @@ static void print_shape(const tg_info *info)
     putchar('\n');
 }
 
+/* The layers whose bits are set in a number: "0-4 6-10". */
+static void layers_text(char *out, size_t size, const char *number)
+{
+    const unsigned long long bits = strtoull(number, NULL, 10);
+    size_t n = 0;
+
+    *out = '\0';
+    for (size_t l = 0, end; l < 64 && n + 8 < size; l = end + 1) {
+        for (end = l; end < 64 && bits >> end & 1; end++)
+            ;
+        if (end > l + 1)
+            n += (size_t)snprintf(out + n, size - n, "%s%zu-%zu", n > 0 ? " " : "", l, end - 1);
+        else if (end > l)
+            n += (size_t)snprintf(out + n, size - n, "%s%zu", n > 0 ? " " : "", l);
+    }
+}
+
+/* Whether a setting changes nothing.  GPT-2's are few, and all shown. */
+static bool is_neutral(const char *name, const char *text)
+{
+    static const char *const factors[] = {"rope_factor", "rope_low_freq", "rope_high_freq", "rope_ctx",
+                                          "embed_scale"};
+
+    for (size_t i = 0; i < sizeof factors / sizeof factors[0]; i++)
+        if (strcmp(name, factors[i]) == 0)
+            return strcmp(text, "1") == 0;
+    return strcmp(name, "tied") != 0 && (strcmp(text, "0") == 0 || strcmp(text, "none") == 0);
+}
+
 static void print_config(const tg_info *info)
 {
     static const char *const sizes[] = {"n_layer", "n_head", "n_embd", "n_ctx", "vocab_size"};
+    const bool terse = tg_info_find(info, "config/family");
+    char layers[SHOWN_SIZE];
     struct words w;
 
     if (!tg_info_find(info, "config/n_layer"))
@@ -156,8 +188,10 @@ static void print_config(const tg_info *info)
 
         for (size_t s = 0; name && s < sizeof sizes / sizeof sizes[0]; s++)
             is_size = is_size || strcmp(name, sizes[s]) == 0;
-        if (name && !is_size)
-            put_value(&w, name, info->value[i].text);
+        if (!name || is_size || (terse && is_neutral(name, info->value[i].text)))
+            continue;
+        layers_text(layers, sizeof layers, info->value[i].text);
+        put_value(&w, name, strstr(name, "_layers") ? layers : info->value[i].text);
     }
     putchar('\n');
 }

@@ -111,4 +111,6 @@ void tg_config_derive(tg_config *c)
     give_real(c, TG_CONFIG_EMBED_SCALE, &c->embed_scale, c->norm_offset > 0 ? sqrt((double)c->n_embd) : 1);
     if (c->window > 0 && c->window_layers == 0)
         c->window_layers = ~(uint64_t)0;
+    if (c->n_layer < 64)
+        c->window_layers &= ((uint64_t)1 << c->n_layer) - 1;
 }

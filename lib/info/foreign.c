@@ -10,6 +10,7 @@
 #include "formats/safetensors.h"
 #include "formats/torch_file.h"
 #include "lib/base/decimal.h"
+#include "lib/gpt/family.h"
 #include "lib/info/parts.h"
 #include "lib/models/model_format.h"
 #include "lib/vocab/vocab_file.h"
@@ -137,7 +138,9 @@ static tg_status take_values_of(tg_info *info, tg_loaded *file, tg_err *err)
 
 static tg_status take_config(tg_info *info, const tg_config *config, tg_err *err)
 {
-    tg_status status = TG_OK;
+    tg_status status = config->family == 0 ? TG_OK
+                                           : tg_info_add_value(info, "config/family", TG_INFO_TEXT,
+                                                               tg_config_family(config)->name, err);
 
     for (size_t i = 0; !status && i < tg_config_fields.n; i++) {
         const tg_field *f = &tg_config_fields.row[i];

@@ -65,15 +65,10 @@ static tg_status find_tie(tg_model_file *f, tg_err *err)
 /* The names are the parameters' own, and each tensor is one of them. */
 static tg_status check_asked(const tg_model_file *f, const tg_model_ask *ask, tg_err *err)
 {
-    const char *const family = tg_config_family(&f->config)->name;
-
     if (ask->map)
         return tg_fail(err, TG_EUSAGE,
-                       "a %s's tensors have the names that its parameters have: --map is for "
-                       "GPT-2's",
-                       family);
-    if (ask->fuse_qkv)
-        return tg_fail(err, TG_EUSAGE, "a %s has q, k and v separate: --fuse-qkv is for GPT-2's", family);
+                       "a %s's tensors have the names that its parameters have: --map is for GPT-2's",
+                       tg_config_family(&f->config)->name);
     return tg_match_check_asked(f, ask, err);
 }
 

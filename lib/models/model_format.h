@@ -161,7 +161,7 @@ void tg_name_map_free(tg_name_map *map);
  * of the names' (a note, if ask->lossy), a missing one, a wrong shape; TG_EUSAGE: the number of heads is
  * neither known nor asked for, or what is asked for and what is known differ; TG_ENOMEM.
  * In a family after GPT-2 the names are the parameters' own, and the config is known as a whole
- * (lib/models/match_table.c): TG_EUSAGE also if other names, or a fused qkv, are asked for.
+ * (lib/models/match_table.c): TG_EUSAGE also if other names are asked for.
  */
 TG_MUST_CHECK tg_status tg_model_file_match(tg_model_file *f, const tg_names *names, const tg_model_ask *ask,
                                             tg_err *err);
