@@ -145,8 +145,6 @@ static tg_status load_shards(tg_model_file *f, const char *directory, const char
 /* Without a config, [in,out] or [out,in] is told by the shapes. */
 static tg_status match(tg_model_file *f, const tg_model_ask *ask, tg_err *err)
 {
-    if (f->config.family > 0)
-        return tg_model_file_match_table(f, ask, err);
     return tg_model_file_match(f, f->config_known ? &tg_names_gpt2 : &tg_names_by_shape, ask, err);
 }
 

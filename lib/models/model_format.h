@@ -115,12 +115,18 @@ typedef struct tg_names {
     tg_layout layout;
     bool prefixes; /* names may begin with "transformer.", "_orig_mod.", "module.", "model." */
     bool padded;   /* wte.weight may have more rows than the vocab_size that is known; these are not read */
+    bool pairs;    /* of each head of q and k, the two rows that are rotated together follow each other */
+    bool by_head;  /* in a tensor of q, k and v they are head by head: q, k, v of head 0, of head 1, ... */
 } tg_names;
 
 extern const tg_names tg_names_gpt2;     /* Hugging Face's, [in,out] */
 extern const tg_names tg_names_nanogpt;  /* the same names, [out,in] */
 extern const tg_names tg_names_by_shape; /* either */
 extern const tg_names tg_names_gguf;     /* llama.cpp's, [out,in] */
+
+/* Its names in families with a gated MLP: Llama's, and with another `family` its relatives'; and in GPT-NeoX.
+ */
+extern const tg_names tg_names_gguf_gated, tg_names_gguf_neox;
 
 /* The row for a tensor's name, and its layer; NULL: there is none. */
 const tg_name *tg_names_find(const tg_names *names, const char *name, size_t *layer);
@@ -169,10 +175,12 @@ TG_MUST_CHECK tg_status tg_model_file_tie(tg_model_file *f, const tg_stored *wte
                                           tg_err *err);
 
 /*
- * The same for a family whose parameters have the names and shapes of the files, and whose config is known as
- * a whole (lib/models/match_table.c).
+ * The same for a family whose parameters have the shapes of the files, and whose config is known as a whole,
+ * but for the head (lib/models/match_table.c).  Tensors that the names have no row for, or all if the names
+ * are another family's, have the parameters' names.  TG_QKV_W, or _B, is a tensor of q, k and v.
  */
-TG_MUST_CHECK tg_status tg_model_file_match_table(tg_model_file *f, const tg_model_ask *ask, tg_err *err);
+TG_MUST_CHECK tg_status tg_model_file_match_table(tg_model_file *f, const tg_names *names,
+                                                  const tg_model_ask *ask, tg_err *err);
 
 /* ---- for write() */
 
