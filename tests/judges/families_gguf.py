@@ -48,6 +48,14 @@ def olmo2(i, s):
     return transformers.Olmo2Config(**s, rms_norm_eps=1e-6, rope_parameters=families.rope(i % 2, 50.0))
 
 
+def olmo3(i, s):
+    s = dict(s, hidden_size=s["num_attention_heads"] * s["head_dim"], num_hidden_layers=[4, 5][i % 2])
+    del s["head_dim"]
+    default = {"rope_theta": 40.0, "rope_type": "default"}
+    return transformers.Olmo3Config(**s, rms_norm_eps=1e-6, sliding_window=[5, 19][i % 2],
+                                    rope_parameters={"full_attention": default, "sliding_attention": default})
+
+
 def gpt_neox(i, s):
     part = [1.0, 0.25, 0.5][i % 3]
     D = math.lcm(s["head_dim"], 8)
@@ -58,8 +66,8 @@ def gpt_neox(i, s):
         rope_parameters={"rope_type": "default", "rope_theta": 10000.0, "partial_rotary_factor": part})
 
 
-FAMILIES = {**families.FAMILIES, "gemma": gemma, "gemma3": gemma3, "olmo2": olmo2, "gpt_neox": gpt_neox}
-TYPES = {"mistral": "llama", "gemma3_text": "gemma3", "gpt_neox": "gptneox"}
+FAMILIES = {**families.FAMILIES, "gemma": gemma, "gemma3": gemma3, "olmo2": olmo2, "olmo3": olmo3, "gpt_neox": gpt_neox}
+TYPES = {"mistral": "llama", "gemma3_text": "gemma3", "olmo3": "olmo2", "gpt_neox": "gptneox"}
 
 NAMES = [("model.embed_tokens", "token_embd"), ("gpt_neox.embed_in", "token_embd"), ("embed_out", "output"),
          ("lm_head", "output"), ("model.norm", "output_norm"), ("gpt_neox.final_layer_norm", "output_norm"),
@@ -140,10 +148,12 @@ def begin(path, model, architecture):
     if getattr(c, "head_dim", None):
         w.add_key_length(c.head_dim)
         w.add_value_length(c.head_dim)
-    if architecture == "gemma3":
+    if "full_attention" in rope:
         w.add_sliding_window(c.sliding_window)
         w.add_rope_freq_base_swa(rope["sliding_attention"]["rope_theta"])
         rope = rope["full_attention"]
+    if c.model_type == "olmo3":
+        w.add_sliding_window_pattern([t == "sliding_attention" for t in c.layer_types])
     if architecture != "gemma":
         w.add_rope_freq_base(rope["rope_theta"])
     if rope["rope_type"] == "linear":
@@ -182,15 +192,16 @@ def as_decoded(w, name, x):
 
 
 def double(model):
-    """families.py's, and of Gemma 3, which has frequencies for each type of layer."""
-    if model.config.model_type != "gemma3_text":
+    """families.py's, and of those with frequencies for each type of layer."""
+    if "full_attention" not in model.config.rope_parameters:
         return in_double(model)
     model = model.double()
     c = model.config
+    D = getattr(c, "head_dim", None) or c.hidden_size // c.num_attention_heads
 
     def forward(x, position_ids, layer_type):
         rope = c.rope_parameters[layer_type]
-        f = float(rope["rope_theta"]) ** (-torch.arange(0, c.head_dim, 2, dtype=torch.float64) / c.head_dim)
+        f = float(rope["rope_theta"]) ** (-torch.arange(0, D, 2, dtype=torch.float64) / D)
         angles = torch.cat([position_ids[..., None].double() * f / rope.get("factor", 1.0)] * 2, -1)
         return angles.cos(), angles.sin()
 
