@@ -3,10 +3,10 @@
 
 #include <math.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "lib/gpt/family.h"
+#include "lib/models/gguf_keys.h"
 
 #define DIVISORS "rope_freqs.weight"
 
@@ -69,83 +69,18 @@ static unsigned family_number(const char *name)
     return i;
 }
 
-/* ---- named values */
-
 struct reading {
     tg_model_file *f;
-    tg_gguf *g;
     const struct kind *kind;
-    char key[96]; /* of the value that was asked for last */
+    tg_gguf_keys k;
 };
-
-/* The whole key: "llama.block_count". */
-static const char *key_of(struct reading *r, const char *name)
-{
-    snprintf(r->key, sizeof r->key, "%s.%s", r->kind->architecture, name);
-    return r->key;
-}
-
-static bool has(struct reading *r, const char *name)
-{
-    return tg_gguf_find(r->g, key_of(r, name)) != NULL;
-}
 
 static bool has_tensor(const struct reading *r, const char *name)
 {
     return tg_tensor_list_find(&r->f->file[0]->list, name) != NULL;
 }
 
-static size_t get_size(struct reading *r, const char *name)
-{
-    return tg_gguf_get_size(r->g, key_of(r, name));
-}
-
-static size_t get_size_or(struct reading *r, const char *name, size_t otherwise)
-{
-    return has(r, name) ? get_size(r, name) : otherwise;
-}
-
-double tg_gguf_shortest(double x)
-{
-    char text[32];
-    double y = x;
-
-    for (int digits = 1; digits <= 9; digits++) {
-        snprintf(text, sizeof text, "%.*g", digits, x);
-        y = strtod(text, NULL);
-        if ((float)y == (float)x)
-            break;
-    }
-    return y;
-}
-
-static double get_real_or(struct reading *r, const char *name, double otherwise)
-{
-    return has(r, name) ? tg_gguf_shortest(tg_gguf_get_real(r->g, r->key)) : otherwise;
-}
-
-static void refuse(struct reading *r, const char *name, const char *what)
-{
-    if (!r->g->status)
-        r->g->status = tg_fail(r->g->err, TG_EDATA, "%s: %s", key_of(r, name), what);
-}
-
 /* ---- what is refused, unless it makes no difference */
-
-/* A value of any type that counts or measures something, or says yes or no. */
-static double get_any(struct reading *r, const char *name, double otherwise)
-{
-    const tg_gguf_value *v = tg_gguf_find(r->g, key_of(r, name));
-
-    if (!v)
-        return otherwise;
-    if (v->array || v->type == TG_GGUF_TEXT)
-        refuse(r, name, "expected a number");
-    else
-        return v->type == TG_GGUF_F32 || v->type == TG_GGUF_F64 ? tg_gguf_real(v, 0)
-                                                                : (double)tg_gguf_integer(v, 0);
-    return otherwise;
-}
 
 static void check_features(struct reading *r)
 {
@@ -170,40 +105,54 @@ static void check_features(struct reading *r)
     };
 
     for (size_t i = 0; i < sizeof features / sizeof features[0]; i++)
-        if (get_any(r, features[i].name, features[i].without) != features[i].without)
-            refuse(r, features[i].name, features[i].what);
+        if (tg_gguf_keys_number(&r->k, features[i].name, features[i].without) != features[i].without)
+            tg_gguf_keys_refuse(&r->k, features[i].name, features[i].what);
 }
 
-/* A number that follows from the others, if the file has it. */
-static void check_size(struct reading *r, const char *name, size_t want)
-{
-    const size_t got = get_size_or(r, name, want);
-
-    if (!r->g->status && got != want)
-        r->g->status = tg_fail(r->g->err, TG_EDATA, "%s is %zu, expected %zu, the channels of a head",
-                               key_of(r, name), got, want);
-}
+#define WIDTH "the channels of a head"
 
 /* ---- sizes */
+
+/* Heads of any width, or as wide as the model divided by them. */
+static void read_heads(struct reading *r)
+{
+    tg_config *c = &r->f->config;
+    size_t width;
+
+    c->n_head = tg_gguf_keys_size(&r->k, "attention.head_count");
+    if (c->n_head == 0 && !r->k.g->status)
+        r->k.g->status = tg_fail(r->k.g->err, TG_EDATA, "%s is 0, expected at least 1", r->k.key);
+    width = c->n_head > 0 ? c->n_embd / c->n_head : 0;
+    if (tg_config_has(c, TG_CONFIG_HEAD_DIM)) {
+        c->n_kv_head = tg_gguf_keys_size_or(&r->k, "attention.head_count_kv", c->n_head);
+        width = c->head_dim = tg_gguf_keys_size_or(&r->k, "attention.key_length", width);
+    } else {
+        tg_gguf_keys_check(&r->k, "attention.head_count_kv", c->n_head, "the number of heads");
+        tg_gguf_keys_check(&r->k, "attention.key_length", width, WIDTH);
+    }
+    tg_gguf_keys_check(&r->k, "attention.value_length", width, WIDTH);
+    if (r->kind->partly)
+        c->rope_dim = tg_gguf_keys_size(&r->k, "rope.dimension_count");
+    else
+        tg_gguf_keys_check(&r->k, "rope.dimension_count", width, WIDTH);
+}
 
 static void read_sizes(struct reading *r)
 {
     tg_config *c = &r->f->config;
     const tg_stored *tokens = tg_tensor_list_find(&r->f->file[0]->list, "token_embd.weight");
 
-    c->n_layer = get_size(r, "block_count");
-    c->n_head = get_size(r, "attention.head_count");
-    c->n_embd = get_size(r, "embedding_length");
-    c->n_ctx = get_size(r, "context_length");
-    c->n_inner = get_size(r, "feed_forward_length");
-    c->n_kv_head = get_size_or(r, "attention.head_count_kv", c->n_head);
-    c->head_dim = get_size_or(r, "attention.key_length", c->n_head > 0 ? c->n_embd / c->n_head : 0);
-    check_size(r, "attention.value_length", c->head_dim);
-    c->layer_norm_epsilon = tg_gguf_shortest(tg_gguf_get_real(r->g, key_of(r, r->kind->epsilon)));
+    c->n_layer = tg_gguf_keys_size(&r->k, "block_count");
+    c->n_embd = tg_gguf_keys_size(&r->k, "embedding_length");
+    c->n_ctx = tg_gguf_keys_size(&r->k, "context_length");
+    c->n_inner = tg_gguf_keys_size(&r->k, "feed_forward_length");
+    read_heads(r);
+    c->layer_norm_epsilon =
+        tg_gguf_shortest(tg_gguf_get_real(r->k.g, tg_gguf_keys_whole(&r->k, r->kind->epsilon)));
     if (tokens)
         c->vocab_size = tokens->array.shape[0];
-    else if (!r->g->status)
-        r->g->status = tg_fail(r->g->err, TG_EDATA, "token_embd.weight is missing");
+    else if (!r->k.g->status)
+        r->k.g->status = tg_fail(r->k.g->err, TG_EDATA, "token_embd.weight is missing");
 }
 
 /* ---- rotation */
@@ -212,36 +161,34 @@ static void read_scaling(struct reading *r)
 {
     tg_config *c = &r->f->config;
     const tg_stored *divisors = tg_tensor_list_find(&r->f->file[0]->list, DIVISORS);
-    const bool given = has(r, "rope.scaling.type");
-    const tg_span type = given ? tg_gguf_get_text(r->g, r->key) : (tg_span){"linear", 6};
-    const double factor = get_real_or(r, "rope.scaling.factor", get_real_or(r, "rope.scale_linear", 0));
+    const bool given = tg_gguf_keys_have(&r->k, "rope.scaling.type");
+    const tg_span type = given ? tg_gguf_get_text(r->k.g, r->k.key) : (tg_span){"linear", 6};
+    const double factor = tg_gguf_keys_real_or(&r->k, "rope.scaling.factor",
+                                               tg_gguf_keys_real_or(&r->k, "rope.scale_linear", 0));
     char shown[TG_SHOWN_MAX], text[TG_SHOWN_MAX + 40];
 
     if (!tg_span_is(type, "none") && !tg_span_is(type, "linear")) {
         snprintf(text, sizeof text, "scaling \"%s\" is not supported", tg_shown(shown, type));
-        refuse(r, "rope.scaling.type", text);
+        tg_gguf_keys_refuse(&r->k, "rope.scaling.type", text);
     }
     if (tg_span_is(type, "linear") && factor != 0) {
         c->rope_scaling = TG_ROPE_LINEAR;
         c->rope_factor = factor;
         if (divisors)
-            refuse(r, "rope.scaling.factor", "linear scaling, and " DIVISORS " besides, are not supported");
+            tg_gguf_keys_refuse(&r->k, "rope.scaling.factor",
+                                "linear scaling, and " DIVISORS " besides, are not supported");
     }
-    if (divisors && !r->g->status)
-        r->g->status = tg_gguf_read_divisors(c, divisors, r->g->err);
+    if (divisors && !r->k.g->status)
+        r->k.g->status = tg_gguf_read_divisors(c, divisors, r->k.g->err);
 }
 
 static void read_rotation(struct reading *r)
 {
     tg_config *c = &r->f->config;
 
-    c->rope_theta = get_real_or(r, "rope.freq_base", 10000);
+    c->rope_theta = tg_gguf_keys_real_or(&r->k, "rope.freq_base", 10000);
     c->rope_factor = c->rope_low_freq = c->rope_high_freq = 1;
     c->rope_ctx = 1;
-    if (r->kind->partly)
-        c->rope_dim = get_size(r, "rope.dimension_count");
-    else
-        check_size(r, "rope.dimension_count", c->head_dim);
     read_scaling(r);
 }
 
@@ -259,30 +206,32 @@ static void read_windows(struct reading *r)
 {
     static const char pattern_key[] = "attention.sliding_window_pattern";
     tg_config *c = &r->f->config;
-    const size_t window = get_size_or(r, "attention.sliding_window", 0);
-    const tg_gguf_value *pattern = tg_gguf_find(r->g, key_of(r, pattern_key));
+    const size_t window = tg_gguf_keys_size_or(&r->k, "attention.sliding_window", 0);
+    const tg_gguf_value *pattern = tg_gguf_find(r->k.g, tg_gguf_keys_whole(&r->k, pattern_key));
     size_t period = r->kind->windows;
 
-    if (window == 0 || r->g->status)
+    if (window == 0 || r->k.g->status)
         return;
     if (period == 0 && window < c->n_ctx)
-        refuse(r, "attention.sliding_window", "a window shorter than the context is not supported");
+        tg_gguf_keys_refuse(&r->k, "attention.sliding_window",
+                            "a window shorter than the context is not supported");
     if (pattern && pattern->array &&
         (pattern->type == TG_GGUF_TEXT || pattern->type == TG_GGUF_F32 || pattern->type == TG_GGUF_F64 ||
          pattern->n < c->n_layer))
-        refuse(r, pattern_key, "expected a truth for each layer");
+        tg_gguf_keys_refuse(&r->k, pattern_key, "expected a truth for each layer");
     else if (pattern && !pattern->array)
-        period = get_size(r, pattern_key);
-    if (r->kind->windows == 0 || r->g->status)
+        period = tg_gguf_keys_size(&r->k, pattern_key);
+    if (r->kind->windows == 0 || r->k.g->status)
         return;
     c->window = window;
-    c->rope_local_theta = get_real_or(r, "rope.freq_base_swa",
-                                      r->kind->window_theta > 0 ? r->kind->window_theta : c->rope_theta);
+    c->rope_local_theta = tg_gguf_keys_real_or(
+        &r->k, "rope.freq_base_swa", r->kind->window_theta > 0 ? r->kind->window_theta : c->rope_theta);
     for (size_t layer = 0; layer < c->n_layer && layer < TG_LAYERS_MAX; layer++)
         if (has_window(pattern, period, layer) && layer < 64)
             c->window_layers |= (uint64_t)1 << layer;
         else if (has_window(pattern, period, layer))
-            refuse(r, "attention.sliding_window", "windows after layer 63 are not supported");
+            tg_gguf_keys_refuse(&r->k, "attention.sliding_window",
+                                "windows after layer 63 are not supported");
 }
 
 /* ---- the config */
@@ -293,16 +242,17 @@ static void read_biases(struct reading *r)
 
     c->qkv_bias = has_tensor(r, "blk.0.attn_q.bias") || has_tensor(r, "blk.0.attn_qkv.bias");
     c->out_bias = has_tensor(r, "blk.0.attn_output.bias");
-    c->mlp_bias = has_tensor(r, "blk.0.ffn_up.bias");
+    c->mlp_bias = tg_config_has(c, TG_CONFIG_MLP_BIAS) && has_tensor(r, "blk.0.ffn_up.bias");
 }
 
 void tg_gguf_family_read(tg_model_file *f, tg_gguf *g, tg_names *names)
 {
-    struct reading r = {f, g, kind_of(tg_gguf_get_text(g, "general.architecture")), ""};
+    struct reading r = {f, kind_of(tg_gguf_get_text(g, "general.architecture")), {.g = g}};
     tg_config *c = &f->config;
 
     if (!r.kind)
         return;
+    r.k.architecture = r.kind->architecture;
     *names = *r.kind->names;
     names->family = names->what = r.kind->family;
     names->pairs = r.kind->pairs;

@@ -26,7 +26,4 @@ void tg_gguf_family_read(tg_model_file *f, tg_gguf *g, tg_names *names);
  */
 TG_MUST_CHECK tg_status tg_gguf_read_divisors(tg_config *c, const tg_stored *divisors, tg_err *err);
 
-/* The shortest decimal number that is the same float32: 1e-05, where the file has 9.99999975e-06. */
-double tg_gguf_shortest(double x);
-
 #endif

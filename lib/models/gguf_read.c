@@ -2,6 +2,7 @@
 #include "formats/gguf.h"
 #include "lib/base/size.h"
 #include "lib/models/gguf_families.h"
+#include "lib/models/gguf_keys.h"
 #include "lib/models/gguf_vocab.h"
 #include "lib/models/model_format.h"
 #include "lib/vocab/foreign.h"

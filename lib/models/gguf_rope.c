@@ -8,6 +8,7 @@
 #include <math.h>
 
 #include "lib/models/gguf_families.h"
+#include "lib/models/gguf_keys.h"
 
 #define PI 3.14159265358979323846
 #define DIVISORS_MAX 1024

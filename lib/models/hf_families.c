@@ -25,6 +25,7 @@ struct kind {
     bool tied;
     bool qkv_bias; /* whatever the config says */
     bool qk_norm;
+    bool neox; /* LayerNorm, the exact GELU, a rotation of part of a head; keys of their own (read_neox()) */
 };
 
 static const struct kind kinds[] = {
@@ -32,6 +33,7 @@ static const struct kind kinds[] = {
     {.type = "mistral", .family = "llama", .epsilon = 1e-6, .theta = 10000},
     {.type = "qwen2", .family = "qwen2", .epsilon = 1e-6, .theta = 10000, .qkv_bias = true},
     {.type = "qwen3", .family = "qwen3", .epsilon = 1e-6, .theta = 10000, .head_dim = 128, .qk_norm = true},
+    {.type = "gpt_neox", .family = "gpt_neox", .epsilon = 1e-5, .theta = 10000, .neox = true},
 };
 
 struct reading {
@@ -103,10 +105,16 @@ static void read_activation(struct reading *r)
     static const struct {
         const char *name;
         tg_activation kind;
-    } known[] = {{"silu", TG_SILU}, {"swish", TG_SILU}, {"gelu_pytorch_tanh", TG_GELU_TANH}, {"", TG_SILU}};
+    } known[] = {{"silu", TG_SILU},
+                 {"swish", TG_SILU},
+                 {"gelu_pytorch_tanh", TG_GELU_TANH},
+                 {"gelu_new", TG_GELU_TANH},
+                 {"gelu", TG_GELU_ERF}};
     char name[64], shown[68];
 
     get_text(r, 0, "hidden_act", name);
+    if (name[0] == '\0')
+        snprintf(name, sizeof name, "%s", r->kind->neox ? "gelu" : "silu");
     for (size_t i = 0; i < sizeof known / sizeof known[0]; i++)
         if (strcmp(name, known[i].name) == 0) {
             r->f->config.activation = known[i].kind;
@@ -149,7 +157,7 @@ static void read_rotation(struct reading *r)
     static const char *const objects[] = {"rope_scaling", "rope_parameters"};
     tg_config *c = &r->f->config;
 
-    c->rope_theta = get_number(r, 0, "rope_theta", r->kind->theta);
+    c->rope_theta = get_number(r, 0, r->kind->neox ? "rotary_emb_base" : "rope_theta", r->kind->theta);
     c->rope_factor = c->rope_low_freq = c->rope_high_freq = c->embed_scale = 1;
     c->rope_ctx = 1;
     for (size_t i = 0; i < 2; i++) {
@@ -159,10 +167,39 @@ static void read_rotation(struct reading *r)
             continue;
         at = r->j->at;
         c->rope_theta = get_number(r, at, "rope_theta", c->rope_theta);
-        if (get_number(r, at, "partial_rotary_factor", 1) != 1)
+        if (!r->kind->neox && get_number(r, at, "partial_rotary_factor", 1) != 1)
             refuse(r, objects[i], "a rotation of part of a head");
         read_scaling(r, at, objects[i]);
     }
+}
+
+/* ---- GPT-NeoX */
+
+/* What of a head is rotated: like the base, a member of the config before transformers 5. */
+static void read_part(struct reading *r)
+{
+    tg_config *c = &r->f->config;
+    const size_t width = c->n_head > 0 ? c->n_embd / c->n_head : 0;
+    double part = get_number(r, 0, "rotary_pct", 0.25);
+
+    if (tg_json_find(r->j, 0, "rope_parameters"))
+        part = get_number(r, r->j->at, "partial_rotary_factor", part);
+    if (part > 0 && part <= 1)
+        c->rope_dim = (size_t)((double)width * part);
+    if (c->rope_dim == 0)
+        refuse(r, "rotary_pct", "a rotation of no channel, or of more than a head has,");
+}
+
+static void read_neox(struct reading *r)
+{
+    tg_config *c = &r->f->config;
+
+    c->n_kv_head = c->head_dim = 0; /* as many heads, of the width divided by them */
+    c->layer_norm_epsilon = get_number(r, 0, "layer_norm_eps", r->kind->epsilon);
+    c->qkv_bias = c->out_bias = get_bool(r, "attention_bias", true);
+    read_part(r);
+    if (!get_bool(r, "use_parallel_residual", true))
+        refuse(r, "use_parallel_residual", "attention and MLP one after the other");
 }
 
 /* ---- what is refused, unless it makes no difference */
@@ -177,7 +214,7 @@ static void check_window(struct reading *r)
 
 const char *tg_hf_families(void)
 {
-    return "llama, mistral, qwen2, qwen3";
+    return "llama, mistral, qwen2, qwen3, gpt_neox";
 }
 
 static const struct kind *kind_of(const char *type)
@@ -220,6 +257,8 @@ void tg_hf_family_read(tg_model_file *f, tg_json *j, const char *type)
     c->out_bias = c->out_bias && !r.kind->qkv_bias;
     c->mlp_bias = get_bool(&r, "mlp_bias", false);
     c->qk_norm = r.kind->qk_norm;
+    if (r.kind->neox)
+        read_neox(&r);
     if (tg_json_find(j, 0, "quantization_config"))
         refuse(&r, "quantization_config", "a quantised checkpoint");
     f->config_known = ~(uint64_t)0;

@@ -40,16 +40,28 @@ static const tg_param *param_of(const struct match *m, int kind, size_t layer)
     return i < table->n ? &table->entry[i] : NULL;
 }
 
-/* What the files call a parameter of that kind, into name, or `otherwise`. */
+/* The row of that kind, or NULL. */
+static const tg_name *row_of(const struct match *m, tg_param_kind kind)
+{
+    for (size_t i = 0; m->names && i < m->names->n; i++)
+        if (m->names->row[i].kind == (int)kind)
+            return &m->names->row[i];
+    return NULL;
+}
+
+/* What the files call a parameter of that kind, into name, or `otherwise`.  Of q, k or v it may be the name
+ * of all three. */
 static const char *name_of(char name[TG_NAME_MAX + 1], const struct match *m, tg_param_kind kind,
                            size_t layer, const char *otherwise)
 {
-    for (size_t i = 0; m->names && i < m->names->n; i++)
-        if (m->names->row[i].kind == (int)kind) {
-            tg_names_put(name, TG_NAME_MAX + 1, m->names, kind, m->names->row[i].part, layer);
-            return name;
-        }
-    return otherwise;
+    const tg_name *row = row_of(m, kind);
+
+    if (!row && kind >= TG_Q_W && kind <= TG_V_B)
+        row = row_of(m, (kind - TG_Q_W) % 2 == 0 ? TG_QKV_W : TG_QKV_B);
+    if (!row)
+        return otherwise;
+    tg_names_put(name, TG_NAME_MAX + 1, m->names, (tg_param_kind)row->kind, row->part, layer);
+    return name;
 }
 
 /* The name of a kind outside the blocks; "" if the family has none. */
@@ -205,11 +217,18 @@ static tg_status check_complete(const struct match *m, tg_err *err)
     return TG_OK;
 }
 
+/* What the files call the tensors, if that is not what the parameters are called. */
+static const tg_names *names_for(const tg_names *given, const char *family)
+{
+    if (strcmp(given->family, family) == 0)
+        return given;
+    return strcmp(tg_names_neox.family, family) == 0 ? &tg_names_neox : NULL;
+}
+
 tg_status tg_model_file_match_table(tg_model_file *f, const tg_names *names, const tg_model_ask *ask,
                                     tg_err *err)
 {
-    const bool theirs = strcmp(names->family, tg_config_family(&f->config)->name) == 0;
-    struct match m = {f, theirs ? names : NULL, ask};
+    struct match m = {f, names_for(names, tg_config_family(&f->config)->name), ask};
     tg_status status = find_tie(&m, err);
 
     if (status || (status = tg_config_check(&f->config, err)) ||

@@ -123,6 +123,7 @@ extern const tg_names tg_names_gpt2;     /* Hugging Face's, [in,out] */
 extern const tg_names tg_names_nanogpt;  /* the same names, [out,in] */
 extern const tg_names tg_names_by_shape; /* either */
 extern const tg_names tg_names_gguf;     /* llama.cpp's, [out,in] */
+extern const tg_names tg_names_neox;     /* Hugging Face's, of GPT-NeoX, besides its parameters' */
 
 /* Its names in families with a gated MLP: Llama's, and with another `family` its relatives'; and in GPT-NeoX.
  */

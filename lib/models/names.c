@@ -89,6 +89,13 @@ static const tg_name gpt2_gguf[] = {
 
 static const tg_name gated_gguf[] = {FAMILY_GGUF(TG_UP_W)}, neox_gguf[] = {FAMILY_GGUF(TG_FC_W)};
 
+/* Hugging Face's, where they are not the parameters' own. */
+static const tg_name neox[] = {
+    BOTH("gpt_neox.layers.N.attention.query_key_value", TG_QKV_W),
+    {.pattern = "gpt_neox.layers.N.attention.bias", .kind = TG_NAME_IGNORED}, /* the causal mask */
+    {.pattern = "gpt_neox.layers.N.attention.masked_bias", .kind = TG_NAME_IGNORED},
+};
+
 #define NAMES(family_name, shown, rows, of_layout, may_have_prefixes)                                        \
     {                                                                                                        \
         .family = (family_name), .what = (shown), .row = (rows), .n = sizeof(rows) / sizeof(rows)[0],        \
@@ -99,6 +106,11 @@ const tg_names tg_names_gpt2 = NAMES("gpt2", "GPT-2", gpt2, TG_LAYOUT_IN_OUT, tr
 const tg_names tg_names_nanogpt = NAMES("gpt2", "GPT-2", gpt2, TG_LAYOUT_OUT_IN, true);
 const tg_names tg_names_by_shape = NAMES("gpt2", "GPT-2", gpt2, TG_LAYOUT_BY_SHAPE, true);
 const tg_names tg_names_gguf = NAMES("gpt2", "GPT-2", gpt2_gguf, TG_LAYOUT_OUT_IN, false);
+const tg_names tg_names_neox = {.family = "gpt_neox",
+                                .what = "GPT-NeoX",
+                                .row = neox,
+                                .n = sizeof neox / sizeof neox[0],
+                                .by_head = true};
 const tg_names tg_names_gguf_gated = NAMES("llama", "Llama", gated_gguf, TG_LAYOUT_OUT_IN, false);
 const tg_names tg_names_gguf_neox = NAMES("gpt_neox", "GPT-NeoX", neox_gguf, TG_LAYOUT_OUT_IN, false);
 

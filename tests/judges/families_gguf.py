@@ -225,7 +225,7 @@ def judge(family):
             ids = torch.randint(0, shape[6], (1, TOKENS), generator=torch.Generator().manual_seed(i))
             got = ours(write(os.path.join(where, "twin.gguf"), model, fused=i % 3 == 2), ids, where)
             checks = {}
-            if family in families.FAMILIES:
+            if family in (*families.FAMILIES, "gpt_neox"):
                 model.save_pretrained(os.path.join(where, "twin"))
                 checks["Hugging Face's directory"] = same(got, ours(os.path.join(where, "twin"), ids, where))
             if model.config.hidden_size % 32 == 0:

@@ -105,7 +105,7 @@ static float value_of(const tg_param *p, size_t e)
 /* The row that a file of Llama's has at r: the first of a pair is in the first half of the head. */
 static size_t row_at(const struct file *f, const tg_param *p, size_t r)
 {
-    const size_t D = f->c.head_dim, in = r % D;
+    const size_t D = tg_config_head_dim(&f->c), in = r % D;
     const bool turned = p->kind == TG_Q_W || p->kind == TG_Q_B || p->kind == TG_K_W || p->kind == TG_K_B;
 
     if (strcmp(f->architecture, "llama") != 0 || !turned)
@@ -334,11 +334,10 @@ static void families(void)
     expect_all(c);
     c = config_of("gpt_neox");
     c.activation = TG_GELU_ERF;
-    c.n_kv_head = 4;
-    c.head_dim = 8;
+    c.n_kv_head = c.head_dim = 0;
     c.rope_dim = 2;
     c.rope_theta = 10000;
-    c.qkv_bias = c.out_bias = c.mlp_bias = true;
+    c.qkv_bias = c.out_bias = true;
     expect_all(c);
 }
 
@@ -496,7 +495,7 @@ static void values_refused(void)
         {"attention.sliding_window", 'u', 8, NULL, "sliding_window: a window shorter than the context"},
         {"attention.head_count_kv", 'a', 2, NULL, "llama.attention.head_count_kv is an array of i32"},
         {"attention.head_count_kv", 'u', 3, NULL, "n_kv_head is 3, expected a divisor of config/n_head, 4"},
-        {"attention.head_count", 'u', 0, NULL, "config/n_head"},
+        {"attention.head_count", 'u', 0, NULL, "llama.attention.head_count is 0, expected at least 1"},
         {"attention.value_length", 'u', 8, NULL, "value_length is 8, expected 16, the channels of a head"},
         {"rope.dimension_count", 'u', 8, NULL, "llama.rope.dimension_count is 8, expected 16"},
         {"rope.scaling.type", 't', 0, "yarn", "llama.rope.scaling.type: scaling \"yarn\" is not supported"},
@@ -554,6 +553,10 @@ static void divisors_refused(void)
     float x[8] = {1, 1, 1, 2, 1, 4, 8, 8};
     struct file f = {.architecture = "llama", .c = config_of("llama"), .divisors = x, .n_divisors = 8};
 
+    f.key = "attention.head_count";
+    f.type = 'u';
+    refuse(&f, "llama.attention.head_count is 0");
+    f.key = NULL;
     refuse(&f, "rope_freqs.weight: these divisors are not those of Llama 3's scaling");
     f.n_divisors = 7;
     refuse(&f, "rope_freqs.weight has 7 values, expected 8");
@@ -568,6 +571,26 @@ static void divisors_refused(void)
     f.type = 'f';
     f.value = 2;
     refuse(&f, "linear scaling, and rope_freqs.weight besides");
+}
+
+static void neox_refused(void)
+{
+    struct file f = {.architecture = "gptneox", .c = config_of("gpt_neox"), .type = 'u'};
+
+    f.c.n_kv_head = f.c.head_dim = 0;
+    f.c.rope_dim = 2;
+    f.key = "attention.head_count_kv";
+    f.value = 2;
+    refuse(&f, "gptneox.attention.head_count_kv is 2, expected 4, the number of heads");
+    f.key = "attention.key_length";
+    refuse(&f, "gptneox.attention.key_length is 2, expected 8, the channels of a head");
+    f.key = "use_parallel_residual";
+    f.type = 'b';
+    f.value = 0;
+    refuse(&f, "gptneox.use_parallel_residual: attention and MLP one after the other are not supported");
+    f.key = NULL;
+    f.without = "rope.dimension_count";
+    refuse(&f, "gptneox.rope.dimension_count is missing");
 }
 
 static void windows_refused(void)
@@ -600,6 +623,7 @@ int main(void)
     RUN(values_refused);
     RUN(tensors_refused);
     RUN(divisors_refused);
+    RUN(neox_refused);
     RUN(windows_refused);
     unlink(path);
     rmdir(directory);
