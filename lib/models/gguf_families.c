@@ -265,8 +265,11 @@ void tg_gguf_family_read(tg_model_file *f, tg_gguf *g, tg_names *names)
     read_windows(&r);
     read_biases(&r);
     /* the norms of Gemma's files have 1 added: norm_offset is 0 */
-    if (r.kind->wide_scale > 0 && c->n_layer == r.kind->wide_scale && c->n_head > 0)
-        c->attn_scale = 1 / sqrt((double)(c->n_embd / c->n_head));
+    if (r.kind->wide_scale > 0 && c->n_layer == r.kind->wide_scale && !g->status) {
+        const size_t wide = c->n_embd / c->n_head;
+
+        c->attn_scale = 1 / sqrt((double)wide);
+    }
     c->embed_scale = r.kind->scaled ? sqrt((double)c->n_embd) : 1;
     f->config_known = ~TG_CONFIG_BIT(TG_CONFIG_TIED);
 }

@@ -44,8 +44,8 @@ static bool explains(tg_config *c, const struct divisors *d, double context, dou
 /* The same for the roundest context that does. */
 static bool explains_round(tg_config *c, const struct divisors *d, double context, double high)
 {
-    for (double step = 1024; step >= 1; step /= 2)
-        if (explains(c, d, round(context / step) * step, round(high * 1000) / 1000))
+    for (size_t step = 1024; step >= 1; step /= 2)
+        if (explains(c, d, round(context / (double)step) * (double)step, round(high * 1000) / 1000))
             return true;
     return explains(c, d, round(context), high);
 }
