@@ -508,6 +508,20 @@ bool tg_json_find(tg_json *j, size_t object, const char *name)
     return at > 0;
 }
 
+bool tg_json_has(tg_json *j, size_t object, const char *name)
+{
+    bool found = false;
+    tg_span key;
+
+    (void)tg_json_go(j, object);
+    tg_json_enter(j, TG_JSON_OBJECT);
+    while (tg_json_key(j, &key)) {
+        found = found || tg_span_is(key, name);
+        tg_json_skip(j);
+    }
+    return found;
+}
+
 /* ---- writing */
 
 size_t tg_json_escape(char out[TG_JSON_ESCAPE_MAX + 1], unsigned char byte, const char *also)

@@ -107,6 +107,9 @@ void tg_json_members(tg_json *j, const char *const *names, size_t n, size_t *at)
  * null. */
 bool tg_json_find(tg_json *j, size_t object, const char *name);
 
+/* Whether it has one, which may be null. */
+bool tg_json_has(tg_json *j, size_t object, const char *name);
+
 /* TG_EDATA, with the position of the value just read or about to be read; returns j->status. */
 tg_status tg_json_fail(tg_json *j, const char *format, ...) TG_PRINTF(2, 3);
 

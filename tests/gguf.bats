@@ -67,9 +67,9 @@ assert a == b
     tg-init --n-layer 1 --activation gelu -o exact.npz 2> /dev/null
     run -2 --separate-stderr tg-convert exact.npz --to gguf -o exact.gguf
     [[ ! -e exact.gguf ]]
-    [[ $stderr = 'tg-convert: exact.npz: llama.cpp differs: its GELU is the tanh form (gelu_new), the model'"'"'s is exact (gelu) (--lossy accepts that)' ]]
+    [[ $stderr = 'tg-convert: exact.npz: llama.cpp differs: its activation is gelu_new (tanh), the model'"'"'s gelu (exact) (--lossy accepts that)' ]]
     run -0 --separate-stderr tg-convert exact.npz --to gguf --lossy -o exact.gguf
-    [[ $stderr = *"its GELU is the tanh form"* ]]
+    [[ $stderr = *"its activation is gelu_new (tanh)"* ]]
     tg-bpe -n 300 --split none -o none.npz "$ROOT/README.md" 2> /dev/null
     tg-init -t none.npz --n-layer 1 --n-head 2 --n-embd 32 --n-ctx 16 -o a.npz 2> /dev/null
     run -2 --separate-stderr tg-convert a.npz --to gguf -o a.gguf

@@ -220,6 +220,25 @@ with open("names", "w") as f:
     said "hf: the file says 2 heads, not 4"
 }
 
+@test "SiLU is named where a format has activations, and refused where it has GELU alone" {
+    tg-init --n-layer 1 --n-head 2 --n-embd 16 --activation silu -o silu.npz 2> /dev/null
+    run -0 --separate-stderr tg-convert silu.npz --to hf -o silu
+    grep -q '"activation_function": "silu"' silu/config.json
+    run -0 --separate-stderr tg-convert silu -o back.npz
+    cmp silu.npz back.npz
+    run -2 --separate-stderr tg-convert silu --activation gelu_new
+    said "silu: the file says silu, not gelu_new"
+    run -2 --separate-stderr tg-convert silu.npz --to gguf
+    said "its activation is gelu_new (tanh), the model's silu (--lossy accepts that)"
+    run -2 --separate-stderr tg-convert silu.npz --to llmc
+    said "its activation is gelu_new (tanh), the model's silu (--lossy accepts that)"
+    tg-convert silu.npz --to safetensors -o silu.safetensors 2> /dev/null
+    run -0 --separate-stderr tg-convert silu.safetensors --heads 2 --activation silu -o bare.npz
+    same_weights silu.npz bare.npz
+    run -0 scalars bare.npz config/activation
+    is_output silu
+}
+
 @test "what a target cannot hold is refused, or left out and named" {
     run -0 --separate-stderr tg-convert tiny.npz --to hf -o tiny # its bias is all zeros
     [[ -z $stderr ]]

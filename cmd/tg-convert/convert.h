@@ -8,6 +8,7 @@
 
 #include "cmd/cli/cli.h"
 #include "formats/source.h"
+#include "lib/base/choice.h"
 #include "lib/base/status.h"
 #include "lib/models/model_file.h"
 #include "lib/models/token_file.h"
@@ -19,7 +20,8 @@ typedef struct convert_options {
     size_t to;                            /* its number in the choices; SIZE_MAX: not given */
     tg_model_ask ask;
     size_t activation; /* likewise */
-    size_t from;       /* likewise; the only choice: bare ids of 16 bits */
+    char activation_name[TG_CHOICE_SIZE];
+    size_t from; /* likewise; the only choice: bare ids of 16 bits */
     tg_write_options write;
     tg_token_format tokens; /* of the target, if the source is tokens */
     const char *tokenizer;  /* a file; NULL: the source's own */

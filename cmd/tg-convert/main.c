@@ -11,8 +11,6 @@
 #include "lib/models/model_format.h"
 #include "lib/vocab/vocab_file.h"
 
-static const char *const activations[] = {"gelu_new", "gelu"};
-
 /* The formats of models, then those of tokens. */
 static const char *format_names(char *names, size_t size)
 {
@@ -84,8 +82,8 @@ static int parse(int argc, char **argv, convert_options *o)
                         "the type of the values that are written"),
         CLI_SIZE_OPTION(0, "heads", &o->ask.heads, "H", 1, TG_SIZE_LIMIT,
                         "the number of heads, for files that do not give it"),
-        CLI_CHOICE_OPTION(0, "activation", &o->activation, "gelu_new|gelu",
-                          "tanh or exact GELU, for files that do not give it"),
+        CLI_CHOICE_OPTION(0, "activation", &o->activation, TG_ACTIVATIONS,
+                          "GELU with tanh, exact GELU, or SiLU, for files that do not give it"),
         CLI_INPUT_OPTION(0, "map", &o->ask.map, "FILE",
                          "take the tensors' names from FILE: THEIRS OURS [transposed] in each line"),
         CLI_FLAG_OPTION(0, "fuse-qkv", &o->ask.fuse_qkv, "join separate matrices q, k and v"),
@@ -116,8 +114,8 @@ static int parse(int argc, char **argv, convert_options *o)
                       : cli_usage("unexpected operand '%s': the target is named with -o", argv[2]);
     o->source = argv[1];
     o->write.lossy = o->ask.lossy;
-    if (o->activation < 2)
-        o->ask.activation = activations[o->activation];
+    if (o->activation != SIZE_MAX)
+        o->ask.activation = tg_choice_name(o->activation_name, TG_ACTIVATIONS, o->activation);
     return check_target(o, names);
 }
 

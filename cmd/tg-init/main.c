@@ -53,8 +53,9 @@ static int parse(int argc, char **argv, struct options *o)
         member(o, TG_CONFIG_VOCAB_SIZE, "N",
                "rows of the token embedding, at least as many as the tokenizer has ids; with -t, these "
                "rounded up to a multiple of 64, unless given"),
-        member(o, TG_CONFIG_ACTIVATION, NULL,
-               "GELU: gelu_new is the tanh approximation, as in GPT-2; gelu is exact"),
+        member(
+            o, TG_CONFIG_ACTIVATION, NULL,
+            "gelu_new is the tanh approximation of GELU, as in GPT-2; gelu is exact GELU; silu is Llama's"),
         member(o, TG_CONFIG_LAYER_NORM_WEIGHT, NULL, "LayerNorm has gains"),
         member(o, TG_CONFIG_LAYER_NORM_BIAS, NULL, "LayerNorm has biases"),
         member(o, TG_CONFIG_LAYER_NORM_EPSILON, "X", "added to the variance in LayerNorm"),

@@ -47,8 +47,8 @@ typedef struct tg_qkv_view {
 /* C channels in H heads, a divisor of C, of q, k and v alike, whose tokens follow one another. */
 static inline tg_qkv_view tg_attn_shape_of(size_t B, size_t T, size_t C, size_t H)
 {
-    const tg_qkv_view view = {B, T, C,    H,    H,    H > 0 ? C / H : 0, C,
-                              C, C, NULL, NULL, NULL, {0, 0, 0},         TG_ATTN_BTHD};
+    const size_t D = H > 0 ? C / H : 0;
+    const tg_qkv_view view = {B, T, C, H, H, D, C, C, C, NULL, NULL, NULL, {0, 0, 0}, TG_ATTN_BTHD};
 
     return view;
 }
@@ -111,8 +111,8 @@ typedef struct tg_attn_row {
     const tg_qkv_view *view;
     size_t layer, b, h, i;
     size_t j_begin, j_end; /* the keys that the filter keeps */
-    const double
-        *scores;         /* [T] (q_i . k_j)/sqrt(D), or by the view's rule, for j <= i, TG_MASKED for j > i */
+    /* [T] (q_i . k_j)/sqrt(D), or by the view's rule, for j <= i, TG_MASKED for j > i */
+    const double *scores;
     const double *probs; /* [T] softmax of scores; 0 for j > i */
     const double *att;   /* [D] sum over j of probs[j] * v_j */
 } tg_attn_row;

@@ -218,8 +218,9 @@ static void place_attention(const struct placing *p)
 {
     const tg_attention shape = tg_acts_attention(p->a);
     const size_t keys = p->size->keys > 0 ? p->size->keys : p->size->T;
+    const size_t group = p->size->kind == TG_ACTS_KEPT ? shape.H / shape.KV : 1;
 
-    tg_attention_place(p->arena, &p->a->attention, p->size->between, keys, shape.D, shape.H / shape.KV);
+    tg_attention_place(p->arena, &p->a->attention, p->size->between, keys, shape.D, group);
 }
 
 void tg_acts_place(tg_arena *arena, tg_acts *a, const tg_binding *bound, const tg_acts_size *size)

@@ -40,7 +40,6 @@ typedef enum tg_scratch {
     TG_SCRATCH_DX,      /* the gradient of the residual stream */
     TG_SCRATCH_DNORMED, /* the gradient of the last norm's output */
     TG_SCRATCH_FULL_1,
-    TG_SCRATCH_FULL_2,
     TG_SCRATCHES
 } tg_scratch;
 

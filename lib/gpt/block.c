@@ -4,10 +4,7 @@
 
 #include "lib/gpt/family.h"
 #include "lib/gpt/rope.h"
-#include "lib/nn/gated.h"
 #include "lib/nn/ops.h"
-#include "lib/nn/rmsnorm.h"
-#include "lib/nn/rotary.h"
 
 bool tg_block_begins(const tg_block *b, size_t row)
 {
@@ -258,29 +255,32 @@ static bool has_norm(const tg_block *b, tg_param_kind w)
     return tg_bind_weight(&b->a->bound, w, b->layer) != NULL;
 }
 
-static void rmsnorm(const tg_block *b, size_t out, size_t in, tg_param_kind w)
+typedef void rmsnorm_operation(tg_matrix out, tg_matrix rstd, tg_matrix inp, const tg_rmsnorm *norm,
+                               size_t N);
+
+static void rmsnorm(const tg_block *b, size_t out, size_t in, tg_param_kind w, rmsnorm_operation *compute)
 {
     const tg_rmsnorm norm = tg_bind_rmsnorm(&b->a->bound, w, b->layer);
 
     if (!has_norm(b, w))
         tg_copy_rows(tg_block_row(b, out), tg_block_row(b, in), tg_block_tokens(b));
     else
-        tg_rmsnorm_forward(parts(tg_block_row(b, out), &norm), tg_block_row(b, out + 1),
-                           parts(tg_block_row(b, in), &norm), &norm, count_parts(b, in, &norm));
+        compute(parts(tg_block_row(b, out), &norm), tg_block_row(b, out + 1),
+                parts(tg_block_row(b, in), &norm), &norm, count_parts(b, in, &norm));
 }
 
 void tg_block_rmsnorm(tg_block *b, size_t out, size_t in, tg_param_kind w)
 {
     if (!tg_block_begins(b, out))
         return;
-    rmsnorm(b, out, in, w);
+    rmsnorm(b, out, in, w, tg_rmsnorm_forward);
     tg_block_ends(b, out);
 }
 
 void tg_block_rmsnorm_again(tg_block *b, size_t out, size_t in, tg_param_kind w)
 {
     if (tg_block_begins(b, out))
-        rmsnorm(b, out, in, w);
+        rmsnorm(b, out, in, w, tg_rmsnorm_recompute);
 }
 
 void tg_block_rmsnorm_backward(tg_block *b, size_t out, size_t in, tg_param_kind w)

@@ -3,11 +3,11 @@
  *
  * Each takes rows of the table of activations and parameters by their kind, computes the row that it names
  * first, for all N = B*T tokens, and calls the run's tap.  Where a run begins or ends within the block, the
- * operations outside of it do nothing.  A bias is the kind that follows its weight; a norm's statistics are
- * the two rows that follow it, and attention's logarithms of sums are the row that follows it.
+ * operations outside of it do nothing.  A bias is the kind that follows its weight; the row, or the two
+ * rows, that follow a norm are its statistics, and the row that follows attention is its logarithms of sums.
  *
  * In a pass in bf16 a linear layer reads and writes rows that lie between products, a residual layer reads
- * such a row and writes one that does not, and a norm reads one that does not and writes either.
+ * such a row and writes one that does not, and a norm reads and writes either.
  *
  * Backward, the operation OUT = f(IN) has the gradient of OUT (tg_acts_gradient()) and computes IN's, which
  * lies elsewhere.  Where several operations have the same IN, the first to run backward writes its gradient,
@@ -46,6 +46,7 @@ void tg_block_layernorm_backward(tg_block *b, size_t out, size_t in, tg_param_ki
  * The statistics are the row that follows out.  In a model without the parameter w, out = in */
 
 void tg_block_rmsnorm(tg_block *b, size_t out, size_t in, tg_param_kind w);
+/* Compute out again, as backward needs it, from the statistics. */
 void tg_block_rmsnorm_again(tg_block *b, size_t out, size_t in, tg_param_kind w);
 void tg_block_rmsnorm_backward(tg_block *b, size_t out, size_t in, tg_param_kind w);
 
@@ -73,7 +74,8 @@ void tg_block_linear_gelu(tg_block *b, size_t out, size_t pre, size_t in, tg_par
 /* Compute out again if backward lacks it. */
 void tg_block_gelu_again(tg_block *b, size_t out, size_t pre);
 
-/* ---- out = causal attention, each head by itself: out = softmax(q k^T / sqrt(D)) v */
+/* ---- out = causal attention, each head by itself: out = softmax(q k^T / sqrt(D)) v, with the scale, cap and
+ * window of the config */
 
 void tg_block_attention(tg_block *b, size_t out, size_t q, size_t k, size_t v);
 void tg_block_attention_backward(tg_block *b, size_t out, size_t q, size_t k, size_t v);

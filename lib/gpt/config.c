@@ -77,8 +77,7 @@ static const tg_field rows[TG_CONFIG_MEMBERS] = {
     /* the operations convert it to float, which must not be subnormal */
     [TG_CONFIG_LAYER_NORM_EPSILON] =
         TG_REAL_FIELD("config/layer_norm_epsilon", tg_config, layer_norm_epsilon, (double)FLT_MIN, 1),
-    [TG_CONFIG_ACTIVATION] =
-        TG_CHOICE_FIELD("config/activation", tg_config, activation, "gelu_new|gelu|silu"),
+    [TG_CONFIG_ACTIVATION] = TG_CHOICE_FIELD("config/activation", tg_config, activation, TG_ACTIVATIONS),
     [TG_CONFIG_LAYER_NORM_WEIGHT] = BOOL_ROW(layer_norm_weight),
     [TG_CONFIG_LAYER_NORM_BIAS] = BOOL_ROW(layer_norm_bias),
     [TG_CONFIG_LINEAR_BIAS] = BOOL_ROW(linear_bias),
@@ -107,6 +106,7 @@ static const tg_field rows[TG_CONFIG_MEMBERS] = {
     [TG_CONFIG_ATTN_CAP] = REAL_ROW(attn_cap, 0, 1e6),
     [TG_CONFIG_NORM_OFFSET] = REAL_ROW(norm_offset, 0, 1),
     [TG_CONFIG_EMBED_SCALE] = REAL_ROW(embed_scale, 1e-6, 1e6),
+    [TG_CONFIG_FINAL_LOGIT_SOFTCAPPING] = REAL_ROW(final_logit_softcapping, 0, 1e6),
 };
 
 const tg_fields tg_config_fields = {rows, TG_CONFIG_MEMBERS};

@@ -1,7 +1,7 @@
 /*
  * config: the shape of a model.
  *
- * GPT-2's architecture, with options where its relatives differ, and what other families have beside them
+ * GPT-2's architecture, with options where its relatives differ, and what other families have besides them
  * (lib/gpt/family.h).  C is n_embd, L n_layer, H n_head, D head_dim, T at most n_ctx, V vocab_size.
  */
 #ifndef TG_GPT_CONFIG_H
@@ -20,24 +20,27 @@
 
 TG_API_BEGIN
 
+/* The names of tg_activation, which are also Hugging Face's. */
+#define TG_ACTIVATIONS "gelu_new|gelu|silu"
+
 /* How frequencies of rotation are changed for long contexts (lib/gpt/rope.h). */
 typedef enum tg_rope_scaling { TG_ROPE_PLAIN, TG_ROPE_LINEAR, TG_ROPE_LLAMA3 } tg_rope_scaling;
 
 typedef struct tg_config {
     unsigned family; /* its number in tg_families (lib/gpt/family.h); archives have its name */
     size_t n_layer;
-    size_t n_head; /* divides n_embd */
+    size_t n_head; /* divides n_embd, unless there is a head_dim */
     size_t n_embd;
     size_t n_ctx; /* positions */
     size_t vocab_size;
     double layer_norm_epsilon;
-    tg_activation activation; /* stored as "gelu_new" (tanh), "gelu" (erf) or "silu" */
+    tg_activation activation; /* stored by its name in TG_ACTIVATIONS */
     bool layer_norm_weight;   /* gains */
     bool layer_norm_bias;
     bool linear_bias; /* biases of the four linears in a block */
     bool tied;        /* the head is the token embedding; otherwise lm_head.weight */
     bool head_bias;   /* lm_head.bias */
-    /* Of families that have them; 0 in others. */
+    /* Of families that have these settings; 0 in others. */
     size_t n_kv_head;  /* heads of keys and values, a divisor of n_head; 0: n_head */
     size_t head_dim;   /* channels of a head; 0: n_embd / n_head */
     size_t n_inner;    /* channels of the MLP; 0: 4 n_embd */
@@ -53,13 +56,14 @@ typedef struct tg_config {
     size_t rope_ctx;         /* positions that the model was trained with before */
     size_t rope_dim;         /* channels of a head that are rotated, the first ones, an even number; 0: all */
     double rope_local_theta; /* of layers with a window; 0: rope_theta */
-    uint64_t unrotated_layers; /* bit i: layer i does not rotate; of the first 64 */
-    size_t window;             /* a query sees this many keys, with its own; 0: all before it */
-    uint64_t window_layers;    /* bit i: layer i has the window; of the first 64 */
-    double attn_scale;         /* of scores; 0: 1 / sqrt(D) */
-    double attn_cap;           /* scores s become cap * tanh(s / cap); 0: no cap */
-    double norm_offset;        /* added to the gains of norms: 1 in Gemma */
-    double embed_scale;        /* of the vectors of tokens: sqrt(C) in Gemma, else 1 */
+    uint64_t unrotated_layers;      /* bit i: layer i does not rotate; of the first 64 */
+    size_t window;                  /* a query sees this many keys, with its own; 0: all before it */
+    uint64_t window_layers;         /* bit i: layer i has the window; of the first 64 */
+    double attn_scale;              /* of scores; 0: 1 / sqrt(D) */
+    double attn_cap;                /* scores s become cap * tanh(s / cap); 0: no cap */
+    double norm_offset;             /* added to the gains of norms: 1 in Gemma */
+    double embed_scale;             /* of the vectors of tokens: sqrt(C) in Gemma, else 1 */
+    double final_logit_softcapping; /* logits x become cap * tanh(x / cap); 0: no cap */
     /* Which tokens begin and end a text, where a checkpoint says so: 1 + the id.  0: the tokenizer's end of
      * text (tg_tokenizer_end_of_text()).  Optional in archives: config/bos_token_id, config/eos_token_id. */
     size_t bos_token, eos_token;
@@ -68,7 +72,9 @@ typedef struct tg_config {
 /* Limits that keep every product of sizes far from overflow, and every index of a token
  * or position within int32_t. */
 #define TG_SIZE_LIMIT 16777216
-#define TG_LAYERS_MAX 112 /* 12 tensors per layer, and two moments of each, within TG_NAMES_MAX */
+#define TG_LAYERS_MAX                                                                                        \
+    112 /* of at most 18 tensors each, within TG_NAMES_MAX; with moments: lib/train/run.c                    \
+         */
 
 /* The members, in the order of the archive. */
 typedef enum tg_config_id {
@@ -107,6 +113,7 @@ typedef enum tg_config_id {
     TG_CONFIG_ATTN_CAP,
     TG_CONFIG_NORM_OFFSET,
     TG_CONFIG_EMBED_SCALE,
+    TG_CONFIG_FINAL_LOGIT_SOFTCAPPING,
     TG_CONFIG_MEMBERS /* how many there are */
 } tg_config_id;
 

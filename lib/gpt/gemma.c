@@ -8,11 +8,11 @@
  *         att = softmax(q k^T scale) v, causal
  *         x2 = x + norm_out(att Wo^T)
  *         x  = x2 + norm_down((act(norm_2(x2) Wg^T) * norm_2(x2) Wu^T) Wd^T)
- *     logits = norm(x) head^T
+ *     logits = norm(x) head^T, capped
  *
  * Gemma: the embedding's scale is sqrt(C), act is GELU; some layers see a window of the keys.  Gemma 2 caps
- * the scores.  Gemma 3 norms each head of q and k.  OLMo 2: no norm_1 and norm_2, the norm of q and of k is
- * over all heads at once, act is SiLU.
+ * the scores and the logits.  Gemma 3 norms each head of q and k.  OLMo 2: no norm_1 and norm_2, the norm of
+ * q and of k is over all heads at once, act is SiLU.
  *
  * Sources: Gemma Team 2024, arXiv:2408.00118; 2025, arXiv:2503.19786; OLMo Team 2024, arXiv:2501.00656.
  */

@@ -78,6 +78,6 @@ void tg_gradient64_run(tg_gradient64 *g)
 
     memset(g->dlogits, 0, V * sizeof *g->dlogits);
     tg_crossentropy_backward_ref64(g->dlogits, &one, g->logits, &g->target, 1, V);
-    tg_head_backward(a, row_of_logits(g, g->dlogits), g->T - 1, 1);
+    tg_head_backward(a, row_of_logits(g, g->dlogits), row_of_logits(g, g->logits), g->T - 1, 1);
     (void)tg_layers_backward(a, rest(g), tg_layers_end(a), NULL);
 }

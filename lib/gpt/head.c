@@ -13,6 +13,11 @@ static tg_matrix dnormed(const tg_acts *a)
     return tg_acts_scratch(a, TG_SCRATCH_DNORMED, a->C);
 }
 
+static double cap_of(const tg_acts *a)
+{
+    return a->bound.model->config.final_logit_softcapping;
+}
+
 void tg_head_forward(tg_acts *a, tg_matrix logits, tg_matrix x, size_t rows)
 {
     const tg_linear head = tg_bind_head(&a->bound);
@@ -20,6 +25,8 @@ void tg_head_forward(tg_acts *a, tg_matrix logits, tg_matrix x, size_t rows)
 
     tg_acts_page(a)->norm_forward(a, normed(a), x, rows);
     tg_linear_forward(logits, none, normed(a), &head, rows);
+    if (cap_of(a) > 0)
+        tg_softcap_forward(logits, cap_of(a), rows);
 }
 
 void tg_head_losses(tg_acts *a, float *losses, const int32_t *targets, float scale)
@@ -29,7 +36,8 @@ void tg_head_losses(tg_acts *a, float *losses, const int32_t *targets, float sca
     const size_t N = a->B * a->T;
 
     tg_acts_page(a)->norm_forward(a, normed(a), a->x, N);
-    tg_head_loss(losses, a->bound.grads ? dnormed(a) : none, normed(a), targets, &head, scale, N, a->logits);
+    tg_head_loss(losses, a->bound.grads ? dnormed(a) : none, normed(a), targets, &head, cap_of(a), scale, N,
+                 a->logits);
 }
 
 /* From the gradient of the norm's output, for some rows; the others' is zero. */
@@ -42,10 +50,12 @@ static void norm_backward(tg_acts *a, size_t first, size_t rows)
                                    rows);
 }
 
-void tg_head_backward(tg_acts *a, tg_matrix dlogits, size_t first, size_t rows)
+void tg_head_backward(tg_acts *a, tg_matrix dlogits, tg_matrix logits, size_t first, size_t rows)
 {
     const tg_linear head = tg_bind_head(&a->bound);
 
+    if (cap_of(a) > 0)
+        tg_softcap_backward(dlogits, logits, cap_of(a), rows);
     tg_linear_backward(dnormed(a), dlogits, normed(a), &head, rows);
     norm_backward(a, first, rows);
 }

@@ -28,7 +28,7 @@ enum {
     TG_LLAMA_NORM_2_RSTD,
     TG_LLAMA_GATE,  /* [N,F] */
     TG_LLAMA_UP,    /* [N,F] */
-    TG_LLAMA_GATED, /* [N,F] silu(gate) * up */
+    TG_LLAMA_GATED, /* [N,F] act(gate) * up */
     TG_LLAMA_NEXT,  /* [N,C] the residual stream after the MLP: the next block's x */
     TG_LLAMA_ACTS
 };

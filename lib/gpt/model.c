@@ -115,10 +115,25 @@ tg_status tg_model_create_watched(tg_model *m, const tg_config *config, const tg
     return status;
 }
 
+/* Whether the parameters, or what is computed with them, fix how channels are divided into heads. */
+static bool has_fixed_heads(const tg_config *c)
+{
+    return c->head_dim > 0 || c->n_kv_head > 0 || tg_config_has(c, TG_CONFIG_ROPE_THETA);
+}
+
 tg_status tg_model_set_heads(tg_model *m, size_t heads, tg_err *err)
 {
-    if (tg_config_check_heads(heads, m->config.n_embd, TG_EUSAGE, err))
+    tg_config *c = &m->config;
+
+    if (heads == c->n_head)
+        return TG_OK;
+    if (has_fixed_heads(c))
+        return tg_fail(err, TG_EUSAGE,
+                       "the %zu heads of a %s cannot be read as %zu: they have a width of their own, or are "
+                       "rotated by it",
+                       c->n_head, tg_config_family(c)->name, heads);
+    if (tg_config_check_heads(heads, c->n_embd, TG_EUSAGE, err))
         return TG_EUSAGE;
-    m->config.n_head = heads;
+    c->n_head = heads;
     return TG_OK;
 }

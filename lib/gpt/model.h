@@ -73,8 +73,9 @@ TG_MUST_CHECK tg_status tg_model_place(tg_model *m, const tg_param *p, float **w
 /* Check that the model has every tensor.  TG_EDATA, with the name of a missing one. */
 TG_MUST_CHECK tg_status tg_model_check_complete(const tg_model *m, tg_err *err);
 
-/* Read the same parameters as those of H heads.  TG_EUSAGE, with the possible numbers: H < 1, or
- * H does not divide C. */
+/* Read the same parameters as those of H heads, C/H wide.  TG_EUSAGE, with *m unchanged: H < 1, or H does not
+ * divide C (the message has the possible numbers); or the model's heads have a width of their own, share
+ * keys, or are rotated, and cannot be divided otherwise. */
 TG_MUST_CHECK tg_status tg_model_set_heads(tg_model *m, size_t heads, tg_err *err);
 
 TG_API_END

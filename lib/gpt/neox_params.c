@@ -5,7 +5,7 @@
 
 /* clang-format off */
 #define NORM(kind, name) \
-    {kind, TG_USE_NORM, name ".weight", true, {TG_DIM_C}, TG_ALWAYS, TG_START_ONE}, \
+    {kind, TG_USE_NORM, name ".weight", true, {TG_DIM_C}, TG_ALWAYS, TG_START_GAIN}, \
     {(kind) + 1, TG_USE_NORM, name ".bias", true, {TG_DIM_C}, TG_ALWAYS, TG_START_ZERO}
 #define LINEAR(kind, name, out, in, when) \
     {kind, TG_USE_MATRIX, name ".weight", true, {out, in}, TG_ALWAYS, TG_START_NORMAL}, \
@@ -21,7 +21,7 @@ static const tg_param_row rows[] = {
     NORM(TG_LN2_W, "post_attention_layernorm"),
     LINEAR(TG_FC_W, "mlp.dense_h_to_4h", TG_DIM_INNER, TG_DIM_C, TG_ALWAYS),
     LINEAR(TG_FC_PROJ_W, "mlp.dense_4h_to_h", TG_DIM_C, TG_DIM_INNER, TG_ALWAYS),
-    {TG_LNF_W, TG_USE_NORM, "gpt_neox.final_layer_norm.weight", false, {TG_DIM_C}, TG_ALWAYS, TG_START_ONE},
+    {TG_LNF_W, TG_USE_NORM, "gpt_neox.final_layer_norm.weight", false, {TG_DIM_C}, TG_ALWAYS, TG_START_GAIN},
     {TG_LNF_B, TG_USE_NORM, "gpt_neox.final_layer_norm.bias", false, {TG_DIM_C}, TG_ALWAYS, TG_START_ZERO},
     {TG_HEAD_W, TG_USE_MATRIX, "embed_out.weight", false, {TG_DIM_VOCAB, TG_DIM_C}, TG_IF_UNTIED, TG_START_NORMAL},
 };

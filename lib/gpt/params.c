@@ -77,8 +77,8 @@ static void fill_entry(tg_param *p, const tg_param_row *row, size_t layer, const
     p->decay = p->ndim == 2;
     p->transposed =
         row->kind == tg_head_kind(c) || (row->use == TG_USE_MATRIX && tg_config_family(c)->transposed);
-    if (row->start == TG_START_ONE || row->start == TG_START_GAIN)
-        p->mean = row->start == TG_START_GAIN ? 1.0 - c->norm_offset : 1.0;
+    if (row->start == TG_START_GAIN)
+        p->mean = 1.0 - c->norm_offset;
     if (row->start == TG_START_NORMAL)
         p->std = 0.02;
     else if (row->start == TG_START_RESIDUAL)

@@ -86,7 +86,7 @@ typedef enum tg_dim {
 
 size_t tg_dim_size(tg_dim dim, const tg_config *config); /* TG_DIM_NONE: 1 */
 
-/* When a model has a parameter, and how it is initialised: zeros, ones, or GPT-2's normal
+/* When a model has a parameter, and how it is initialised: zeros, gains of 1, or GPT-2's normal
  * distribution, which is narrower for residual projections. */
 typedef enum tg_when {
     TG_ALWAYS,
@@ -98,12 +98,12 @@ typedef enum tg_when {
     TG_IF_QKV_BIAS,
     TG_IF_OUT_BIAS,
     TG_IF_MLP_BIAS,
-    TG_IF_QK_NORM
+    TG_IF_QK_NORM,
+    TG_WHENS /* how many there are */
 } tg_when;
 typedef enum tg_start {
     TG_START_ZERO,
-    TG_START_ONE,
-    TG_START_GAIN, /* 1 - norm_offset */
+    TG_START_GAIN, /* 1 - norm_offset: 1, or 0 in Gemma */
     TG_START_NORMAL,
     TG_START_RESIDUAL
 } tg_start;

@@ -11,11 +11,12 @@ void tg_pass_place(tg_arena *arena, tg_pass *pass, const tg_model *model, const 
 {
     const tg_config *c = &model->config;
     const size_t B = size->B, T = size->T;
+    const bool is_copied = size->gradients && c->final_logit_softcapping > 0; /* lib/nn/crossentropy.h */
     const tg_binding bound = {.model = model};
     const tg_acts_size acts = {
         .B = B,
         .T = T,
-        .logits = tg_head_logits(B * T, c->vocab_size),
+        .logits = tg_head_logits(B * T, c->vocab_size) * (is_copied ? 2 : 1),
         .kind = size->gradients ? TG_ACTS_KEPT : TG_ACTS_IN_PLACE,
         .between = size->precision == TG_PRECISION_BF16 ? TG_TYPE_BF16 : TG_TYPE_FLOAT,
     };

@@ -102,6 +102,10 @@ typedef struct tg_kernels {
     void (*multiply)(float *y, const float *x, size_t n);
     void (*add_products)(float *y, const float *a, const float *b, float scale, size_t n);
 
+    /* x = cap tanh(x / cap), n elements.  d *= 1 - (y / cap)^2, its slope, by the result y. */
+    void (*softcap_forward)(float *x, float cap, size_t n);
+    void (*softcap_backward)(float *d, const float *y, float cap, size_t n);
+
     /* probs = softmax(scores) over n. */
     void (*softmax_row)(float *probs, const float *scores, size_t n);
     /* -log softmax(logits)[target]; logits become (softmax - onehot) * scale when scale != 0. */

@@ -23,7 +23,7 @@ struct trial {
     float norm[SQUARE], mean, rstd, dnorm[SQUARE], dw_norm[SIDE], db_norm[SIDE];
     float rms[SQUARE], drms[SQUARE], dot, turned[2 * SQUARE], silu[SQUARE], silu_slope[SQUARE];
     float products[SQUARE], products_added[SQUARE];
-    float softmax[SQUARE], dlogits[SQUARE], loss;
+    float capped[SQUARE], cap_slope[SQUARE], softmax[SQUARE], dlogits[SQUARE], loss;
     float halves[SQUARE], product_halves[SQUARE], rows_halves[SIDE];
     float sum[SQUARE], rows[SIDE], squares, normals[SQUARE];
     float w[SQUARE], m[SQUARE], v[SQUARE];
@@ -150,6 +150,10 @@ static void try_rows(const tg_kernels *k, struct trial *t, const float *x)
     k->layernorm_apply(t->norm, t->mean, t->rstd, x, x + 1, x + 2, SQUARE);
     k->layernorm_row_backward(t->dnorm, x + 3, x, t->mean, t->rstd, x + 1, SQUARE);
     k->layernorm_columns_backward(t->dw_norm, t->db_norm, x + 3, x, &rows, SIDE);
+    memcpy(t->capped, x, sizeof t->capped);
+    k->softcap_forward(t->capped, 0.25f, SQUARE);
+    memcpy(t->cap_slope, x + 1, sizeof t->cap_slope);
+    k->softcap_backward(t->cap_slope, t->capped, 0.25f, SQUARE);
     k->softmax_row(t->softmax, x, SQUARE);
     memcpy(t->dlogits, x, sizeof t->dlogits);
     t->loss = k->crossentropy_row(t->dlogits, SQUARE, SIDE, 0.5f);

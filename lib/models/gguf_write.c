@@ -131,6 +131,7 @@ static tg_status write_model(int fd, const tg_model_file *f, const tg_write_opti
 
 static tg_status check_config(const tg_model_file *f, const tg_write_options *o, tg_notes *notes, tg_err *err)
 {
+    char what[TG_OTHER_ACTIVATION_MAX];
     tg_status status;
 
     if ((status = tg_names_check_family(&tg_names_gguf, &f->config, "a GGUF file", err)))
@@ -138,9 +139,8 @@ static tg_status check_config(const tg_model_file *f, const tg_write_options *o,
     if (o->split_qkv)
         return tg_fail(err, TG_EUSAGE,
                        "llama.cpp's GPT-2 has q, k and v in one matrix: they cannot be split");
-    if (f->config.activation != TG_GELU_TANH)
-        status = tg_gguf_lose(notes, o->lossy, err,
-                              "its GELU is the tanh form (gelu_new), the model's is exact (gelu)");
+    if (tg_other_activation(what, &f->config))
+        status = tg_gguf_lose(notes, o->lossy, err, what);
     return status ? status : tg_check_head_bias(f, o, "llama.cpp's GPT-2", notes, err);
 }
 

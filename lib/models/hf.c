@@ -1,4 +1,4 @@
-/* Hugging Face's checkpoints of GPT-2: a directory, or its safetensors file. */
+/* Hugging Face's checkpoints: a directory, or its safetensors file. */
 #include "lib/models/reading.h"
 
 #include <stdlib.h>

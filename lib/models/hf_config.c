@@ -5,6 +5,7 @@
 #include "formats/json.h"
 #include "formats/span.h"
 #include "formats/sink.h"
+#include "lib/base/choice.h"
 #include "lib/base/decimal.h"
 #include "lib/base/size.h"
 #include "lib/models/hf_families.h"
@@ -12,45 +13,25 @@
 
 /* ---- reading */
 
-struct reading {
-    tg_model_file *f;
-    const tg_model_ask *ask;
-    tg_json j;
-};
-
-/* The reader's failures are kept in j, and others with them. */
-static void refuse(struct reading *r, const char *name, const char *value)
+/* The family's number in tg_hf_families(); false: GPT-2, or a failure. */
+static bool find_family(tg_hf_reading *r, size_t *family)
 {
-    if (!r->j.status)
-        r->j.status = tg_fail(r->j.err, TG_EDATA, "\"%s\": %s is not supported", name, value);
-}
+    char type[TG_SHOWN_MAX];
 
-static bool get_bool(struct reading *r, const char *name, bool otherwise)
-{
-    return tg_json_find(&r->j, 0, name) ? tg_json_get_bool(&r->j) : otherwise;
-}
-
-/* A text, cut to what a message shows; "" if there is none. */
-static void get_text(struct reading *r, char out[TG_SHOWN_MAX], const char *name)
-{
-    const tg_span text = tg_json_find(&r->j, 0, name) ? tg_json_get_text(&r->j) : (tg_span){"", 0};
-
-    (void)tg_shown(out, (tg_span){text.p, tg_size_min(text.n, 60)});
-}
-
-static void read_type(struct reading *r, char type[TG_SHOWN_MAX])
-{
-    get_text(r, type, "model_type");
-    if (r->j.status || strcmp(type, "gpt2") == 0 || tg_hf_is_family(type))
-        return;
+    tg_hf_get_text(r, 0, "model_type", type);
+    if (r->j.status || strcmp(type, "gpt2") == 0)
+        return false;
+    if (tg_choice_find(family, tg_hf_families(), type))
+        return true;
     if (type[0] == '\0')
         r->j.status = tg_fail(r->j.err, TG_EDATA, "there is no \"model_type\": expected \"gpt2\" or another");
     else
-        r->j.status = tg_fail(r->j.err, TG_EDATA, "\"model_type\" is \"%s\", expected one of gpt2, %s", type,
+        r->j.status = tg_fail(r->j.err, TG_EDATA, "\"model_type\" is \"%s\", expected one of gpt2|%s", type,
                               tg_hf_families());
+    return false;
 }
 
-static void check_architectures(struct reading *r)
+static void check_architectures(tg_hf_reading *r)
 {
     tg_json *const j = &r->j;
 
@@ -72,7 +53,7 @@ static void check_architectures(struct reading *r)
     }
 }
 
-static void check_features(struct reading *r)
+static void check_features(tg_hf_reading *r)
 {
     tg_json *const j = &r->j;
     static const struct {
@@ -88,38 +69,16 @@ static void check_features(struct reading *r)
     if (tg_json_find(&r->j, 0, "pruned_heads")) { /* heads that were cut off: an object, by layer */
         tg_json_enter(j, TG_JSON_OBJECT);
         if (tg_json_key(j, NULL))
-            refuse(r, "pruned_heads", "a layer without some of its heads");
+            tg_hf_refuse(r, "pruned_heads", "a layer without some of its heads");
     }
     for (size_t i = 0; i < sizeof flags / sizeof flags[0]; i++)
-        if (get_bool(r, flags[i].name, flags[i].otherwise) != flags[i].otherwise)
-            refuse(r, flags[i].name, flags[i].refused);
-    if (tg_json_find(&r->j, 0, "quantization_config"))
-        refuse(r, "quantization_config", "a quantised checkpoint");
-    if (get_bool(r, "reorder_and_upcast_attn", false) && !j->status)
+        if (tg_hf_get_bool(r, flags[i].name, flags[i].otherwise) != flags[i].otherwise)
+            tg_hf_refuse(r, flags[i].name, flags[i].refused);
+    tg_hf_refuse_quantised(r);
+    if (tg_hf_get_bool(r, "reorder_and_upcast_attn", false) && !j->status)
         j->status = tg_notes_add(&r->f->notes, j->err,
                                  "\"reorder_and_upcast_attn\" concerns only the order of float32 operations: "
                                  "it changes nothing here");
-}
-
-static tg_activation read_activation(struct reading *r)
-{
-    static const struct {
-        const char *name;
-        tg_activation kind;
-    } known[] = {{"gelu_new", TG_GELU_TANH},
-                 {"gelu_pytorch_tanh", TG_GELU_TANH},
-                 {"gelu", TG_GELU_ERF},
-                 {"gelu_python", TG_GELU_ERF},
-                 {"", TG_GELU_TANH}};
-    char name[TG_SHOWN_MAX], shown[TG_SHOWN_MAX + 2];
-
-    get_text(r, name, "activation_function");
-    for (size_t i = 0; i < sizeof known / sizeof known[0]; i++)
-        if (strcmp(name, known[i].name) == 0)
-            return known[i].kind;
-    snprintf(shown, sizeof shown, "\"%s\"", name);
-    refuse(r, "activation_function", shown);
-    return TG_GELU_TANH;
 }
 
 /* GPT2Config's attribute_map gives some sizes a second name. */
@@ -136,7 +95,7 @@ static const struct size {
     {"vocab_size", NULL, TG_CONFIG_VOCAB_SIZE, 50257},
 };
 
-static void read_sizes(struct reading *r)
+static void read_sizes(tg_hf_reading *r)
 {
     const tg_config *c = &r->f->config;
     size_t inner;
@@ -156,7 +115,7 @@ static void read_sizes(struct reading *r)
 }
 
 /* The token that begins or ends a text.  Some models have several, of which none is kept. */
-static void read_end(struct reading *r, size_t *token, const char *name)
+static void read_end(tg_hf_reading *r, size_t *token, const char *name)
 {
     size_t id;
 
@@ -169,36 +128,33 @@ static void read_end(struct reading *r, size_t *token, const char *name)
         *token = id < r->f->config.vocab_size ? id + 1 : 0; /* otherwise the default of some program */
 }
 
-static void read_gpt2(struct reading *r)
+static void read_gpt2(tg_hf_reading *r)
 {
     tg_activation activation;
-    double epsilon;
 
     check_architectures(r);
     check_features(r);
     read_sizes(r);
-    activation = read_activation(r);
-    epsilon = tg_json_find(&r->j, 0, "layer_norm_epsilon") ? tg_json_get_number(&r->j) : 1e-5;
-    tg_model_file_set_norm(r->f, activation, epsilon);
-    tg_model_file_set_tied(r->f, get_bool(r, "tie_word_embeddings", true));
+    activation = tg_hf_get_activation(r, "activation_function", TG_GELU_TANH);
+    tg_model_file_set_norm(r->f, activation, tg_hf_get_number(r, 0, "layer_norm_epsilon", 1e-5));
+    tg_model_file_set_tied(r->f, tg_hf_get_bool(r, "tie_word_embeddings", true));
 }
 
 tg_status tg_hf_config_read(tg_model_file *f, const void *text, size_t n, const tg_model_ask *ask,
                             tg_err *err)
 {
-    struct reading r = {.f = f, .ask = ask};
-    char type[TG_SHOWN_MAX];
+    tg_hf_reading r = {.f = f, .ask = ask};
+    size_t family;
 
     tg_json_open(&r.j, text, n, err);
     tg_json_enter(&r.j, TG_JSON_OBJECT); /* the whole is checked before a part is used */
     while (tg_json_key(&r.j, NULL))
         tg_json_skip(&r.j);
     tg_json_end(&r.j);
-    read_type(&r, type);
-    if (r.j.status || strcmp(type, "gpt2") == 0)
-        read_gpt2(&r);
+    if (find_family(&r, &family))
+        tg_hf_family_read(&r, family);
     else
-        tg_hf_family_read(f, &r.j, type);
+        read_gpt2(&r);
     read_end(&r, &f->config.bos_token, "bos_token_id");
     read_end(&r, &f->config.eos_token, "eos_token_id");
     return tg_json_close(&r.j);
@@ -221,7 +177,7 @@ tg_status tg_hf_config_write(int fd, const tg_model_file *f, const tg_write_opti
 {
     static const char *const types[TG_WRITE_TYPES] = {"float32", "float16", "bfloat16", "float32"};
     const tg_config *c = &f->config;
-    char text[2048], bos[16], eos[16], epsilon[TG_DECIMAL_SIZE];
+    char text[2048], bos[16], eos[16], epsilon[TG_DECIMAL_SIZE], activation[TG_CHOICE_SIZE];
     int n;
 
     *tg_decimal_general(epsilon, 17, c->layer_norm_epsilon) = '\0';
@@ -253,7 +209,7 @@ tg_status tg_hf_config_write(int fd, const tg_model_file *f, const tg_write_opti
                  "  \"torch_dtype\": \"%s\"\n"
                  "}\n",
                  c->vocab_size, c->n_ctx, c->n_ctx, c->n_embd, c->n_layer, c->n_head,
-                 c->activation == TG_GELU_TANH ? "gelu_new" : "gelu", epsilon, c->tied ? "true" : "false",
-                 bos, eos, types[o->type]);
+                 tg_choice_name(activation, TG_ACTIVATIONS, c->activation), epsilon,
+                 c->tied ? "true" : "false", bos, eos, types[o->type]);
     return tg_write_all(fd, text, (size_t)n, err);
 }

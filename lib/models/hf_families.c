@@ -4,262 +4,191 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "lib/base/choice.h"
 #include "lib/gpt/family.h"
 
-/* A number of the config: its name there, and what transformers assumes where it is missing or null. */
-struct number {
-    tg_config_id id;
-    const char *name;
-    double otherwise; /* REQUIRED: it must be there */
-};
-#define REQUIRED (-1.0)
-#define NUMBERS 12
-
-/* A family as Hugging Face calls it. */
+/* A family as Hugging Face calls it, and what its class there assumes where the config says nothing. */
 struct kind {
-    const char *type;   /* "model_type" */
     const char *family; /* ours */
-    double epsilon;     /* defaults of its class */
-    double theta;
-    double head_dim; /* 0: hidden_size / num_attention_heads */
-    bool tied;
+    size_t n_ctx;
+    size_t n_kv_head; /* 0: as many as heads, which null means in all of them */
+    size_t head_dim;  /* 0: hidden_size / num_attention_heads */
+    size_t window;    /* null means none */
+    bool window_is_asked_for;
     bool qkv_bias; /* whatever the config says */
     bool qk_norm;
     bool neox; /* LayerNorm, the exact GELU, a rotation of part of a head; keys of their own (read_neox()) */
 };
 
-static const struct kind kinds[] = {
-    {.type = "llama", .family = "llama", .epsilon = 1e-6, .theta = 10000},
-    {.type = "mistral", .family = "llama", .epsilon = 1e-6, .theta = 10000},
-    {.type = "qwen2", .family = "qwen2", .epsilon = 1e-6, .theta = 10000, .qkv_bias = true},
-    {.type = "qwen3", .family = "qwen3", .epsilon = 1e-6, .theta = 10000, .head_dim = 128, .qk_norm = true},
-    {.type = "gpt_neox", .family = "gpt_neox", .epsilon = 1e-5, .theta = 10000, .neox = true},
-};
+/* clang-format off */
+#define QWEN .n_ctx = 32768, .n_kv_head = 32, .window = 4096, .window_is_asked_for = true
+/* "model_type", and the defaults of transformers 5: models/NAME/configuration_NAME.py */
+#define KINDS(row)                                                                                           \
+    row("llama",   .family = "llama", .n_ctx = 2048)                                                         \
+    row("mistral", .family = "llama", .n_ctx = 131072, .n_kv_head = 8, .window = 4096)                       \
+    row("qwen2",   .family = "qwen2", QWEN, .qkv_bias = true)                                                \
+    row("qwen3",   .family = "qwen3", QWEN, .head_dim = 128, .qk_norm = true)                      \
+    row("gpt_neox", .family = "gpt_neox", .n_ctx = 2048, .neox = true)
+/* clang-format on */
+#define KIND(type, ...) {__VA_ARGS__},
+#define AND_TYPE(type, ...) "|" type
 
-struct reading {
-    tg_model_file *f;
-    const struct kind *kind;
-    tg_json *j;
-};
+static const struct kind kinds[] = {KINDS(KIND)};
 
-static double get_number(struct reading *r, size_t in, const char *name, double otherwise)
+const char *tg_hf_families(void)
 {
-    if (tg_json_find(r->j, in, name))
-        return tg_json_get_number(r->j);
-    if (otherwise == REQUIRED && !r->j->status)
-        r->j->status = tg_fail(r->j->err, TG_EDATA, "\"%s\" is missing", name);
-    return otherwise;
+    return &(KINDS(AND_TYPE))[1]; /* without the first bar */
 }
 
-static bool get_bool(struct reading *r, const char *name, bool otherwise)
+#define EPSILON 1e-6
+#define THETA 10000
+
+/* Missing, and not null. */
+static bool is_missing(tg_hf_reading *r, const char *name)
 {
-    return tg_json_find(r->j, 0, name) ? tg_json_get_bool(r->j) : otherwise;
+    return !tg_json_has(&r->j, 0, name);
 }
 
-static void refuse(struct reading *r, const char *name, const char *what)
-{
-    if (!r->j->status)
-        r->j->status = tg_fail(r->j->err, TG_EDATA, "\"%s\": %s is not supported", name, what);
-}
-
-/* A text, cut to what a message shows; "" if there is none. */
-static void get_text(struct reading *r, size_t in, const char *name, char out[64])
-{
-    const tg_span text = tg_json_find(r->j, in, name) ? tg_json_get_text(r->j) : (tg_span){"", 0};
-
-    snprintf(out, 64, "%.*s", (int)(text.n < 60 ? text.n : 60), text.p);
-    for (char *p = out; *p; p++)
-        if (*p < 0x20 || *p > 0x7E)
-            *p = '?';
-}
-
-/* A size that is given as a number. */
-static size_t get_size(struct reading *r, const char *name, size_t otherwise)
-{
-    if (tg_json_find(r->j, 0, name))
-        return tg_json_get_size(r->j);
-    if (otherwise == 0 && !r->j->status)
-        r->j->status = tg_fail(r->j->err, TG_EDATA, "\"%s\" is missing", name);
-    return otherwise;
-}
-
-static void read_sizes(struct reading *r)
+static void read_sizes(tg_hf_reading *r, const struct kind *kind)
 {
     tg_config *c = &r->f->config;
+    const bool own = kind->n_kv_head > 0 && is_missing(r, "num_key_value_heads");
 
-    c->n_layer = get_size(r, "num_hidden_layers", 0);
-    c->n_head = get_size(r, "num_attention_heads", 0);
-    c->n_embd = get_size(r, "hidden_size", 0);
-    c->n_inner = get_size(r, "intermediate_size", 0);
-    c->vocab_size = get_size(r, "vocab_size", 0);
-    c->n_ctx = get_size(r, "max_position_embeddings", 2048);
-    c->n_kv_head = get_size(r, "num_key_value_heads", c->n_head);
-    c->head_dim = r->kind->head_dim > 0 || c->n_head == 0 ? (size_t)r->kind->head_dim : c->n_embd / c->n_head;
-    if (tg_json_find(r->j, 0, "head_dim"))
-        c->head_dim = tg_json_get_size(r->j);
-    c->layer_norm_epsilon = get_number(r, 0, "rms_norm_eps", r->kind->epsilon);
-}
-
-static void read_activation(struct reading *r)
-{
-    static const struct {
-        const char *name;
-        tg_activation kind;
-    } known[] = {{"silu", TG_SILU},
-                 {"swish", TG_SILU},
-                 {"gelu_pytorch_tanh", TG_GELU_TANH},
-                 {"gelu_new", TG_GELU_TANH},
-                 {"gelu", TG_GELU_ERF}};
-    char name[64], shown[68];
-
-    get_text(r, 0, "hidden_act", name);
-    if (name[0] == '\0')
-        snprintf(name, sizeof name, "%s", r->kind->neox ? "gelu" : "silu");
-    for (size_t i = 0; i < sizeof known / sizeof known[0]; i++)
-        if (strcmp(name, known[i].name) == 0) {
-            r->f->config.activation = known[i].kind;
-            return;
-        }
-    snprintf(shown, sizeof shown, "\"%s\"", name);
-    refuse(r, "hidden_act", shown);
+    c->n_layer = tg_hf_need_size(r, 0, "num_hidden_layers");
+    c->n_head = tg_hf_need_size(r, 0, "num_attention_heads");
+    c->n_embd = tg_hf_need_size(r, 0, "hidden_size");
+    c->n_inner = tg_hf_need_size(r, 0, "intermediate_size");
+    c->vocab_size = tg_hf_need_size(r, 0, "vocab_size");
+    c->n_ctx = tg_hf_get_size(r, 0, "max_position_embeddings", kind->n_ctx);
+    c->n_kv_head = tg_hf_get_size(r, 0, "num_key_value_heads", own ? kind->n_kv_head : c->n_head);
+    c->head_dim = kind->head_dim > 0 || c->n_head == 0 ? kind->head_dim : c->n_embd / c->n_head;
+    c->head_dim = tg_hf_get_size(r, 0, "head_dim", c->head_dim);
+    c->layer_norm_epsilon = tg_hf_get_number(r, 0, "rms_norm_eps", EPSILON);
 }
 
 /* ---- rotation */
 
 /* The scaling in the object at `in`. */
-static void read_scaling(struct reading *r, size_t in, const char *name)
+static void read_scaling(tg_hf_reading *r, size_t in, const char *name)
 {
     tg_config *c = &r->f->config;
-    char type[64], shown[80];
+    char type[TG_SHOWN_MAX], shown[TG_SHOWN_MAX + 10];
 
-    get_text(r, in, "rope_type", type);
+    tg_hf_get_text(r, in, "rope_type", type);
     if (type[0] == '\0')
-        get_text(r, in, "type", type);
+        tg_hf_get_text(r, in, "type", type);
     if (type[0] == '\0' || strcmp(type, "default") == 0)
         return;
     if (strcmp(type, "linear") == 0) {
         c->rope_scaling = TG_ROPE_LINEAR;
     } else if (strcmp(type, "llama3") == 0) {
         c->rope_scaling = TG_ROPE_LLAMA3;
-        c->rope_low_freq = get_number(r, in, "low_freq_factor", REQUIRED);
-        c->rope_high_freq = get_number(r, in, "high_freq_factor", REQUIRED);
-        c->rope_ctx = (size_t)get_number(r, in, "original_max_position_embeddings", REQUIRED);
+        c->rope_low_freq = tg_hf_need_number(r, in, "low_freq_factor");
+        c->rope_high_freq = tg_hf_need_number(r, in, "high_freq_factor");
+        c->rope_ctx = tg_hf_need_size(r, in, "original_max_position_embeddings");
     } else {
         snprintf(shown, sizeof shown, "scaling \"%s\"", type);
-        refuse(r, name, shown);
+        tg_hf_refuse(r, name, shown);
     }
-    c->rope_factor = get_number(r, in, "factor", REQUIRED);
+    c->rope_factor = tg_hf_need_number(r, in, "factor");
 }
 
-/* In files of transformers 5 one object has all; before, the base was a member of the config. */
-static void read_rotation(struct reading *r)
+/* In files of transformers 5 one object has all; before, the base was a member of the config.  What the
+ * object says counts. */
+static void read_rotation(tg_hf_reading *r, bool neox)
 {
     static const char *const objects[] = {"rope_scaling", "rope_parameters"};
     tg_config *c = &r->f->config;
+    double part = tg_hf_get_number(r, 0, "partial_rotary_factor", 1);
 
-    c->rope_theta = get_number(r, 0, r->kind->neox ? "rotary_emb_base" : "rope_theta", r->kind->theta);
+    c->rope_theta = tg_hf_get_number(r, 0, neox ? "rotary_emb_base" : "rope_theta", THETA);
     c->rope_factor = c->rope_low_freq = c->rope_high_freq = c->embed_scale = 1;
     c->rope_ctx = 1;
     for (size_t i = 0; i < 2; i++) {
         size_t at;
 
-        if (!tg_json_find(r->j, 0, objects[i]))
+        if (!tg_json_find(&r->j, 0, objects[i]))
             continue;
-        at = r->j->at;
-        c->rope_theta = get_number(r, at, "rope_theta", c->rope_theta);
-        if (!r->kind->neox && get_number(r, at, "partial_rotary_factor", 1) != 1)
-            refuse(r, objects[i], "a rotation of part of a head");
+        at = r->j.at;
+        c->rope_theta = tg_hf_get_number(r, at, "rope_theta", c->rope_theta);
+        part = tg_hf_get_number(r, at, "partial_rotary_factor", part);
         read_scaling(r, at, objects[i]);
     }
+    if (part != 1 && !neox)
+        tg_hf_refuse(r, "partial_rotary_factor", "a rotation of part of a head");
 }
 
 /* ---- GPT-NeoX */
 
 /* What of a head is rotated: like the base, a member of the config before transformers 5. */
-static void read_part(struct reading *r)
+static void read_part(tg_hf_reading *r)
 {
     tg_config *c = &r->f->config;
     const size_t width = c->n_head > 0 ? c->n_embd / c->n_head : 0;
-    double part = get_number(r, 0, "rotary_pct", 0.25);
+    double part = tg_hf_get_number(r, 0, "rotary_pct", 0.25);
 
-    if (tg_json_find(r->j, 0, "rope_parameters"))
-        part = get_number(r, r->j->at, "partial_rotary_factor", part);
+    if (tg_json_find(&r->j, 0, "rope_parameters"))
+        part = tg_hf_get_number(r, r->j.at, "partial_rotary_factor", part);
     if (part > 0 && part <= 1)
         c->rope_dim = (size_t)((double)width * part);
     if (c->rope_dim == 0)
-        refuse(r, "rotary_pct", "a rotation of no channel, or of more than a head has,");
+        tg_hf_refuse(r, "rotary_pct", "a rotation of no channel, or of more than a head has,");
 }
 
-static void read_neox(struct reading *r)
+static void read_neox(tg_hf_reading *r)
 {
     tg_config *c = &r->f->config;
 
     c->n_kv_head = c->head_dim = 0; /* as many heads, of the width divided by them */
-    c->layer_norm_epsilon = get_number(r, 0, "layer_norm_eps", r->kind->epsilon);
-    c->qkv_bias = c->out_bias = get_bool(r, "attention_bias", true);
+    c->layer_norm_epsilon = tg_hf_get_number(r, 0, "layer_norm_eps", 1e-5);
+    c->qkv_bias = c->out_bias = tg_hf_get_bool(r, "attention_bias", true);
     read_part(r);
-    if (!get_bool(r, "use_parallel_residual", true))
-        refuse(r, "use_parallel_residual", "attention and MLP one after the other");
+    if (!tg_hf_get_bool(r, "use_parallel_residual", true))
+        tg_hf_refuse(r, "use_parallel_residual", "attention and MLP one after the other");
 }
 
 /* ---- what is refused, unless it makes no difference */
 
-static void check_window(struct reading *r)
+static void check_window(tg_hf_reading *r, const struct kind *kind)
 {
-    const bool used = strncmp(r->kind->type, "qwen", 4) != 0 || get_bool(r, "use_sliding_window", false);
+    const size_t n_ctx = r->f->config.n_ctx;
+    size_t window;
+    char shown[96];
 
-    if (used && tg_json_find(r->j, 0, "sliding_window") && tg_json_get_size(r->j) < r->f->config.n_ctx)
-        refuse(r, "sliding_window", "a window shorter than the context");
-}
-
-const char *tg_hf_families(void)
-{
-    return "llama, mistral, qwen2, qwen3, gpt_neox";
-}
-
-static const struct kind *kind_of(const char *type)
-{
-    for (size_t i = 0; i < sizeof kinds / sizeof kinds[0]; i++)
-        if (strcmp(kinds[i].type, type) == 0)
-            return &kinds[i];
-    return NULL;
-}
-
-bool tg_hf_is_family(const char *type)
-{
-    return kind_of(type) != NULL;
+    if (kind->window == 0 || (kind->window_is_asked_for && !tg_hf_get_bool(r, "use_sliding_window", false)))
+        return;
+    window = tg_hf_get_size(r, 0, "sliding_window", is_missing(r, "sliding_window") ? kind->window : n_ctx);
+    snprintf(shown, sizeof shown, "a window of %zu, shorter than the context of %zu,", window, n_ctx);
+    if (window < n_ctx)
+        tg_hf_refuse(r, "sliding_window", shown);
 }
 
 static unsigned family_number(const char *name)
 {
-    unsigned i = 0;
+    size_t number = 0;
 
-    while (strcmp(tg_families[i]->name, name) != 0)
-        i++;
-    return i;
+    (void)tg_choice_find(&number, tg_family_names, name);
+    return (unsigned)number;
 }
 
-void tg_hf_family_read(tg_model_file *f, tg_json *j, const char *type)
+void tg_hf_family_read(tg_hf_reading *r, size_t type)
 {
-    struct reading r = {f, kind_of(type), j};
-    tg_config *c = &f->config;
+    const struct kind *kind = &kinds[type];
+    tg_config *c = &r->f->config;
+    const bool bias = tg_hf_get_bool(r, "attention_bias", false);
 
-    if (!r.kind)
-        return;
-    c->family = family_number(r.kind->family);
-    read_sizes(&r);
-    read_activation(&r);
-    read_rotation(&r);
-    check_window(&r);
-    c->tied = get_bool(&r, "tie_word_embeddings", r.kind->tied);
-    c->out_bias = get_bool(&r, "attention_bias", false);
-    c->qkv_bias = r.kind->qkv_bias || c->out_bias;
-    c->out_bias = c->out_bias && !r.kind->qkv_bias;
-    c->mlp_bias = get_bool(&r, "mlp_bias", false);
-    c->qk_norm = r.kind->qk_norm;
-    if (r.kind->neox)
-        read_neox(&r);
-    if (tg_json_find(j, 0, "quantization_config"))
-        refuse(&r, "quantization_config", "a quantised checkpoint");
-    f->config_known = ~(uint64_t)0;
+    c->family = family_number(kind->family);
+    read_sizes(r, kind);
+    c->activation = tg_hf_get_activation(r, "hidden_act", kind->neox ? TG_GELU_ERF : TG_SILU);
+    read_rotation(r, kind->neox);
+    check_window(r, kind);
+    c->tied = tg_hf_get_bool(r, "tie_word_embeddings", false);
+    c->qkv_bias = kind->qkv_bias || bias;
+    c->out_bias = !kind->qkv_bias && bias;
+    c->mlp_bias = tg_hf_get_bool(r, "mlp_bias", false);
+    c->qk_norm = kind->qk_norm;
+    if (kind->neox)
+        read_neox(r);
+    tg_hf_refuse_quantised(r);
+    r->f->config_known = ~(uint64_t)0;
 }

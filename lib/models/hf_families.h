@@ -4,16 +4,13 @@
 #ifndef TG_MODELS_HF_FAMILIES_H
 #define TG_MODELS_HF_FAMILIES_H
 
-#include <stdbool.h>
+#include "lib/models/hf_reading.h"
 
-#include "formats/json.h"
-#include "lib/models/model_file.h"
-
-/* Whether a "model_type" is one of these; the list of them, for a message. */
-bool tg_hf_is_family(const char *type);
+/* The values of "model_type", "llama|mistral|...". */
 const char *tg_hf_families(void);
 
-/* Read the config of such a type into f->config.  What is missing, or not supported, is j's failure. */
-void tg_hf_family_read(tg_model_file *f, tg_json *j, const char *type);
+/* Read the config of the type with that number into r->f->config.  What is missing, or not supported, is
+ * r->j's failure. */
+void tg_hf_family_read(tg_hf_reading *r, size_t type);
 
 #endif

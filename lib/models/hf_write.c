@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "formats/safetensors.h"
+#include "lib/base/choice.h"
 #include "lib/models/reading.h"
 #include "lib/models/writing.h"
 #include "lib/vocab/vocab_file.h"
@@ -184,6 +185,7 @@ static tg_status check_directory(const tg_model_file *f, const tg_write_options 
 
 static tg_status check_file(const tg_model_file *f, const tg_write_options *o, tg_notes *notes, tg_err *err)
 {
+    char activation[TG_CHOICE_SIZE];
     tg_status status = check_both(f, o, "a safetensors file of GPT-2", notes, err);
 
     if (status || (status = tg_note_ends(&f->config, "a safetensors file", notes, err)))
@@ -191,7 +193,7 @@ static tg_status check_file(const tg_model_file *f, const tg_write_options *o, t
     return tg_notes_add(notes, err,
                         "a safetensors file has only tensors: %zu heads, %s and LayerNorm's epsilon %g are "
                         "not in it",
-                        f->config.n_head, f->config.activation == TG_GELU_TANH ? "gelu_new" : "gelu",
+                        f->config.n_head, tg_choice_name(activation, TG_ACTIVATIONS, f->config.activation),
                         f->config.layer_norm_epsilon);
 }
 

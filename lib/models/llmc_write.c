@@ -20,10 +20,11 @@ static tg_status lacks(const tg_write_options *o, tg_notes *notes, const char *w
 
 static tg_status check_config(const tg_config *c, const tg_write_options *o, tg_notes *notes, tg_err *err)
 {
+    char what[TG_OTHER_ACTIVATION_MAX];
     tg_status status = TG_OK;
 
-    if (c->activation != TG_GELU_TANH)
-        status = lacks(o, notes, "its activation is gelu_new, the model's gelu", err);
+    if (tg_other_activation(what, c))
+        status = lacks(o, notes, what, err);
     if (!status && !c->tied)
         status = lacks(o, notes, "its output head is wte.weight, the model has lm_head.weight", err);
     if (!status && fabs(c->layer_norm_epsilon - TG_LLMC_EPSILON) > 1e-9)

@@ -2,8 +2,10 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "lib/base/choice.h"
 #include "lib/base/size.h"
 #include "lib/gpt/family.h"
+#include "lib/models/matching.h"
 #include "lib/models/model_format.h"
 
 /* The tensors that a name stands for, by part. */
@@ -41,41 +43,7 @@ static const tg_stored *single(const struct match *m, tg_param_kind kind)
     return candidates_at(m, kind, 0)->stored[TG_NAME_WHOLE];
 }
 
-static bool is_known(const tg_model_file *f, tg_config_id id)
-{
-    return f->config_known & TG_CONFIG_BIT(id);
-}
-
-void tg_model_file_set_size(tg_model_file *f, tg_config_id id, size_t size)
-{
-    *(size_t *)tg_field_member(&tg_config_fields.row[id], &f->config) = size;
-    f->config_known |= TG_CONFIG_BIT(id);
-}
-
-void tg_model_file_set_norm(tg_model_file *f, tg_activation activation, double epsilon)
-{
-    f->config.activation = activation;
-    f->config.layer_norm_epsilon = epsilon;
-    f->config_known |= TG_CONFIG_BIT(TG_CONFIG_ACTIVATION);
-}
-
-void tg_model_file_set_tied(tg_model_file *f, bool tied)
-{
-    f->config.tied = tied;
-    f->config_known |= TG_CONFIG_BIT(TG_CONFIG_TIED);
-}
-
 /* ---- names */
-
-static tg_status check_numbers(const tg_stored *s, tg_err *err)
-{
-    char text[TG_ARRAY_TEXT_MAX];
-
-    if (s->array.dtype.kind == 'f' || s->array.dtype.kind == 'B')
-        return TG_OK;
-    return tg_fail(err, TG_EDATA, "%s has type %s, expected floating-point numbers", s->array.name,
-                   tg_stored_type(text, s));
-}
 
 static tg_status find_one(struct match *m, const tg_stored *s, tg_err *err)
 {
@@ -92,7 +60,7 @@ static tg_status find_one(struct match *m, const tg_stored *s, tg_err *err)
                        s->array.name, m->names->what);
     if (row->kind == TG_NAME_IGNORED)
         return TG_OK;
-    if ((status = check_numbers(s, err)))
+    if ((status = tg_match_check_numbers(s, err)))
         return status;
     if (layer >= TG_LAYERS_MAX)
         return tg_fail(err, TG_EDATA, "%s: at most %d layers are supported", s->array.name, TG_LAYERS_MAX);
@@ -127,7 +95,7 @@ static bool are_transposed(const struct match *m)
 static tg_status size_from(const struct match *m, tg_config_id id, const tg_stored *s, size_t dim,
                            tg_err *err)
 {
-    if (is_known(m->f, id))
+    if (tg_match_knows(m->f, id))
         return TG_OK;
     if (s->array.ndim != 2)
         return tg_fail(err, TG_EDATA, "%s has %zu dimensions, expected 2", s->array.name, s->array.ndim);
@@ -144,7 +112,7 @@ static tg_status find_sizes(struct match *m, tg_err *err)
     if (!wte || !wpe)
         return tg_fail(err, TG_EDATA, "%s is missing: no model of %s", wte ? "wpe.weight" : "wte.weight",
                        m->names->what);
-    if (!is_known(m->f, TG_CONFIG_N_LAYER))
+    if (!tg_match_knows(m->f, TG_CONFIG_N_LAYER))
         c->n_layer = m->layers;
     else if (m->layers > c->n_layer)
         return tg_fail(err, TG_EDATA, "there are tensors of layer %zu, but the config has n_layer = %zu",
@@ -161,11 +129,8 @@ static tg_status find_heads(struct match *m, tg_err *err)
     const size_t asked = m->ask->heads;
     tg_status status;
 
-    if (is_known(m->f, TG_CONFIG_N_HEAD)) {
-        if (asked > 0 && asked != c->n_head)
-            return tg_fail(err, TG_EUSAGE, "the file says %zu heads, not %zu", c->n_head, asked);
+    if (tg_match_knows(m->f, TG_CONFIG_N_HEAD))
         return tg_config_check_heads(c->n_head, c->n_embd, TG_EDATA, err);
-    }
     if (asked == 0)
         return tg_fail(err, TG_EUSAGE, "the file does not give the number of heads: use --heads");
     if ((status = tg_config_check_heads(asked, c->n_embd, TG_EUSAGE, err)))
@@ -178,18 +143,15 @@ static tg_status find_heads(struct match *m, tg_err *err)
 static tg_status assume(struct match *m, tg_err *err)
 {
     tg_config *c = &m->f->config;
-    const char *asked = m->ask->activation;
-    const bool exact = asked && strcmp(asked, "gelu") == 0;
+    size_t activation = TG_GELU_TANH;
 
-    if (is_known(m->f, TG_CONFIG_ACTIVATION)) {
-        if (!asked || exact == (c->activation == TG_GELU_ERF))
-            return TG_OK;
-        return tg_fail(err, TG_EUSAGE, "the file says %s, not %s",
-                       c->activation == TG_GELU_ERF ? "gelu (exact)" : "gelu_new (tanh)", asked);
-    }
+    if (tg_match_knows(m->f, TG_CONFIG_ACTIVATION))
+        return TG_OK;
     c->layer_norm_epsilon = 1e-5;
-    c->activation = exact ? TG_GELU_ERF : TG_GELU_TANH;
-    if (asked)
+    if (m->ask->activation)
+        (void)tg_choice_find(&activation, TG_ACTIVATIONS, m->ask->activation);
+    c->activation = (tg_activation)activation;
+    if (m->ask->activation)
         return tg_notes_add(&m->f->notes, err, "no LayerNorm epsilon in the file: assuming 1e-5");
     return tg_notes_add(&m->f->notes, err,
                         "no activation or LayerNorm epsilon in the file: assuming gelu_new and 1e-5");
@@ -199,7 +161,7 @@ static tg_status assume(struct match *m, tg_err *err)
 static void find_flags(const struct match *m)
 {
     const tg_family *family = tg_config_family(&m->f->config);
-    bool found[TG_IF_HEAD_BIAS + 1] = {false};
+    bool found[TG_WHENS] = {false};
     tg_config *c = &m->f->config;
 
     for (size_t i = 0; i < family->n_rows; i++)
@@ -210,82 +172,18 @@ static void find_flags(const struct match *m)
     c->head_bias = found[TG_IF_HEAD_BIAS];
 }
 
-/* ---- the head */
-
-#define CHUNK ((size_t)4096)
-
-/* Whether two tensors have the same values; those of one type are compared as they are stored. */
-static tg_status same_values(bool *same, const tg_stored *s, const tg_stored *t, tg_err *err)
-{
-    float x[CHUNK], y[CHUNK];
-    tg_status status;
-
-    *same = s->array.count == t->array.count;
-    if (!*same || s->at == t->at)
-        return TG_OK;
-    if (s->blocks == t->blocks && tg_dtype_equal(s->array.dtype, t->array.dtype)) {
-        *same = memcmp(s->at, t->at, s->stored) == 0;
-        return TG_OK;
-    }
-    for (size_t i = 0; i < s->array.count && *same; i += CHUNK) {
-        const size_t n = tg_size_min(CHUNK, s->array.count - i);
-
-        /* unreached: a status: check_numbers() has seen both types */
-        if ((status = tg_stored_load(x, s, i, n, err)) || (status = tg_stored_load(y, t, i, n, err)))
-            return status;
-        *same = memcmp(x, y, n * sizeof *x) == 0;
-    }
-    return TG_OK;
-}
-
-/*
- * Without a word in the config, a head is tied if it has no matrix, or the embedding's.  A config that ties a
- * head whose matrix differs contradicts itself: like transformers from version 5 on, believe the matrix.
- */
-tg_status tg_model_file_tie(tg_model_file *f, const tg_stored *wte, const tg_stored *head, tg_err *err)
-{
-    tg_config *c = &f->config;
-    const bool tied_is_known = is_known(f, TG_CONFIG_TIED);
-    bool same;
-    tg_status status;
-
-    if (tied_is_known && !c->tied)
-        return TG_OK;
-    c->tied = true;
-    if (!head)
-        return TG_OK;
-    if ((status = check_numbers(wte, err)) || (status = check_numbers(head, err)) ||
-        (status = same_values(&same, wte, head, err)))
-        return status;
-    c->tied = same;
-    if (!same && tied_is_known)
-        return tg_notes_add(&f->notes, err,
-                            "%s differs from %s although the config ties them: kept as a separate matrix (as "
-                            "transformers 5 does)",
-                            head->array.name, wte->array.name);
-    return TG_OK;
-}
-
 /* ---- values */
 
 static tg_status check_shape(const struct match *m, const tg_stored *s, const tg_param *p, bool part,
                              bool transposed, tg_err *err)
 {
     size_t want[2];
-    char got_text[TG_ARRAY_TEXT_MAX], want_text[TG_ARRAY_TEXT_MAX];
-    bool same = s->array.ndim == p->ndim;
 
     want[transposed] = p->ndim == 1 && part ? p->shape[0] / 3 : p->shape[0];
     want[!transposed] = part ? p->shape[1] / 3 : p->shape[1];
     if (m->names->padded && p->kind == TG_WTE)
         want[0] = tg_size_max(want[0], s->array.shape[0]);
-    for (size_t i = 0; same && i < p->ndim; i++)
-        same = s->array.shape[i] == want[i];
-    if (same)
-        return TG_OK;
-    return tg_fail(err, TG_EDATA, "%s has shape %s, expected %s", s->array.name,
-                   tg_shape_text(got_text, s->array.ndim, s->array.shape),
-                   tg_shape_text(want_text, p->ndim, want));
+    return tg_match_check_shape(s, p->ndim, want, err);
 }
 
 static tg_status match_parts(const struct match *m, tg_values *v, const struct candidates *candidates,
@@ -348,8 +246,9 @@ static tg_status match_all(struct match *m, tg_err *err)
         for (size_t t = 0; t < m->f->file[i]->list.n; t++)
             if ((status = find_one(m, &m->f->file[i]->list.tensor[t], err)))
                 return status;
-    if ((status = find_sizes(m, err)) || (status = find_heads(m, err)) || (status = assume(m, err)) ||
-        (status = tg_model_file_tie(m->f, single(m, TG_WTE), single(m, TG_HEAD_W), err)))
+    if ((status = find_sizes(m, err)) || (status = tg_match_check_asked(m->f, m->ask, err)) ||
+        (status = find_heads(m, err)) || (status = assume(m, err)) ||
+        (status = tg_match_tie(m->f, single(m, TG_WTE), single(m, TG_HEAD_W), err)))
         return status;
     find_flags(m);
     m->transposed = are_transposed(m);
@@ -363,7 +262,7 @@ tg_status tg_model_file_match(tg_model_file *f, const tg_names *names, const tg_
     tg_status status;
 
     if (f->config.family > 0)
-        return tg_model_file_match_table(f, names, ask, err);
+        return tg_match_table(f, names, ask, err);
     if (ask->map) {
         if ((status = tg_name_map_read(&map, ask->map, err)))
             return status;

@@ -1,10 +1,9 @@
 /* Which stored tensor is which parameter, for families whose tensors have the shapes of their parameters. */
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "lib/gpt/family.h"
-#include "lib/models/model_format.h"
+#include "lib/models/matching.h"
 
 /* The names are NULL where the files have the parameters' names only. */
 struct match {
@@ -122,18 +121,9 @@ static tg_row_order order_of(const struct match *m, const tg_param *p, size_t i,
 static tg_status check_stored(const tg_stored *s, const tg_param *p, size_t rows, tg_err *err)
 {
     const size_t shape[2] = {rows, p->shape[1]};
-    char got[TG_ARRAY_TEXT_MAX], want[TG_ARRAY_TEXT_MAX];
-    bool same = s->array.ndim == p->ndim;
+    const tg_status status = tg_match_check_numbers(s, err);
 
-    if (s->array.dtype.kind != 'f' && s->array.dtype.kind != 'B')
-        return tg_fail(err, TG_EDATA, "%s has type %s, expected floating-point numbers", s->array.name,
-                       tg_stored_type(got, s));
-    for (size_t i = 0; same && i < p->ndim; i++)
-        same = s->array.shape[i] == shape[i];
-    if (same)
-        return TG_OK;
-    return tg_fail(err, TG_EDATA, "%s has shape %s, expected %s", s->array.name,
-                   tg_shape_text(got, s->array.ndim, s->array.shape), tg_shape_text(want, p->ndim, shape));
+    return status ? status : tg_match_check_shape(s, p->ndim, shape, err);
 }
 
 /* The tensor is part i of n, which is p. */
@@ -201,7 +191,7 @@ static tg_status find_tie(struct match *m, tg_err *err)
 {
     const tg_stored *wte = find(m, TG_WTE), *head = find(m, TG_HEAD_W);
 
-    return wte ? tg_model_file_tie(m->f, wte, head, err) : TG_OK;
+    return wte ? tg_match_tie(m->f, wte, head, err) : TG_OK;
 }
 
 static tg_status check_complete(const struct match *m, tg_err *err)
@@ -225,14 +215,28 @@ static const tg_names *names_for(const tg_names *given, const char *family)
     return strcmp(tg_names_neox.family, family) == 0 ? &tg_names_neox : NULL;
 }
 
-tg_status tg_model_file_match_table(tg_model_file *f, const tg_names *names, const tg_model_ask *ask,
-                                    tg_err *err)
+/* The names are known, and q, k and v a parameter each. */
+static tg_status check_asked(const tg_model_file *f, const tg_model_ask *ask, tg_err *err)
+{
+    const char *const family = tg_config_family(&f->config)->name;
+
+    if (ask->map)
+        return tg_fail(err, TG_EUSAGE,
+                       "a %s's tensors have the names that its parameters have: --map is for "
+                       "GPT-2's",
+                       family);
+    if (ask->fuse_qkv)
+        return tg_fail(err, TG_EUSAGE, "a %s has q, k and v separate: --fuse-qkv is for GPT-2's", family);
+    return tg_match_check_asked(f, ask, err);
+}
+
+tg_status tg_match_table(tg_model_file *f, const tg_names *names, const tg_model_ask *ask, tg_err *err)
 {
     struct match m = {f, names_for(names, tg_config_family(&f->config)->name), ask};
-    tg_status status = find_tie(&m, err);
+    tg_status status;
 
-    if (status || (status = tg_config_check(&f->config, err)) ||
-        (status = tg_params_build(&f->table, &f->config, err)))
+    if ((status = check_asked(f, ask, err)) || (status = find_tie(&m, err)) ||
+        (status = tg_config_check(&f->config, err)) || (status = tg_params_build(&f->table, &f->config, err)))
         return status;
     if (!(f->values = calloc(f->table.n, sizeof *f->values)))
         return tg_fail_memory(err, f->table.n * sizeof *f->values, "the table of values");

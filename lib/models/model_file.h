@@ -82,7 +82,7 @@ typedef struct tg_model_file {
 /* The user's options for the files. */
 typedef struct tg_model_ask {
     size_t heads;           /* for files that do not give them; 0: not given */
-    const char *activation; /* likewise: "gelu_new" or "gelu"; NULL: not given, gelu_new is assumed */
+    const char *activation; /* likewise, one of TG_ACTIVATIONS; NULL: not given, gelu_new is assumed */
     const char *map;        /* a file that names the tensors (lib/models/model_format.h); NULL: none */
     bool fuse_qkv;          /* join three separate matrices q, k, v */
     bool lossy;             /* leave out what the model cannot hold, and say so in the notes */

@@ -166,22 +166,12 @@ void tg_name_map_free(tg_name_map *map);
  * follows from the tensors: sizes, which biases and gains exist, whether the head is tied), build f->table
  * and f->values. A tied head that is also stored must have the same values. TG_EDATA: a tensor that is none
  * of the names' (a note, if ask->lossy), a missing one, a wrong shape; TG_EUSAGE: the number of heads is
- * neither known nor asked for, or they differ; TG_ENOMEM.
+ * neither known nor asked for, or what is asked for and what is known differ; TG_ENOMEM.
+ * In a family after GPT-2 the names are the parameters' own, and the config is known as a whole
+ * (lib/models/match_table.c): TG_EUSAGE also if other names, or a fused qkv, are asked for.
  */
 TG_MUST_CHECK tg_status tg_model_file_match(tg_model_file *f, const tg_names *names, const tg_model_ask *ask,
                                             tg_err *err);
-
-/* Whether the head, NULL if it is not stored, is the embedding: f->config.tied.  TG_EDATA: no numbers. */
-TG_MUST_CHECK tg_status tg_model_file_tie(tg_model_file *f, const tg_stored *wte, const tg_stored *head,
-                                          tg_err *err);
-
-/*
- * The same for a family whose parameters have the shapes of the files, and whose config is known as a whole,
- * but for the head (lib/models/match_table.c).  Tensors that the names have no row for, or all if the names
- * are another family's, have the parameters' names.  TG_QKV_W, or _B, is a tensor of q, k and v.
- */
-TG_MUST_CHECK tg_status tg_model_file_match_table(tg_model_file *f, const tg_names *names,
-                                                  const tg_model_ask *ask, tg_err *err);
 
 /* ---- for write() */
 
@@ -193,6 +183,9 @@ static inline bool tg_is_linear(const tg_param *p)
 
 /* The tensor's name, into name [size]; the family has the kind, and the table the part. */
 void tg_names_put(char *name, size_t size, const tg_names *names, tg_param_kind kind, int part, size_t layer);
+
+/* What a message calls an activation: "gelu (exact)". */
+const char *tg_activation_text(tg_activation activation);
 
 /* Refuse a model of another family than the names'.  TG_EUSAGE. */
 TG_MUST_CHECK tg_status tg_names_check_family(const tg_names *names, const tg_config *config,

@@ -191,6 +191,14 @@ void tg_names_put(char *name, size_t size, const tg_names *names, tg_param_kind 
         snprintf(name, size, "%s", pattern);
 }
 
+const char *tg_activation_text(tg_activation activation)
+{
+    static const char *const text[] = {
+        [TG_GELU_TANH] = "gelu_new (tanh)", [TG_GELU_ERF] = "gelu (exact)", [TG_SILU] = "silu"};
+
+    return text[activation];
+}
+
 tg_status tg_names_check_family(const tg_names *names, const tg_config *config, const char *format,
                                 tg_err *err)
 {

@@ -1,6 +1,6 @@
 /*
- * reading: parts of Hugging Face's checkpoints of GPT-2, and of PyTorch's files, that their readers borrow
- * from each other.
+ * reading: parts of Hugging Face's checkpoints, and of PyTorch's files, that their readers borrow from each
+ * other.
  */
 #ifndef TG_MODELS_READING_H
 #define TG_MODELS_READING_H
@@ -13,8 +13,7 @@
 
 /*
  * Read a config.json [n] into f->config, with what transformers assumes where it says nothing.  TG_EDATA,
- * with the name of what it asks for, if that is not GPT-2 as this library computes it; part of it becomes a
- * note.
+ * with the name of what it asks for, if this library does not compute that; part of it becomes a note.
  */
 TG_MUST_CHECK tg_status tg_hf_config_read(tg_model_file *f, const void *text, size_t n,
                                           const tg_model_ask *ask, tg_err *err);

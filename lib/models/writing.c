@@ -1,6 +1,7 @@
 #include "lib/models/writing.h"
 
 #include <stdatomic.h>
+#include <stdio.h>
 #include <stdlib.h>
 
 #include "lib/base/convert.h"
@@ -99,6 +100,13 @@ tg_status tg_write_convert(const void **bytes, uint16_t *buffer, const float *va
 }
 
 /* ---- what a format does not have */
+
+bool tg_other_activation(char what[TG_OTHER_ACTIVATION_MAX], const tg_config *c)
+{
+    snprintf(what, TG_OTHER_ACTIVATION_MAX, "its activation is %s, the model's %s",
+             tg_activation_text(TG_GELU_TANH), tg_activation_text(c->activation));
+    return c->activation != TG_GELU_TANH;
+}
 
 tg_status tg_check_head_bias(const tg_model_file *f, const tg_write_options *o, const char *format,
                              tg_notes *notes, tg_err *err)

@@ -39,6 +39,10 @@ TG_MUST_CHECK tg_status tg_write_convert(const void **bytes, uint16_t *buffer, c
 TG_MUST_CHECK tg_status tg_check_head_bias(const tg_model_file *f, const tg_write_options *o,
                                            const char *format, tg_notes *notes, tg_err *err);
 
+/* Whether the model's activation is another than GPT-2's; what a message says of that. */
+#define TG_OTHER_ACTIVATION_MAX 96
+bool tg_other_activation(char what[TG_OTHER_ACTIVATION_MAX], const tg_config *c);
+
 /* Note which tokens begin and end a text, if the model names any: `format` does not have them.  TG_ENOMEM. */
 TG_MUST_CHECK tg_status tg_note_ends(const tg_config *c, const char *format, tg_notes *notes, tg_err *err);
 

@@ -26,7 +26,7 @@ tg_activation_function tg_activation_elements(tg_activation kind);
 /* The function that computes d[i] *= act'(inp[i]), which a product calls likewise. */
 tg_activation_function tg_activation_gradient_elements(tg_activation kind);
 
-/* out = act(inp), N rows, both of one type; out may be inp.  In double precision GELU only. */
+/* out = act(inp), N rows, both of one type; out may be inp. */
 void tg_activation_forward(tg_matrix out, tg_matrix inp, size_t N, tg_activation kind);
 
 TG_API_END

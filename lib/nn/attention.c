@@ -116,6 +116,14 @@ static void keep(float *factors, size_t query, size_t first, size_t n, const voi
     tg_dropout_factors(factors, h->a->drop, (h->number * T + query) * T + first, n);
 }
 
+/* The window, or 0 where all keys are within it: kernels without one are faster. */
+static size_t window_of(const tg_attention *a)
+{
+    const size_t keys = a->T + (a->cache ? a->cache->past : 0);
+
+    return a->rule.window < keys ? a->rule.window : 0;
+}
+
 /* The kernel's inputs; the caller adds the outputs. */
 static tg_attention_head inputs(const struct arrays *x, const struct head *h)
 {
@@ -127,7 +135,7 @@ static tg_attention_head inputs(const struct arrays *x, const struct head *h)
         .D = a->D,
         .scale = a->rule.scale > 0 ? (float)a->rule.scale : 1.0f / sqrtf((float)a->D),
         .cap = (float)a->rule.cap,
-        .window = a->rule.window,
+        .window = window_of(a),
         .q = in.q.data,
         .k = in.k.data,
         .v = in.v.data,

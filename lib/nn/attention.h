@@ -1,8 +1,8 @@
 /*
  * attention: causal multi-head attention, fused: no [T,T] matrix is stored.
  *
- *   s[b,h,i,j] = q[b,i,h,:] . k[b,j,g,:] / sqrt(D)   for j <= i
- *   p = softmax over j        out[b,i,h,:] = sum_j p[b,h,i,j] v[b,j,g,:]
+ *   s[b,h,i,j] = q[b,i,h,:] . k[b,j,g,:] / sqrt(D)   for j <= i; otherwise scaled, capped or windowed by a
+ * rule p = softmax over j        out[b,i,h,:] = sum_j p[b,h,i,j] v[b,j,g,:]
  *
  * There are H heads of queries, and KV heads of keys and values, of D elements each; KV divides H, and H/KV
  * neighbouring heads read the keys of one: g = h / (H/KV).  In GPT-2 KV = H, D = C/H.
@@ -12,7 +12,7 @@
  * number of threads.
  * Source: Vaswani et al. 2017, arXiv:1706.03762; backward, which recomputes p from the
  * logarithm of each row's sum (lse): Dao et al. 2022, arXiv:2205.14135.
- * References: tg_attention_1h_*_ref, tg_attention_mha_*_ref.
+ * References: tg_attention_1h_*_ref, tg_attention_mha_*_ref, tg_attention_rule_row_ref.
  */
 #ifndef TG_NN_ATTENTION_H
 #define TG_NN_ATTENTION_H
@@ -36,8 +36,8 @@ typedef struct tg_attention_scratch {
     size_t threads; /* max threads to use, even if tg_threads() is larger later */
 } tg_attention_scratch;
 
-/* Place scratch (see arena.h) for operands of a type: up to `keys` keys of D elements, which `group` = H/KV
- * heads read. */
+/* Place scratch (see arena.h) for operands of a type: up to `keys` keys of D elements, to whose gradients
+ * `group` = H/KV heads add; 1 also where there is no backward. */
 void tg_attention_place(tg_arena *arena, tg_attention_scratch *scratch, tg_type type, size_t keys, size_t D,
                         size_t group);
 

@@ -1,5 +1,7 @@
 #include "lib/nn/crossentropy.h"
 
+#include <string.h>
+
 #include "lib/base/size.h"
 #include "lib/base/threads.h"
 #include "lib/kernels/kernels.h"
@@ -21,10 +23,30 @@ size_t tg_head_logits(size_t N, size_t V)
 struct rows {
     float *losses, *logits;
     const int32_t *targets;
-    float scale;
+    float scale; /* 0: no gradients */
     size_t V;
-    bool round; /* to bf16, where the row was */
+    float cap;     /* of the logits; 0: none */
+    float *capped; /* [N,V] a copy of the capped logits, of which backward needs the slopes */
+    bool round;    /* to bf16, where the row was */
 };
+
+/* The loss of a row, and then its gradient in its place. */
+static float one_row(const struct rows *r, size_t n)
+{
+    const tg_kernels *kernels = tg_kernels_get();
+    const size_t target = (size_t)r->targets[n];
+    float *row = r->logits + n * r->V, *capped, loss;
+
+    if (r->cap > 0)
+        kernels->softcap_forward(row, r->cap, r->V);
+    if (r->cap <= 0 || r->scale == 0)
+        return kernels->crossentropy_row(row, r->V, target, r->scale);
+    capped = r->capped + n * r->V;
+    memcpy(capped, row, r->V * sizeof *row);
+    loss = kernels->crossentropy_row(row, r->V, target, r->scale);
+    kernels->softcap_backward(row, capped, r->cap, r->V);
+    return loss;
+}
 
 static void some_rows(void *context, size_t begin, size_t end)
 {
@@ -35,7 +57,7 @@ static void some_rows(void *context, size_t begin, size_t end)
         float *row = r->logits + n * r->V;
         void *rounded = row;
 
-        r->losses[n] = kernels->crossentropy_row(row, r->V, (size_t)r->targets[n], r->scale);
+        r->losses[n] = one_row(r, n);
         if (r->round)
             kernels->round16(rounded, row, r->V);
     }
@@ -54,28 +76,35 @@ void tg_crossentropy_forward(float *losses, float *logits, const int32_t *target
 void tg_crossentropy_backward(float *losses, float *logits, const int32_t *targets, float scale, size_t N,
                               size_t V)
 {
-    each_row(&(struct rows){losses, logits, targets, scale, V, false}, N);
+    each_row(&(struct rows){.losses = losses, .logits = logits, .targets = targets, .scale = scale, .V = V},
+             N);
 }
 
 void tg_head_loss(float *losses, tg_matrix dinp, tg_matrix inp, const int32_t *targets, const tg_linear *head,
-                  float scale, size_t N, float *logits)
+                  double cap, float scale, size_t N, float *logits)
 {
     const size_t block = block_rows(N, head->out), V = head->out;
     const bool round = inp.type == TG_TYPE_BF16;
     const tg_matrix out = tg_matrix_of(logits, TG_TYPE_FLOAT, V), none = {0};
     const tg_matrix dout = {logits, inp.type, V, round ? 2 * V : V}; /* each row where its logits were */
     tg_linear some = *head;
+    struct rows each = {.logits = logits,
+                        .scale = dinp.data ? scale : 0,
+                        .V = V,
+                        .cap = (float)cap,
+                        .capped = logits + block * V,
+                        .round = round && dinp.data};
 
     for (size_t n = 0; n < N; n += block) {
         const size_t rows = tg_size_min(block, N - n);
         const tg_matrix x = tg_matrix_from(inp, n);
 
         tg_linear_forward(out, none, x, head, rows);
-        if (!dinp.data) {
-            tg_crossentropy_forward(losses + n, logits, targets + n, rows, V);
+        each.losses = losses + n;
+        each.targets = targets + n;
+        each_row(&each, rows);
+        if (!dinp.data)
             continue;
-        }
-        each_row(&(struct rows){losses + n, logits, targets + n, scale, V, round}, rows);
         tg_linear_backward(tg_matrix_from(dinp, n), dout, x, &some, rows);
         some.overwrite = false; /* later blocks add to what the first one wrote */
     }

@@ -31,9 +31,10 @@ size_t tg_head_logits(size_t N, size_t V);
  * tg_head_loss: the losses [N] of the head's logits, inp W^T + b for inp [N,C], in blocks of
  * rows, so that [N,V] is never stored.  Unless dinp is empty, also the gradients of
  * scale * (sum of the losses): dinp [N,C] is written, head->dw and db are added to.  inp is float32 or bf16,
- * dinp float32.  logits: scratch of tg_head_logits() floats.
+ * dinp float32.  cap: that of the logits (lib/nn/softcap.h), 0: none.  logits: scratch of tg_head_logits()
+ * floats, or twice as many for gradients through a cap.
  */
 void tg_head_loss(float *losses, tg_matrix dinp, tg_matrix inp, const int32_t *targets, const tg_linear *head,
-                  float scale, size_t N, float *logits);
+                  double cap, float scale, size_t N, float *logits);
 
 #endif

@@ -6,9 +6,9 @@
  *
  *   float    all matrices are float32
  *   bf16     for training: what one matrix product writes and the next one reads is bf16, rounded to nearest,
- *            ties to even, once, when it is written: LayerNorm's output, qkv, attention's output, GELU's
- *            input and output, and the gradients of all but the first, which are summed over more than the
- *            channels.
+ *            ties to even, once, when it is written: norms' outputs, queries, keys and values, attention's
+ *            output, the MLP's inner values, and the gradients of all but the first, which are summed over
+ *            more than the channels.
  *            Sums, the residual stream and its gradient, statistics, losses and parameters are float32;
  *            weights are rounded where a product reads them, whose scratch must be of that precision.  A
  *            linear layer with a bf16 result has in <= tg_matmul_depth().  docs/numerics.md states the errors
@@ -27,8 +27,12 @@
 #include "lib/nn/elementwise.h"
 #include "lib/nn/embedding.h"
 #include "lib/nn/activation.h"
+#include "lib/nn/gated.h"
 #include "lib/nn/layernorm.h"
 #include "lib/nn/linear.h"
 #include "lib/nn/residual.h"
+#include "lib/nn/rmsnorm.h"
+#include "lib/nn/rotary.h"
+#include "lib/nn/softcap.h"
 
 #endif

@@ -12,6 +12,7 @@
 struct rows {
     tg_matrix out; /* dinp, backward */
     bool adds;
+    bool rstd_is_known; /* forward */
     tg_matrix dout, rstd, inp;
     const tg_rmsnorm *norm;
     size_t N;
@@ -49,7 +50,7 @@ static void forward_row(const struct rows *r, size_t n)
     const tg_gains gains = gains_of(r->norm);
     const size_t C = r->norm->C;
     float from[TG_PIECE], to[TG_PIECE];
-    const float rstd = rstd_of(r, n);
+    const float rstd = r->rstd_is_known ? tg_floats(r->rstd)[n] : rstd_of(r, n);
 
     for (size_t c = 0; c < C; c += TG_PIECE) {
         const size_t some = tg_size_min(TG_PIECE, C - c);
@@ -139,12 +140,13 @@ static void forward_rows64(void *context, size_t begin, size_t end)
     const size_t C = r->norm->C;
 
     for (size_t n = begin; n < end; n++) {
-        double *out = tg_doubles(r->out) + n * C;
+        double *out = tg_doubles(r->out) + n * C, *rstd = tg_doubles(r->rstd) + n;
+        const double *inp = tg_doubles(r->inp) + n * C;
 
-        tg_rmsnorm_forward_ref64(out, tg_doubles(r->rstd) + n, tg_doubles(r->inp) + n * C, NULL, 0, 1, C,
-                                 (double)(float)r->norm->epsilon);
+        if (!r->rstd_is_known)
+            tg_rmsnorm_forward_ref64(out, rstd, inp, NULL, 0, 1, C, (double)(float)r->norm->epsilon);
         for (size_t c = 0; c < C; c++)
-            out[c] *= gain(r->norm, c);
+            out[c] = (r->rstd_is_known ? inp[c] * *rstd : out[c]) * gain(r->norm, c);
     }
 }
 
@@ -176,10 +178,19 @@ void tg_rmsnorm_forward(tg_matrix out, tg_matrix rstd, tg_matrix inp, const tg_r
     run(&rows, inp.type == TG_TYPE_DOUBLE ? forward_rows64 : forward_rows);
 }
 
+void tg_rmsnorm_recompute(tg_matrix out, tg_matrix rstd, tg_matrix inp, const tg_rmsnorm *norm, size_t N)
+{
+    const struct rows rows = {
+        .out = out, .rstd_is_known = true, .rstd = rstd, .inp = inp, .norm = norm, .N = N};
+
+    run(&rows, inp.type == TG_TYPE_DOUBLE ? forward_rows64 : forward_rows);
+}
+
 void tg_rmsnorm_backward(tg_matrix dinp, bool adds, tg_matrix dout, tg_matrix rstd, tg_matrix inp,
                          const tg_rmsnorm *norm, size_t N)
 {
-    struct rows rows = {dinp, adds, dout, rstd, inp, norm, N};
+    struct rows rows = {
+        .out = dinp, .adds = adds, .dout = dout, .rstd = rstd, .inp = inp, .norm = norm, .N = N};
 
     assert(!norm->dw || inp.type != TG_TYPE_DOUBLE);
     run(&rows, inp.type == TG_TYPE_DOUBLE ? backward_rows64 : backward_rows);

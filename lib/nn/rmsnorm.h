@@ -34,6 +34,9 @@ typedef struct tg_rmsnorm {
 /* out [N,C] and rstd [N,1] are written; out may be inp. */
 void tg_rmsnorm_forward(tg_matrix out, tg_matrix rstd, tg_matrix inp, const tg_rmsnorm *norm, size_t N);
 
+/* The same with rstd as forward has written it. */
+void tg_rmsnorm_recompute(tg_matrix out, tg_matrix rstd, tg_matrix inp, const tg_rmsnorm *norm, size_t N);
+
 /* dinp [N,C] is written, or added to; adds to norm->dw.  dinp overlaps no other. */
 void tg_rmsnorm_backward(tg_matrix dinp, bool adds, tg_matrix dout, tg_matrix rstd, tg_matrix inp,
                          const tg_rmsnorm *norm, size_t N);

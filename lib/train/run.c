@@ -163,8 +163,36 @@ failed:
 
 /* ---- a run that begins or continues */
 
+/* The arrays that an archive may have at most besides tensors. */
+static size_t count_others(const tg_config *c)
+{
+    const size_t header = 6, tokenizer = 9, history = 2; /* kind, version, family, two tokens, probe */
+    size_t n = header + tokenizer + history + TG_SETTINGS + STATE + VAL + BEST;
+
+    for (size_t i = 0; i < TG_CONFIG_MEMBERS; i++)
+        n += tg_config_has(c, i);
+    return n;
+}
+
+/* Refuse before the first step what could not be saved after it. */
+static tg_status check_arrays(const tg_run *run, tg_err *err)
+{
+    const tg_params *t = &run->model.table;
+
+    if (run->step > 0 || 3 * t->n + count_others(&run->model.config) <= TG_NAMES_MAX)
+        return TG_OK;
+    return tg_fail(err, TG_EUSAGE,
+                   "%zu layers of %zu tensors cannot be trained: with two moments of each, they are too many "
+                   "for an archive of %d arrays",
+                   t->blocks, t->per_layer, TG_NAMES_MAX);
+}
+
 static tg_status settle(const tg_run *run, tg_settings *s, tg_err *err)
 {
+    tg_status status = check_arrays(run, err);
+
+    if (status)
+        return status;
     if (s->context == 0)
         s->context = run->model.config.n_ctx;
     if (s->precision == TG_PRECISION_BF16 && run->model.config.n_embd > tg_matmul_depth())

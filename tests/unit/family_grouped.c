@@ -305,16 +305,16 @@ static const tg_act_row acts[ACTS] = {
 
 static const tg_param_row params[] = {
     {TG_WTE, TG_USE_TABLE, "embedding.weight", false, {TG_DIM_VOCAB, TG_DIM_C}, TG_ALWAYS, TG_START_NORMAL},
-    {TG_LN1_W, TG_USE_NORM, "norm_1.weight", true, {TG_DIM_C, TG_DIM_NONE}, TG_ALWAYS, TG_START_ONE},
+    {TG_LN1_W, TG_USE_NORM, "norm_1.weight", true, {TG_DIM_C, TG_DIM_NONE}, TG_ALWAYS, TG_START_GAIN},
     {TG_Q_W, TG_USE_MATRIX, "wq.weight", true, {TG_DIM_C, TG_DIM_Q}, TG_ALWAYS, TG_START_NORMAL},
     {TG_K_W, TG_USE_MATRIX, "wk.weight", true, {TG_DIM_C, TG_DIM_KV}, TG_ALWAYS, TG_START_NORMAL},
     {TG_V_W, TG_USE_MATRIX, "wv.weight", true, {TG_DIM_C, TG_DIM_KV}, TG_ALWAYS, TG_START_NORMAL},
     {TG_ATT_PROJ_W, TG_USE_MATRIX, "wo.weight", true, {TG_DIM_Q, TG_DIM_C}, TG_ALWAYS, TG_START_RESIDUAL},
-    {TG_LN2_W, TG_USE_NORM, "norm_2.weight", true, {TG_DIM_C, TG_DIM_NONE}, TG_ALWAYS, TG_START_ONE},
+    {TG_LN2_W, TG_USE_NORM, "norm_2.weight", true, {TG_DIM_C, TG_DIM_NONE}, TG_ALWAYS, TG_START_GAIN},
     {TG_GATE_W, TG_USE_MATRIX, "gate.weight", true, {TG_DIM_C, TG_DIM_INNER}, TG_ALWAYS, TG_START_NORMAL},
     {TG_UP_W, TG_USE_MATRIX, "up.weight", true, {TG_DIM_C, TG_DIM_INNER}, TG_ALWAYS, TG_START_NORMAL},
     {TG_FC_PROJ_W, TG_USE_MATRIX, "down.weight", true, {TG_DIM_INNER, TG_DIM_C}, TG_ALWAYS, TG_START_RESIDUAL},
-    {TG_LNF_W, TG_USE_NORM, "norm.weight", false, {TG_DIM_C, TG_DIM_NONE}, TG_ALWAYS, TG_START_ONE},
+    {TG_LNF_W, TG_USE_NORM, "norm.weight", false, {TG_DIM_C, TG_DIM_NONE}, TG_ALWAYS, TG_START_GAIN},
     {TG_HEAD_W, TG_USE_MATRIX, "output.weight", false, {TG_DIM_VOCAB, TG_DIM_C}, TG_IF_UNTIED, TG_START_NORMAL},
 };
 /* clang-format on */

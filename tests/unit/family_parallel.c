@@ -101,11 +101,11 @@ static const tg_param_row rows[] = {
     {TG_QKV_W, TG_USE_MATRIX, "attention.qkv.weight", true, {TG_DIM_C, TG_DIM_QKV}, TG_ALWAYS, TG_START_NORMAL},
     {TG_QKV_B, TG_USE_BIAS, "attention.qkv.bias", true, {TG_DIM_QKV, TG_DIM_NONE}, TG_IF_LINEAR_BIAS, TG_START_ZERO},
     {TG_LN1_B, TG_USE_NORM, "norm.bias", true, {TG_DIM_C, TG_DIM_NONE}, TG_IF_LN_BIAS, TG_START_ZERO},
-    {TG_LN1_W, TG_USE_NORM, "norm.weight", true, {TG_DIM_C, TG_DIM_NONE}, TG_IF_LN_WEIGHT, TG_START_ONE},
+    {TG_LN1_W, TG_USE_NORM, "norm.weight", true, {TG_DIM_C, TG_DIM_NONE}, TG_IF_LN_WEIGHT, TG_START_GAIN},
     {TG_HEAD_B, TG_USE_BIAS, "head.bias", false, {TG_DIM_VOCAB, TG_DIM_NONE}, TG_IF_HEAD_BIAS, TG_START_ZERO},
     {TG_HEAD_W, TG_USE_MATRIX, "head.weight", false, {TG_DIM_VOCAB, TG_DIM_C}, TG_IF_UNTIED, TG_START_NORMAL},
     {TG_LNF_B, TG_USE_NORM, "final_norm.bias", false, {TG_DIM_C, TG_DIM_NONE}, TG_IF_LN_BIAS, TG_START_ZERO},
-    {TG_LNF_W, TG_USE_NORM, "final_norm.weight", false, {TG_DIM_C, TG_DIM_NONE}, TG_IF_LN_WEIGHT, TG_START_ONE},
+    {TG_LNF_W, TG_USE_NORM, "final_norm.weight", false, {TG_DIM_C, TG_DIM_NONE}, TG_IF_LN_WEIGHT, TG_START_GAIN},
 };
 /* clang-format on */
 

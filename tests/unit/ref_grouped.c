@@ -255,6 +255,7 @@ static double loss_of(ref_grouped *r, const int32_t *targets)
 {
     const size_t C = r->config->n_embd, V = r->config->vocab_size;
     const double *w = weight(r, r->config->tied ? TG_WTE : TG_HEAD_W, 0);
+    const double cap = r->config->final_logit_softcapping;
     double y[WIDEST], loss = 0;
 
     for (size_t t = 0; t < r->T; t++) {
@@ -265,6 +266,8 @@ static double loss_of(ref_grouped *r, const int32_t *targets)
             logits[v] = 0;
             for (size_t i = 0; i < C; i++)
                 logits[v] += y[i] * w[v * C + i];
+            if (cap > 0)
+                logits[v] = cap * tanh(logits[v] / cap);
             sum += exp(logits[v]);
         }
         if (targets[t] >= 0)

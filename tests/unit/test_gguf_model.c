@@ -206,7 +206,7 @@ static void what_llama_cannot_compute(void)
     c.vocab_size = 300;
     c.activation = TG_GELU_ERF;
     m = make_model(c);
-    cannot(&m, "llama.cpp differs: its GELU is the tanh form (gelu_new), the model's is exact (gelu)");
+    cannot(&m, "llama.cpp differs: its activation is gelu_new (tanh), the model's gelu (exact)");
     tg_model_free(&m);
     c.activation = TG_GELU_TANH;
     c.head_bias = true;

@@ -141,7 +141,7 @@ static void gelu_is_the_reference(void)
     const tg_linear same = {.w = &one, .in = 1, .out = 1};
     double inp[N], out[N], want[N], dout[N], dinp[N], dwant[N];
 
-    for (tg_activation kind = TG_GELU_TANH; kind <= TG_GELU_ERF; kind++) {
+    for (tg_activation kind = TG_GELU_TANH; kind <= TG_SILU; kind++) {
         check_fill64(inp, N, 10, 4);
         check_fill64(dout, N, 11, 1);
         memset(dwant, 0, sizeof dwant);
@@ -263,6 +263,8 @@ static void differences_without_biases(void)
     c.n_head = 4;
     c.layer_norm_bias = c.linear_bias = false;
     c.activation = TG_GELU_ERF;
+    differences_of(&c);
+    c.activation = TG_SILU;
     differences_of(&c);
 }
 

@@ -29,11 +29,11 @@
 #include "tests/unit/ref_grouped.h"
 #include "tests/unit/small_model.h"
 
-const tg_family *const tg_families[] = {&tg_gpt2,   &family_grouped, &tg_llama,
-                                        &tg_gemma3, &tg_olmo2,       &tg_neox};
-const tg_page *const tg_pages[] = {&tg_gpt2_page,  &family_grouped_page, &tg_llama_page,
-                                   &tg_gemma_page, &tg_gemma_page,       &tg_neox_page};
-const char tg_family_names[] = "gpt2|grouped|llama|gemma3|olmo2|gpt_neox";
+const tg_family *const tg_families[] = {&tg_gpt2,  &family_grouped, &tg_llama, &tg_gemma3,
+                                        &tg_olmo2, &tg_neox,        &tg_gemma2};
+const tg_page *const tg_pages[] = {&tg_gpt2_page,  &family_grouped_page, &tg_llama_page, &tg_gemma_page,
+                                   &tg_gemma_page, &tg_neox_page,        &tg_gemma_page};
+const char tg_family_names[] = "gpt2|grouped|llama|gemma3|olmo2|gpt_neox|gemma2";
 
 static tg_config config; /* of the test that runs */
 
@@ -122,10 +122,19 @@ static tg_config config_of(size_t i)
         c.qkv_bias = c.out_bias = true;
         c.rope_dim = 2;
         break;
+    case 10: /* Gemma 2 */
+        c.family = 6;
+        c.activation = TG_GELU_TANH;
+        c.norm_offset = 1;
+        c.embed_scale = sqrt(10);
+        c.attn_cap = 1.5;
+        c.final_logit_softcapping = 3;
+        c.tied = true;
+        break;
     }
     return c;
 }
-#define CONFIGS 10
+#define CONFIGS 11
 
 static void create(tg_model *m, const tg_config *c)
 {
@@ -203,7 +212,7 @@ static void gradients_tied(void)
 }
 
 /* A rounding to bf16 is 2^-9 of a number; gradients differ from float32's by a few of those, by more of them
- * where norms divide rounded results (Gemma 3, OLMo 2). */
+ * where norms divide rounded results (Gemma, OLMo 2). */
 static void gradients_in_bf16(void)
 {
     const tg_config c = config;
@@ -223,8 +232,45 @@ static void gradients_in_bf16(void)
         size += want[i] * want[i];
     }
     CHECK(sqrt(apart / size) > 1e-4);
-    CHECK_NEAR(sqrt(apart / size), 0, config.family == 3 || config.family == 4 ? 0.04 : 0.02);
+    CHECK_NEAR(sqrt(apart / size), 0,
+               config.family == 3 || config.family == 4 || config.family == 6 ? 0.04 : 0.02);
     free(want);
+    tear_down(&s);
+}
+
+/* A window that no text reaches is none: the same kernels, and bits. */
+static void wide_window(void)
+{
+    tg_config c = config;
+    struct setting s[2];
+
+    if (!tg_config_has(&c, TG_CONFIG_WINDOW))
+        return;
+    c.window = 0;
+    set_up(&s[0], &c, TG_PRECISION_BF16);
+    c.window = T;
+    c.window_layers = 3;
+    c.rope_local_theta = 0;
+    set_up(&s[1], &c, TG_PRECISION_BF16);
+    for (size_t i = 0; i < 2; i++)
+        (void)tg_pass_run(&s[i].pass, ids, targets, s[i].grads, 1);
+    CHECK(memcmp(s[0].grads, s[1].grads, s[0].model.table.floats * sizeof(float)) == 0);
+    for (size_t i = 0; i < 2; i++)
+        tear_down(&s[i]);
+}
+
+/* Only backward needs memory for gradients that heads add up. */
+static void scratch_is_for_gradients(void)
+{
+    const tg_config c = config;
+    small_decoder d;
+    struct setting s;
+
+    set_up(&s, &c, TG_PRECISION_FLOAT32);
+    small_decoder_open(&d, &s.model, T, 1, T);
+    CHECK_EQ(d.infer.acts.attention.each, d.infer.acts.attention.kernel);
+    CHECK_EQ(s.pass.acts.attention.each > s.pass.acts.attention.kernel, tg_config_kv_heads(&c) < H);
+    tg_arena_free(&d.arena);
     tear_down(&s);
 }
 
@@ -540,6 +586,21 @@ static void is_stored(void)
     close(fd);
 }
 
+/* Widths of their own, shared keys, and rotations leave no other reading of the parameters. */
+static void heads_are_fixed(void)
+{
+    const tg_config c = config;
+    tg_model m;
+    tg_err err = {0};
+
+    create(&m, &c);
+    CHECK_OK(tg_model_set_heads(&m, H, &err), &err);
+    CHECK_EQ(tg_model_set_heads(&m, 2, &err), TG_EUSAGE);
+    CHECK_HAS(err.message, "the 6 heads of a ");
+    CHECK(memcmp(&m.config, &c, sizeof c) == 0);
+    tg_model_free(&m);
+}
+
 static void expect_refused(const tg_config *c, const char *what)
 {
     tg_err err = {0};
@@ -567,6 +628,8 @@ static void tests(void)
     RUN(gradients);
     RUN(gradients_tied);
     RUN(gradients_in_bf16);
+    RUN(wide_window);
+    RUN(scratch_is_for_gradients);
     RUN(trains);
     RUN(decoding);
     RUN(taps);
@@ -574,6 +637,7 @@ static void tests(void)
     RUN(traces);
     RUN(ablation);
     RUN(is_stored);
+    RUN(heads_are_fixed);
 }
 
 int main(void)

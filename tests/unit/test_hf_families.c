@@ -26,11 +26,16 @@ static const char *in_directory(const char *name)
     "\"hidden_size\": 12, \"intermediate_size\": 20, \"num_hidden_layers\": 2, \"num_attention_heads\": 4, " \
     "\"vocab_size\": 256, \"max_position_embeddings\": 64"
 
-static void write_config(const char *members)
+static void write_json(const char *sizes, const char *members)
 {
     FILE *f = fopen(in_directory("config.json"), "w");
 
-    CHECK(f && fprintf(f, "{%s, %s}\n", SIZES, members) > 0 && fclose(f) == 0);
+    CHECK(f && fprintf(f, "{%s%s}\n", sizes, members) > 0 && fclose(f) == 0);
+}
+
+static void write_config(const char *members)
+{
+    write_json(SIZES ", ", members);
 }
 
 /* The tensors of a model with that config, each with a number of its own; all but `missing`, and `other` with
@@ -93,12 +98,11 @@ static tg_config base(const char *family)
     return c;
 }
 
-static void expect(const char *members, tg_config want)
+static void expect_read(tg_config want)
 {
     tg_model_file f;
     tg_err err = {0};
 
-    write_config(members);
     write_tensors(&want, NULL, NULL);
     CHECK_OK(tg_model_file_open(&f, directory, NULL, &err), &err);
     CHECK(memcmp(&f.config, &want, sizeof want) == 0);
@@ -112,6 +116,12 @@ static void expect(const char *members, tg_config want)
         free(buffer.x);
     }
     tg_model_file_close(&f);
+}
+
+static void expect(const char *members, tg_config want)
+{
+    write_config(members);
+    expect_read(want);
 }
 
 static void configs(void)
@@ -140,7 +150,8 @@ static void configs(void)
     c.head_dim = 4;
     c.rope_scaling = TG_ROPE_LINEAR;
     c.rope_factor = 2.5;
-    expect("\"model_type\": \"mistral\", \"head_dim\": 4, \"sliding_window\": null, \"rope_scaling\": "
+    expect("\"model_type\": \"mistral\", \"num_key_value_heads\": 4, \"head_dim\": 4, \"sliding_window\": "
+           "null, \"rope_scaling\": "
            "{\"type\": "
            "\"linear\", \"factor\": 2.5}",
            c);
@@ -157,18 +168,71 @@ static void configs(void)
     c.head_dim = 128;
     c.qk_norm = true;
     c.tied = true;
-    expect("\"model_type\": \"qwen3\", \"tie_word_embeddings\": true", c);
+    expect("\"model_type\": \"qwen3\", \"num_key_value_heads\": 4, \"tie_word_embeddings\": true", c);
 }
 
-static void refuse(const char *members, const char *message)
+/* What transformers' classes assume where a config says nothing, or null. */
+static void defaults(void)
+{
+#define FEW                                                                                                  \
+    "\"hidden_size\": 64, \"intermediate_size\": 20, \"num_hidden_layers\": 2, \"num_attention_heads\": "    \
+    "32, "                                                                                                   \
+    "\"vocab_size\": 256, \"model_type\": "
+    static const struct {
+        const char *members, *family;
+        size_t n_ctx, n_kv_head, head_dim;
+    } cases[] = {
+        {"\"llama\"", "llama", 2048, 32, 2},
+        {"\"llama\", \"num_key_value_heads\": null, \"sliding_window\": 8", "llama", 2048, 32, 2},
+        {"\"mistral\", \"sliding_window\": null", "llama", 131072, 8, 2},
+        {"\"mistral\", \"num_key_value_heads\": null, \"max_position_embeddings\": 4096", "llama", 4096, 32,
+         2},
+        {"\"qwen2\"", "qwen2", 32768, 32, 2},
+        {"\"qwen2\", \"max_position_embeddings\": 4096, \"use_sliding_window\": true", "qwen2", 4096, 32, 2},
+        {"\"qwen3\"", "qwen3", 32768, 32, 128},
+    };
+
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        tg_config c = base(cases[i].family);
+
+        c.n_embd = 64;
+        c.n_head = 32;
+        c.n_ctx = cases[i].n_ctx;
+        c.n_kv_head = cases[i].n_kv_head;
+        c.head_dim = cases[i].head_dim;
+        c.qkv_bias = strcmp(cases[i].family, "qwen2") == 0;
+        c.qk_norm = strcmp(cases[i].family, "qwen3") == 0;
+        write_json(FEW, cases[i].members);
+        expect_read(c);
+    }
+}
+
+static void activations(void)
+{
+    tg_config c = base("llama");
+
+    c.head_dim = 4;
+    c.activation = TG_GELU_ERF;
+    expect("\"model_type\": \"llama\", \"head_dim\": 4, \"hidden_act\": \"gelu\"", c);
+    c.activation = TG_GELU_TANH;
+    expect("\"model_type\": \"llama\", \"head_dim\": 4, \"hidden_act\": \"gelu_pytorch_tanh\"", c);
+}
+
+/* What is refused if this is asked for. */
+static void refuse_asked(const char *members, const tg_model_ask *ask, tg_status status, const char *message)
 {
     tg_model_file f;
     tg_err err = {0};
 
     write_config(members);
-    CHECK_EQ(tg_model_file_open(&f, directory, NULL, &err), TG_EDATA);
+    CHECK_EQ(tg_model_file_open(&f, directory, ask, &err), status);
     CHECK_HAS(err.message, message);
     CHECK_HAS(err.message, directory);
+}
+
+static void refuse(const char *members, const char *message)
+{
+    refuse_asked(members, NULL, TG_EDATA, message);
 }
 
 static void refusals(void)
@@ -179,7 +243,7 @@ static void refusals(void)
     write_tensors(&c, NULL, NULL);
 #define LLAMA "\"model_type\": \"llama\", \"head_dim\": 4"
     refuse("\"model_type\": \"mixtral\"",
-           "\"model_type\" is \"mixtral\", expected one of gpt2, llama, mistral");
+           "\"model_type\" is \"mixtral\", expected one of gpt2|llama|mistral|qwen2|qwen3");
     refuse(LLAMA ", \"rope_scaling\": {\"type\": \"yarn\", \"factor\": 2}",
            "\"rope_scaling\": scaling \"yarn\"");
     refuse(LLAMA ", \"rope_parameters\": {\"rope_type\": \"longrope\"}",
@@ -187,6 +251,14 @@ static void refusals(void)
     refuse(LLAMA ", \"rope_parameters\": {\"rope_type\": \"llama3\", \"factor\": 2}",
            "\"low_freq_factor\" is missing");
     refuse(LLAMA ", \"rope_parameters\": {\"partial_rotary_factor\": 0.5}", "a rotation of part of a head");
+    refuse(LLAMA ", \"partial_rotary_factor\": 0.5",
+           "\"partial_rotary_factor\": a rotation of part of a head");
+    refuse(LLAMA ", \"rope_parameters\": {\"rope_type\": \"llama3\", \"factor\": 2, \"low_freq_factor\": 1, "
+                 "\"high_freq_factor\": 4, \"original_max_position_embeddings\": -32}",
+           "config.json: line 1");
+    refuse(LLAMA ", \"rope_parameters\": {\"rope_type\": \"llama3\", \"factor\": 2, \"low_freq_factor\": 1, "
+                 "\"high_freq_factor\": 4, \"original_max_position_embeddings\": 8.5}",
+           "config.json: line 1");
     refuse(LLAMA ", \"hidden_act\": \"relu2\"", "\"hidden_act\": \"relu2\" is not supported");
     refuse(LLAMA ", \"quantization_config\": {}", "a quantised checkpoint");
     refuse(LLAMA ", \"num_key_value_heads\": 3",
@@ -194,7 +266,7 @@ static void refusals(void)
     refuse("\"model_type\": \"llama\", \"head_dim\": 5",
            "5 channels of a head are rotated, expected an even number");
     refuse("\"model_type\": \"mistral\", \"sliding_window\": 8",
-           "\"sliding_window\": a window shorter than the context");
+           "\"sliding_window\": a window of 8, shorter than the context of 64, is not supported");
     refuse(LLAMA ", \"mlp_bias\": true", "model.layers.0.mlp.gate_proj.bias is missing");
     write_tensors(&c, "model.layers.1.self_attn.k_proj.weight", NULL);
     refuse(LLAMA, "model.layers.1.self_attn.k_proj.weight is missing");
@@ -203,6 +275,38 @@ static void refusals(void)
     c.mlp_bias = true;
     write_tensors(&c, NULL, NULL);
     refuse(LLAMA, "model.layers.0.mlp.gate_proj.bias is not a tensor of a llama with this config");
+}
+
+/* A window where the config leaves it to the class. */
+static void assumed_windows(void)
+{
+    static const char *const members[] = {
+        "\"mistral\", \"max_position_embeddings\": 4097",
+        "\"qwen2\", \"max_position_embeddings\": 4097, \"use_sliding_window\": true"};
+
+    for (size_t i = 0; i < 2; i++) {
+        tg_model_file f;
+        tg_err err = {0};
+
+        write_json(FEW, members[i]);
+        CHECK_EQ(tg_model_file_open(&f, directory, NULL, &err), TG_EDATA);
+        CHECK_HAS(err.message, "\"sliding_window\": a window of 4096, shorter than the context of 4097,");
+    }
+}
+
+/* Options for files that do not say something are not for these. */
+static void options(void)
+{
+    tg_config c = base("llama");
+
+    c.head_dim = 4;
+    write_tensors(&c, NULL, NULL);
+    refuse_asked(LLAMA, &(tg_model_ask){.heads = 2}, TG_EUSAGE, "the file says 4 heads, not 2");
+    refuse_asked(LLAMA, &(tg_model_ask){.activation = "gelu_new"}, TG_EUSAGE,
+                 "the file says silu, not gelu_new");
+    refuse_asked(LLAMA, &(tg_model_ask){.fuse_qkv = true}, TG_EUSAGE, "a llama has q, k and v separate");
+    refuse_asked(LLAMA, &(tg_model_ask){.map = "map"}, TG_EUSAGE, "a llama's tensors have the names");
+    expect(LLAMA ", \"num_key_value_heads\": 4", c);
 }
 
 /* A head that differs from the embedding is its own matrix whatever the config says. */
@@ -398,7 +502,11 @@ int main(void)
     if (!mkdtemp(directory))
         return 1;
     RUN(configs);
+    RUN(defaults);
+    RUN(activations);
     RUN(refusals);
+    RUN(assumed_windows);
+    RUN(options);
     RUN(untied);
     RUN(neox);
     RUN(neox_refused);

@@ -509,6 +509,33 @@ static void softmax(void)
     at_all_lengths(softmax_of);
 }
 
+/* The quotient's rounding, eps of x, times a slope of at most 1, and tanh's error; then those of y and its
+ * square. */
+static void softcap_of(size_t n)
+{
+    const float caps[] = {0.5f, 3, 30};
+
+    for (size_t i = 0; i < COUNT(caps); i++) {
+        float *x = randoms(n, 10), *d = randoms(n, 1), *y = copy(x, n);
+        double *want = zeros(n), *want_d = zeros(n), *size = zeros(n);
+        const double cap = (double)caps[i];
+
+        tg_softcap_forward_ref64(want, wide(x, n), n, cap);
+        kernels->softcap_forward(y, caps[i], n);
+        for (size_t j = 0; j < n; j++)
+            size[j] = cap;
+        WITHIN(y, want, size, n, TANH_ERROR + 4 * EPS);
+        tg_softcap_backward_ref64(want_d, wide(d, n), wide(y, n), n, cap);
+        kernels->softcap_backward(d, y, caps[i], n);
+        CLOSE(d, want_d, n, 6 * EPS);
+    }
+}
+
+static void softcap(void)
+{
+    at_all_lengths(softcap_of);
+}
+
 static void crossentropy_of(size_t n)
 {
     const size_t targets[] = {0, n / 2, n - 1};
@@ -556,6 +583,9 @@ static void a_nan_stays_one(void)
     kernels->gelu_tanh_forward(out, row, 40);
     CHECK(isnan(out[3]) && !isnan(out[4]));
     CHECK(isnan(kernels->crossentropy_row(row, 40, 0, 0)));
+    row[3] = NAN;
+    kernels->softcap_forward(row, 3, 40);
+    CHECK(isnan(row[3]) && !isnan(row[4]));
 }
 
 /* ---- elements and sums: one rounding each */
@@ -840,6 +870,16 @@ static float no_gradient(float *logits, size_t n, size_t target, float scale)
     return kernels->crossentropy_row(logits, n, target, 1);
 }
 
+static void no_cap(float *x, float cap, size_t n)
+{
+    kernels->softcap_forward(x, cap, n - 1);
+}
+
+static void no_cap_slope(float *d, const float *y, float cap, size_t n)
+{
+    kernels->softcap_backward(d, y, cap, n - 1);
+}
+
 static void no_sum(float *y, const float *x, size_t n)
 {
     kernels->add(y, x, n - 1);
@@ -921,7 +961,7 @@ static void no_masks(tg_masks *masks, const unsigned char *text, size_t words)
 /* With any one kernel replaced by a wrong one, the check finds it. */
 static void the_check_finds_a_wrong_kernel(void)
 {
-    tg_kernels wrong[24];
+    tg_kernels wrong[26];
     tg_err err;
 
     for (size_t i = 0; i < COUNT(wrong); i++)
@@ -950,6 +990,8 @@ static void the_check_finds_a_wrong_kernel(void)
     wrong[21].add_rows16 = no_rows16;
     wrong[22].attend16_forward = no_attend16;
     wrong[23].attend16_backward = no_dv16;
+    wrong[24].softcap_forward = no_cap;
+    wrong[25].softcap_backward = no_cap_slope;
     CHECK_OK(tg_kernels_check(kernels, &err), &err);
     for (size_t i = 0; i < COUNT(wrong); i++) {
         CHECK_EQ(tg_kernels_check(&wrong[i], &err), TG_EDATA);
@@ -1010,6 +1052,7 @@ static void tests(void)
     RUN(layernorm);
     RUN(layernorm_columns);
     RUN(softmax);
+    RUN(softcap);
     RUN(crossentropy);
     RUN(exp_over_the_whole_range);
     RUN(a_nan_stays_one);

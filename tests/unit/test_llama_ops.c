@@ -191,14 +191,23 @@ static void check_norm(tg_type in, tg_type out, size_t N, size_t C, bool with_w,
     const tg_matrix x = matrix(in, p.x, N, C), y = matrix(out, NULL, N, C), rstd = matrix(stats, NULL, N, 1);
     const tg_matrix dout = matrix(out, p.dout, N, C), d = matrix(in, NULL, N, C),
                     added = matrix(in, start, N, C);
+    const tg_matrix again = matrix(out, NULL, N, C);
     const double zero[1] = {0};
+    double *twice = take(N), *doubled = take(N * C);
 
+    for (size_t i = 0; i < N * C; i++)
+        doubled[i] = (twice[i / C] = 2) * p.x[i] * (p.w ? offset + p.w[i % C] : 1);
     tg_rmsnorm_forward_ref64(p.out, p.rstd, p.x, p.w, offset, N, C, eps);
     for (size_t n = 0; n < N; n++)
         most = fmax(most, p.rstd[n]);
     tg_rmsnorm_forward(y, rstd, x, &norm, N);
     NEAR(y, p.out, N * C, 6 * EPS * 4);
     NEAR(rstd, p.rstd, N, 2 * EPS);
+    tg_rmsnorm_recompute(again, rstd, x, &norm, N);
+    for (size_t i = 0; i < N * C; i++)
+        CHECK(element(again, i) == element(y, i));
+    tg_rmsnorm_recompute(again, matrix(stats, twice, N, 1), x, &norm, N); /* rstd is taken as it is */
+    NEAR(again, doubled, N * C, 6 * EPS * 4);
 
     tg_rmsnorm_backward_ref64(dx, p.w ? dw : NULL, p.dout, p.rstd, p.x, p.w, offset, N, C);
     if (p.w && in != TG_TYPE_DOUBLE) {

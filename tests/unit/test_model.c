@@ -161,6 +161,14 @@ static void gradients_nanogpt_without_biases(void)
     gradients_of(&c);
 }
 
+static void gradients_with_silu(void)
+{
+    tg_config c = tiny_letters();
+
+    c.activation = TG_SILU;
+    gradients_of(&c);
+}
+
 static void gradients_untied_with_head_bias(void)
 {
     tg_config c = tiny_letters();
@@ -813,6 +821,7 @@ static void tests(void)
     RUN(gradients_gpt2);
     RUN(gradients_tinygpt);
     RUN(gradients_nanogpt_without_biases);
+    RUN(gradients_with_silu);
     RUN(gradients_untied_with_head_bias);
     RUN(gradients_with_dropout);
     RUN(gradients_add_up);

@@ -535,7 +535,7 @@ static void configs(void)
     expect_config(&want, CONFIG(", \"pruned_heads\": {}"), TG_GELU_TANH, 1e-5, true, 0);
     expect_bad_config(CONFIG(", \"n_inner\": 145"), "\"n_inner\" is 145");
     expect_bad_config(long_text, "expected at most 1048576");
-    expect_bad_config("{\"model_type\": \"mixtral\"}", "\"mixtral\", expected one of gpt2, llama");
+    expect_bad_config("{\"model_type\": \"mixtral\"}", "\"mixtral\", expected one of gpt2|llama");
     expect_bad_config("{}", "model_type");
     expect_bad_config("{\"model_type\": \"gpt2\", \"architectures\": [\"GPT2ForTokenClassification\"]}",
                       "GPT2ForTokenClassification");

@@ -442,6 +442,7 @@ static void gelu(void)
 {
     check_gelu(TG_GELU_TANH);
     check_gelu(TG_GELU_ERF);
+    check_gelu(TG_SILU);
 }
 
 /* ---- crossentropy */
@@ -491,6 +492,7 @@ static double *transposed(const float *w, size_t V, size_t C)
 
 struct head_case {
     size_t N, V, C;
+    double cap; /* of the logits; 0: none */
     float *x, *w, *bias, *dw, *dbias;
     int32_t *targets;
     float scale;
@@ -500,20 +502,24 @@ struct head_case {
 static void head_reference(const struct head_case *h, double *losses, double *dx, double *dw, double *dbias)
 {
     size_t N = h->N, V = h->V, C = h->C;
-    double *logits = results(N * V), *dlogits = zeros(N * V), *each = results(N);
+    double *logits = results(N * V), *dlogits = zeros(N * V), *dcapped = zeros(N * V), *each = results(N);
     double *x = wide(h->x, N * C), *w = transposed(h->w, V, C);
 
     for (size_t n = 0; n < N; n++)
         each[n] = (double)h->scale;
     tg_linear_forward_ref64(logits, x, w, h->bias ? wide(h->bias, V) : NULL, N, C, V);
+    if (h->cap > 0)
+        tg_softcap_forward_ref64(logits, logits, N * V, h->cap);
     tg_crossentropy_forward_ref64(losses, logits, h->targets, N, V);
     tg_crossentropy_backward_ref64(dlogits, each, logits, h->targets, N, V);
-    tg_linear_backward_ref64(dx, dw, dbias, dlogits, x, w, N, C, V);
+    if (h->cap > 0)
+        tg_softcap_backward_ref64(dcapped, dlogits, logits, N * V, h->cap);
+    tg_linear_backward_ref64(dx, dw, dbias, h->cap > 0 ? dcapped : dlogits, x, w, N, C, V);
 }
 
-static void check_head(size_t N, size_t V, size_t C, bool with_bias)
+static void check_head(size_t N, size_t V, size_t C, bool with_bias, double cap)
 {
-    struct head_case h = {.N = N, .V = V, .C = C, .scale = 1 / (float)N};
+    struct head_case h = {.N = N, .V = V, .C = C, .cap = cap, .scale = 1 / (float)N};
     float *losses = nans(N), *losses2 = nans(N), *dx = nans(N * C), *logits;
     double *want = results(N), *want_dx = zeros(N * C), *want_dw, *want_db, *dw_t = results(V * C);
     const tg_matmul_scratch scratch = take_product_scratch();
@@ -535,8 +541,8 @@ static void check_head(size_t N, size_t V, size_t C, bool with_bias)
     head.b = h.bias;
     head.dw = h.dw;
     head.db = h.dbias;
-    logits = nans(tg_head_logits(N, V));
-    tg_head_loss(losses, floats(dx, C), floats(h.x, C), h.targets, &head, h.scale, N, logits);
+    logits = nans(tg_head_logits(N, V) * (cap > 0 ? 2 : 1));
+    tg_head_loss(losses, floats(dx, C), floats(h.x, C), h.targets, &head, cap, h.scale, N, logits);
     CLOSE(losses, want, N, tolerance * sqrt((double)C));
     CLOSE(dx, want_dx, N * C, tolerance);
     for (size_t v = 0; v < V; v++)
@@ -546,17 +552,21 @@ static void check_head(size_t N, size_t V, size_t C, bool with_bias)
     if (with_bias)
         CLOSE(h.dbias, want_db, V, tolerance);
 
-    tg_head_loss(losses2, nothing, floats(h.x, C), h.targets, &head, h.scale, N, logits);
+    logits = nans(tg_head_logits(N, V));
+    tg_head_loss(losses2, nothing, floats(h.x, C), h.targets, &head, cap, h.scale, N, logits);
     SAME(losses, losses2, N);
     done();
 }
 
 static void head_loss(void)
 {
-    check_head(1, 3, 2, true);
-    check_head(37, 259, 33, false);
-    check_head(37, 259, 33, true);
-    check_head(300, 17001, 3, true); /* more rows than one block of logits holds */
+    check_head(1, 3, 2, true, 0);
+    check_head(37, 259, 33, false, 0);
+    check_head(37, 259, 33, true, 0);
+    check_head(300, 17001, 3, true, 0); /* more rows than one block of logits holds */
+    check_head(1, 3, 2, true, 0.7);
+    check_head(37, 259, 33, false, 3);
+    check_head(300, 17001, 3, true, 1.5);
 }
 
 /* ---- dropout */
@@ -879,6 +889,7 @@ static void residual(void)
 {
     check_residual_after_gelu(0, TG_GELU_TANH);
     check_residual_after_gelu(0.3f, TG_GELU_ERF);
+    check_residual_after_gelu(0, TG_SILU);
     check_residual(0);
     check_residual(0.3f);
 }
@@ -995,7 +1006,7 @@ static void all_head(float *out)
                             .scratch = &scratch};
 
     memset(dw, 0, (BIG_V * BIG_C + BIG_V) * sizeof *dw);
-    tg_head_loss(losses, floats(dx, BIG_C), floats(x, BIG_C), targets, &head, 0.01f, BIG_N, logits);
+    tg_head_loss(losses, floats(dx, BIG_C), floats(x, BIG_C), targets, &head, 0, 0.01f, BIG_N, logits);
 }
 
 static void all_dropout(float *out)

@@ -383,11 +383,17 @@ static void gelu_erf(void)
     check_gelu(TG_GELU_ERF);
 }
 
+static void silu(void)
+{
+    check_gelu(TG_SILU);
+}
+
 /* 0.5 (1 + erf(1/sqrt 2)) is the normal distribution at 1; far out it is 0 or x. */
 static void gelu_values(void)
 {
     const double x[5] = {1, -1, 0, 40, -40};
     const double erf_form[5] = {0.84134474606854293, -0.15865525393145707, 0, 40, 0};
+    const double silu_form[5] = {0.73105857863000490, -0.26894142136999513, 0, 40, 0};
     const double tanh_form[5] = {0.84119199060827670, -0.15880800939172324, 0, 40, 0};
     double out[5];
 
@@ -397,6 +403,42 @@ static void gelu_values(void)
     tg_gelu_forward_ref64(out, x, 5, TG_GELU_TANH);
     for (size_t i = 0; i < 5; i++)
         CHECK_NEAR(out[i], tanh_form[i], 1e-15);
+    tg_gelu_forward_ref64(out, x, 5, TG_SILU);
+    for (size_t i = 0; i < 5; i++)
+        CHECK_NEAR(out[i], silu_form[i], 1e-15);
+}
+
+/* ---- softcap */
+
+struct softcap {
+    double cap;
+    pair x, out, dout;
+};
+
+static double softcap_loss(const void *problem)
+{
+    const struct softcap *p = problem;
+
+    tg_softcap_forward_ref64(p->out.d, p->x.d, p->x.n, p->cap);
+    return dot(p->out, p->dout);
+}
+
+static void softcap(void)
+{
+    start();
+    struct softcap p = {2.5, input(401), output(401), input(401)};
+    pair dx = gradient(401);
+
+    for (size_t i = 0; i < 401; i++) /* -10 ... 10 */
+        put(p.x, i, ((float)i - 200) * 0.05f);
+    tg_softcap_forward_ref(p.out.f, p.x.f, 401, p.cap);
+    tg_softcap_backward_ref(dx.f, p.dout.f, p.out.f, 401, p.cap);
+    softcap_loss(&p);
+    CHECK_NEAR(p.out.d[200 + 50], 2.5 * tanh(1), 1e-15);
+    tg_softcap_backward_ref64(dx.d, p.dout.d, p.out.d, 401, p.cap);
+    AGREE(p.out, 8 * FLOAT_EPS);
+    AGREE(dx, 16 * FLOAT_EPS);
+    DIFFERENTIATE(softcap_loss, &p, p.x, dx);
 }
 
 /* ---- softmax */
@@ -927,6 +969,8 @@ int main(void)
     RUN(layernorm_normalises);
     RUN(gelu_tanh);
     RUN(gelu_erf);
+    RUN(silu);
+    RUN(softcap);
     RUN(gelu_values);
     RUN(softmax);
     RUN(softmax_properties);

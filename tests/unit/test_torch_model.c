@@ -13,6 +13,7 @@
 
 #include "formats/llmc.h"
 #include "lib/base/finite.h"
+#include "lib/gpt/family.h"
 #include "lib/models/model_archive.h"
 #include "lib/models/model_file.h"
 #include "lib/models/model_format.h"
@@ -115,7 +116,7 @@ static bool is_linear(tg_param_kind kind)
 static void put_param(torch_zip *z, const tg_model *m, size_t key, enum layout layout)
 {
     const tg_param *const p = &m->table.entry[key];
-    const bool turned = is_linear(p->kind) && layout != IN_OUT;
+    const bool gpt2 = m->config.family == 0, turned = gpt2 && is_linear(p->kind) && layout != IN_OUT;
     const size_t shape[2] = {p->shape[turned], p->shape[!turned]};
     float values[1024];
     char name[128];
@@ -125,7 +126,7 @@ static void put_param(torch_zip *z, const tg_model *m, size_t key, enum layout l
         values[i] = turned && layout == OUT_IN
                         ? m->weight[key][i % p->shape[0] * p->shape[1] + i / p->shape[0]]
                         : m->weight[key][i];
-    sprintf(name, "transformer.%s", p->name);
+    sprintf(name, "%s%s", gpt2 ? "transformer." : "", p->name);
     put_text(name);
     put_tensor(key, p->ndim, p->ndim == 2 ? shape : p->shape, turned && layout == VIEWS);
     sprintf(name, "ckpt/data/%zu", key);
@@ -302,6 +303,46 @@ static void test_mingpt(void)
     CHECK(unlink(in_directory("config.json")) == 0 && mkfifo(in_directory("config.json"), 0600) == 0);
     expect_refused(&ask, "config.json: not a regular file"); /* which would be waited for */
     CHECK(unlink(in_directory("config.json")) == 0);
+    tg_model_free(&m);
+}
+
+/* A config.json in the directory: another family's, all of whose conditions its tensors may have. */
+static void test_llama(void)
+{
+    tg_config config = {.n_layer = 1,
+                        .n_head = 2,
+                        .n_embd = 4,
+                        .n_ctx = 5,
+                        .vocab_size = 9,
+                        .n_kv_head = 1,
+                        .head_dim = 2,
+                        .n_inner = 6,
+                        .layer_norm_epsilon = 1e-6,
+                        .activation = TG_SILU,
+                        .rope_theta = 10000,
+                        .rope_factor = 1,
+                        .rope_low_freq = 1,
+                        .rope_high_freq = 1,
+                        .rope_ctx = 1,
+                        .embed_scale = 1,
+                        .qk_norm = true};
+    tg_model m;
+
+    while (strcmp(tg_families[config.family]->name, "qwen3") != 0)
+        config.family++;
+    small_model_create(&m, config, 1);
+    small_model_stir(&m, 7, 0.5, 0.5);
+    write_torch(&m, IN_OUT, false, "", 0);
+    write_text("config.json",
+               "{\"model_type\": \"qwen3\", \"num_hidden_layers\": 1, \"num_attention_heads\": 2, "
+               "\"hidden_size\": 4, \"intermediate_size\": 6, \"num_key_value_heads\": 1, \"head_dim\": 2, "
+               "\"vocab_size\": 9, \"max_position_embeddings\": 5}");
+    expect_model("ckpt.pt", NULL, &m, 0);
+    tg_model_free(&m);
+    m = make(TG_GELU_TANH, true); /* which that config does not describe */
+    write_torch(&m, IN_OUT, false, "", 0);
+    expect_refused(NULL, "transformer.wte.weight is not a tensor of a qwen3");
+    unlink(in_directory("config.json"));
     tg_model_free(&m);
 }
 
@@ -787,6 +828,7 @@ int main(void)
     RUN(test_nanogpt);
     RUN(test_state_dict);
     RUN(test_mingpt);
+    RUN(test_llama);
     RUN(test_stream);
     RUN(test_split_views);
     RUN(test_no_args);

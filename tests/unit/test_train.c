@@ -9,6 +9,7 @@
 
 #include "lib/base/rng.h"
 #include "lib/base/threads.h"
+#include "lib/gpt/family.h"
 #include "lib/kernels/kernels.h"
 #include "lib/text/bare_ids.h"
 #include "lib/tokens/tokenizer_read.h"
@@ -312,6 +313,51 @@ static void settings_are_checked(void)
 }
 
 /* ---- runs */
+
+/* A run whose archive would have too many arrays is refused before its first step. */
+static void many_layers(void)
+{
+    const bool given[TG_SETTINGS] = {false};
+    const tg_settings asked = tg_settings_default();
+    tg_config c = {.n_head = 1,
+                   .n_embd = 2,
+                   .n_ctx = 16,
+                   .vocab_size = 256,
+                   .n_kv_head = 1,
+                   .head_dim = 2,
+                   .n_inner = 2,
+                   .layer_norm_epsilon = 1e-5,
+                   .activation = TG_SILU,
+                   .rope_theta = 100,
+                   .rope_factor = 1,
+                   .rope_low_freq = 1,
+                   .rope_high_freq = 1,
+                   .rope_ctx = 1,
+                   .embed_scale = 1,
+                   .qkv_bias = true,
+                   .out_bias = true,
+                   .mlp_bias = true};
+
+    while (strcmp(tg_families[c.family]->name, "llama") != 0)
+        c.family++;
+    for (c.n_layer = 83; c.n_layer <= 84; c.n_layer++) { /* of 16 tensors */
+        tg_run run = {0};
+        tg_model m;
+        size_t steps;
+        tg_err err = {0};
+
+        small_model_create(&m, c, 1);
+        CHECK_OK(tg_run_begin(&run, &m, &err), &err);
+        if (c.n_layer == 83) {
+            CHECK_OK(tg_run_resume(&run, 100, &asked, given, &steps, &err), &err);
+            CHECK_OK(tg_run_write(&run, memfd_create("run", MFD_CLOEXEC), &err), &err);
+        } else {
+            CHECK_EQ(tg_run_resume(&run, 100, &asked, given, &steps, &err), TG_EUSAGE);
+            CHECK_HAS(err.message, "84 layers of 16 tensors cannot be trained");
+        }
+        tg_run_free(&run);
+    }
+}
 
 static void begin(tg_run *run)
 {
@@ -1318,6 +1364,7 @@ static void a_loss_that_is_not_finite_stops(void)
 int main(void)
 {
     make_stream();
+    RUN(many_layers);
     RUN(philox_known_answers);
     RUN(permutation_hits_every_item_once);
     RUN(an_epoch_uses_every_window_once);

@@ -26,6 +26,8 @@
     X(silu_backward)                                                                                     \
     X(multiply)                                                                                          \
     X(add_products)                                                                                      \
+    X(softcap_forward)                                                                                       \
+    X(softcap_backward)                                                                                      \
     X(softmax_row)                                                                                           \
     X(crossentropy_row)                                                                                      \
     X(add)                                                                                                   \

@@ -68,6 +68,23 @@ void ISA_NAME(gelu_tanh_backward)(float *d, const float *inp, size_t n)
     multiply_each(d, inp, n, gelu_slope);
 }
 
+/* ---- a soft bound */
+
+void ISA_NAME(softcap_forward)(float *x, float cap, size_t n)
+{
+    for (size_t i = 0; i < n; i++)
+        x[i] = cap * tanh_f32(x[i] / cap);
+}
+
+void ISA_NAME(softcap_backward)(float *d, const float *y, float cap, size_t n)
+{
+    for (size_t i = 0; i < n; i++) {
+        const float t = y[i] / cap;
+
+        d[i] *= 1 - t * t;
+    }
+}
+
 /* ---- sums over a row */
 
 static float sum(const float *x, size_t n)

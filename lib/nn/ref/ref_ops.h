@@ -134,21 +134,7 @@ void REF(rotary_forward)(real *out, const real *inp, const real *cosines, const 
 void REF(rotary_backward)(real *dinp, const real *dout, const real *cosines, const real *sines, size_t B,
                           size_t T, size_t H, size_t D, size_t d);
 
-/* ---- silu, gated */
-
-/*
- * silu: x times the logistic function of x.
- *
- *   out[i] = x / (1 + exp(-x))
- *
- *   out  [n]  written; may equal inp
- *   inp  [n]  read
- *
- * Backward: dinp[i] += dout[i] * s (1 + x (1 - s)), s = 1 / (1 + exp(-x)).
- * Source: Hendrycks & Gimpel 2016, arXiv:1606.08415, section 4.
- */
-void REF(silu_forward)(real *out, const real *inp, size_t n);
-void REF(silu_backward)(real *dinp, const real *dout, const real *inp, size_t n);
+/* ---- gated */
 
 /*
  * gated: out[i] = act(gate[i]) * up[i], act being GELU or SiLU.
@@ -166,16 +152,18 @@ void REF(gated_backward)(real *dgate, real *dup, const real *dout, const real *g
 /* ---- gelu */
 
 /*
- * gelu: x times the probability that a standard normal number is below x.
+ * gelu: x times the probability that a standard normal number is below x, or, as SiLU, times the logistic
+ * function of x.
  *
  *   TG_GELU_ERF:   out[i] = 0.5 x (1 + erf(x / sqrt 2))
  *   TG_GELU_TANH:  out[i] = 0.5 x (1 + tanh(sqrt(2/pi) (x + 0.044715 x^3)))
+ *   TG_SILU:       out[i] = x / (1 + exp(-x))
  *
  *   out  [n]  written; may equal inp
  *   inp  [n]  read
  *
  * Backward: dinp[i] += dout[i] * gelu'(inp[i]).
- * Source: Hendrycks & Gimpel 2016, arXiv:1606.08415, section 2.
+ * Source: Hendrycks & Gimpel 2016, arXiv:1606.08415, sections 2 and 4.
  */
 void REF(gelu_forward)(real *out, const real *inp, size_t n, tg_activation kind);
 void REF(gelu_backward)(real *dinp, const real *dout, const real *inp, size_t n, tg_activation kind);
@@ -197,6 +185,23 @@ void REF(softmax_forward)(real *probs, const real *scores, size_t N, size_t V);
 void REF(softmax_backward)(real *dscores, const real *dprobs, const real *probs, size_t N, size_t V);
 void REF(softmax_row)(real *probs, const real *scores, size_t n);
 void REF(softmax_row_backward)(real *dscores, const real *dprobs, const real *probs, size_t n);
+
+/* ---- softcap */
+
+/*
+ * softcap: a soft bound.
+ *
+ *   out[i] = cap * tanh(inp[i] / cap)
+ *
+ *   out  [n]  written; may equal inp
+ *   inp  [n]  read
+ *   cap       > 0
+ *
+ * Backward: dinp[i] += dout[i] * (1 - (out[i] / cap)^2).
+ * Source: Gemma Team 2024, arXiv:2408.00118.
+ */
+void REF(softcap_forward)(real *out, const real *inp, size_t n, double cap);
+void REF(softcap_backward)(real *dinp, const real *dout, const real *out, size_t n, double cap);
 
 /* ---- crossentropy */
 
