@@ -23,8 +23,11 @@ static const struct kind {
     bool pairs; /* its converter turns the rows of q and k */
     bool qk_norm;
     bool scaled;         /* the vectors of tokens, by sqrt(C) */
+    bool capped;         /* scores and logits: attn_logit_softcapping, final_logit_softcapping */
     bool partly;         /* rotated: rope.dimension_count channels */
+    bool same_rotation;  /* with and without a window, scaled or not */
     size_t windows;      /* of so many layers all but the last have the window; 0: none has */
+    size_t window;       /* where the file does not say it */
     double window_theta; /* the base of these; 0: of all layers */
     size_t wide_scale;   /* layers of the one size whose scores are divided by sqrt(C / H), not sqrt(D) */
     const tg_names *names;
@@ -34,6 +37,8 @@ static const struct kind {
     {"qwen2", "qwen2", GATED, .activation = TG_SILU},
     {"qwen3", "qwen3", GATED, .activation = TG_SILU, .qk_norm = true},
     {"gemma", "gemma", GATED, .activation = TG_GELU_TANH, .scaled = true},
+    {"gemma2", "gemma2", GATED, .activation = TG_GELU_TANH, .scaled = true, .capped = true, .windows = 2,
+     .window = 4096, .same_rotation = true, .wide_scale = 46},
     {"gemma3", "gemma3", GATED, .activation = TG_GELU_TANH, .scaled = true, .qk_norm = true, .windows = 6,
      .window_theta = 10000, .wide_scale = 62},
     {"olmo2", "olmo2", GATED, .activation = TG_SILU, .qk_norm = true, .windows = 4},
@@ -57,7 +62,7 @@ bool tg_gguf_is_family(tg_span architecture)
 
 const char *tg_gguf_families(void)
 {
-    return "llama, qwen2, qwen3, gemma, gemma3, olmo2, gptneox";
+    return "llama, qwen2, qwen3, gemma, gemma2, gemma3, olmo2, gptneox";
 }
 
 static unsigned family_number(const char *name)
@@ -95,8 +100,6 @@ static void check_features(struct reading *r)
         {"attention.clamp_kqv", 0, "clipped queries, keys and values are not supported"},
         {"attention.max_alibi_bias", 0, "ALiBi is not supported"},
         {"attention.scale", 0, "another scale of scores is not supported"},
-        {"attn_logit_softcapping", 0, "a cap of scores is not supported"},
-        {"final_logit_softcapping", 0, "a cap of logits is not supported"},
         {"embedding_scale", 1, "scaled embeddings are not supported"},
         {"residual_scale", 1, "scaled residuals are not supported"},
         {"logit_scale", 1, "scaled logits are not supported"},
@@ -107,6 +110,16 @@ static void check_features(struct reading *r)
     for (size_t i = 0; i < sizeof features / sizeof features[0]; i++)
         if (tg_gguf_keys_number(&r->k, features[i].name, features[i].without) != features[i].without)
             tg_gguf_keys_refuse(&r->k, features[i].name, features[i].what);
+}
+
+/* What Gemma 2's files may leave out is llama.cpp's; in other families there is none. */
+static void read_cap(struct reading *r, double *cap, const char *name, double otherwise)
+{
+    const double got = tg_gguf_keys_real_or(&r->k, name, r->kind->capped ? otherwise : 0);
+
+    if (got != 0 && !r->kind->capped)
+        tg_gguf_keys_refuse(&r->k, name, "a cap is not supported");
+    *cap = got;
 }
 
 #define WIDTH "the channels of a head"
@@ -206,7 +219,7 @@ static void read_windows(struct reading *r)
 {
     static const char pattern_key[] = "attention.sliding_window_pattern";
     tg_config *c = &r->f->config;
-    const size_t window = tg_gguf_keys_size_or(&r->k, "attention.sliding_window", 0);
+    const size_t window = tg_gguf_keys_size_or(&r->k, "attention.sliding_window", r->kind->window);
     const tg_gguf_value *pattern = tg_gguf_find(r->k.g, tg_gguf_keys_whole(&r->k, pattern_key));
     size_t period = r->kind->windows;
 
@@ -224,8 +237,9 @@ static void read_windows(struct reading *r)
     if (r->kind->windows == 0 || r->k.g->status)
         return;
     c->window = window;
-    c->rope_local_theta = tg_gguf_keys_real_or(
-        &r->k, "rope.freq_base_swa", r->kind->window_theta > 0 ? r->kind->window_theta : c->rope_theta);
+    if (!r->kind->same_rotation || tg_gguf_keys_have(&r->k, "rope.freq_base_swa"))
+        c->rope_local_theta = tg_gguf_keys_real_or(
+            &r->k, "rope.freq_base_swa", r->kind->window_theta > 0 ? r->kind->window_theta : c->rope_theta);
     for (size_t layer = 0; layer < c->n_layer && layer < TG_LAYERS_MAX; layer++)
         if (has_window(pattern, period, layer) && layer < 64)
             c->window_layers |= (uint64_t)1 << layer;
@@ -260,6 +274,8 @@ void tg_gguf_family_read(tg_model_file *f, tg_gguf *g, tg_names *names)
     c->activation = r.kind->activation;
     c->qk_norm = r.kind->qk_norm;
     check_features(&r);
+    read_cap(&r, &c->attn_cap, "attn_logit_softcapping", 50);
+    read_cap(&r, &c->final_logit_softcapping, "final_logit_softcapping", 30);
     read_sizes(&r);
     read_rotation(&r);
     read_windows(&r);

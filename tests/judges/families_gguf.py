@@ -32,6 +32,13 @@ def gemma(i, s):
     return transformers.GemmaConfig(**dict(s, tie_word_embeddings=True), rope_parameters=families.rope(0, 10000.0))
 
 
+def gemma2(i, s):
+    return transformers.Gemma2Config(
+        **dict(s, tie_word_embeddings=True), sliding_window=[7, 20][i % 2], query_pre_attn_scalar=s["head_dim"],
+        attn_logit_softcapping=[2.0, 50.0][i % 2], final_logit_softcapping=[3.0, 30.0][i % 2],
+        rope_parameters=families.rope(0, 10000.0))
+
+
 def gemma3(i, s):
     s = dict(s, num_hidden_layers=[2, 7, 6][i % 3])
     linear = {"rope_type": "linear", "factor": 8.0} if i % 2 else {"rope_type": "default"}
@@ -66,7 +73,7 @@ def gpt_neox(i, s):
         rope_parameters={"rope_type": "default", "rope_theta": 10000.0, "partial_rotary_factor": part})
 
 
-FAMILIES = {**families.FAMILIES, "gemma": gemma, "gemma3": gemma3, "olmo2": olmo2, "olmo3": olmo3, "gpt_neox": gpt_neox}
+FAMILIES = {**families.FAMILIES, "gemma": gemma, "gemma2": gemma2, "gemma3": gemma3, "olmo2": olmo2, "olmo3": olmo3, "gpt_neox": gpt_neox}
 TYPES = {"mistral": "llama", "gemma3_text": "gemma3", "olmo3": "olmo2", "gpt_neox": "gptneox"}
 
 NAMES = [("model.embed_tokens", "token_embd"), ("gpt_neox.embed_in", "token_embd"), ("embed_out", "output"),
@@ -81,7 +88,7 @@ NAMES = [("model.embed_tokens", "token_embd"), ("gpt_neox.embed_in", "token_embd
 
 
 def renamed(name, architecture):
-    after = {"gemma3": "post_attention_norm", "olmo2": "post_attention_norm"}.get(architecture, "ffn_norm")
+    after = {"gemma2": "post_attention_norm", "gemma3": "post_attention_norm", "olmo2": "post_attention_norm"}.get(architecture, "ffn_norm")
     for theirs, short in [*NAMES, ("post_attention_layernorm", after)]:
         name = name.replace(theirs, short)
     return name
@@ -154,7 +161,11 @@ def begin(path, model, architecture):
         rope = rope["full_attention"]
     if c.model_type == "olmo3":
         w.add_sliding_window_pattern([t == "sliding_attention" for t in c.layer_types])
-    if architecture != "gemma":
+    if architecture == "gemma2":
+        w.add_attn_logit_softcapping(c.attn_logit_softcapping)
+        w.add_final_logit_softcapping(c.final_logit_softcapping)
+        w.add_sliding_window(c.sliding_window)
+    if architecture not in ("gemma", "gemma2"):
         w.add_rope_freq_base(rope["rope_theta"])
     if rope["rope_type"] == "linear":
         w.add_rope_scaling_type(gguf.RopeScalingType.LINEAR)

@@ -371,6 +371,22 @@ static void windows(void)
     f.value = 1;
     c.window_layers = 0x7F;
     expect(&f, &c);
+    c = config_of("gemma2");
+    c.activation = TG_GELU_TANH;
+    c.embed_scale = sqrt(32);
+    c.n_layer = 5;
+    c.window = 9;
+    c.window_layers = 0x15;
+    c.attn_cap = 50;
+    c.final_logit_softcapping = 30;
+    expect(&(struct file){.architecture = "gemma2", .c = c}, &c);
+    c.window = 4096; /* it is not told */
+    f = (struct file){.architecture = "gemma2", .c = c, .without = "attention.sliding_window"};
+    expect(&f, &c);
+    c.final_logit_softcapping = 12;
+    f = (struct file){
+        .architecture = "gemma2", .c = c, .key = "final_logit_softcapping", .type = 'f', .value = 12};
+    expect(&f, &c);
     c = config_of("olmo2"); /* OLMo 3: the bases are the same */
     c.qk_norm = true;
     c.n_layer = 5;
@@ -491,7 +507,7 @@ static void values_refused(void)
         {"expert_count", 't', 8, "8", "llama.expert_count: expected a number"},
         {"attention.causal", 'b', 0, NULL, "llama.attention.causal: attention to later tokens"},
         {"attention.clamp_kqv", 'f', 8, NULL, "llama.attention.clamp_kqv: clipped queries"},
-        {"final_logit_softcapping", 'f', 30, NULL, "a cap of logits is not supported"},
+        {"final_logit_softcapping", 'f', 30, NULL, "llama.final_logit_softcapping: a cap is not supported"},
         {"attention.sliding_window", 'u', 8, NULL, "sliding_window: a window shorter than the context"},
         {"attention.head_count_kv", 'a', 2, NULL, "llama.attention.head_count_kv is an array of i32"},
         {"attention.head_count_kv", 'u', 3, NULL, "n_kv_head is 3, expected a divisor of config/n_head, 4"},
