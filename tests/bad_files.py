@@ -477,7 +477,7 @@ def make_gguf():
     value("alignment-negative", "general.alignment is -1", kv("general.alignment", 5, struct.pack("<i", -1)))
     value("alignment-text", "expected an integer", kv("general.alignment", 8, text("32")))
     value("alignment-64", "expected a multiple of 64", u32("general.alignment", 64))
-    value("architecture-llama", "the architecture is \"llama\"", kv("general.architecture", 8, text("llama")), "general.arch")
+    value("architecture-mamba", "the architecture is \"mamba\"", kv("general.architecture", 8, text("mamba")), "general.arch")
     value("architecture-a-number", "general.architecture is u32", u32("general.architecture", 1), "general.arch")
     case("architecture-missing", "general.architecture is missing", gguf(VALUES[1:]))
     value("layers-0", "the config has n_layer = 0", u32("gpt2.block_count", 0), "gpt2.block")

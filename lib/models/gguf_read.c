@@ -1,9 +1,8 @@
-/* GPT-2 from a GGUF file. */
-#include <stdio.h>
-#include <stdlib.h>
-
+/* Models from GGUF files; of GPT-2 here, of other families by gguf_families.c. */
 #include "formats/gguf.h"
 #include "lib/base/size.h"
+#include "lib/models/gguf_families.h"
+#include "lib/models/gguf_keys.h"
 #include "lib/models/gguf_vocab.h"
 #include "lib/models/model_format.h"
 #include "lib/vocab/foreign.h"
@@ -20,19 +19,22 @@ static const struct number {
     {"gpt2.context_length", TG_CONFIG_N_CTX},
 };
 
-static void check_architecture(tg_gguf *g)
+/* Whether the model is GPT-2; otherwise it is one of the families. */
+static bool check_architecture(tg_gguf *g)
 {
     char shown[TG_TOKEN_SHOWN];
     const tg_span name = tg_gguf_get_text(g, "general.architecture");
+    const bool gpt2 = tg_span_is(name, "gpt2");
     size_t parts;
 
-    if (!g->status && !tg_span_is(name, "gpt2"))
-        g->status = tg_fail(g->err, TG_EDATA, "the architecture is \"%s\", expected \"gpt2\"",
-                            tg_token_shown(shown, name.p, name.n));
+    if (!g->status && !gpt2 && !tg_gguf_is_family(name))
+        g->status = tg_fail(g->err, TG_EDATA, "the architecture is \"%s\", expected one of gpt2, %s",
+                            tg_token_shown(shown, name.p, name.n), tg_gguf_families());
     parts = tg_gguf_find(g, "split.count") ? tg_gguf_get_size(g, "split.count") : 1;
     if (!g->status && parts > 1)
         g->status = tg_fail(g->err, TG_EDATA,
                             "the model is split into %zu files: join them (llama-gguf-split --merge)", parts);
+    return gpt2;
 }
 
 /* A number that follows from the others, if the file has it. */
@@ -42,21 +44,6 @@ static void check_number(tg_gguf *g, const char *key, size_t want, const char *w
 
     if (!g->status && got != want)
         g->status = tg_fail(g->err, TG_EDATA, "%s is %zu, expected %zu, %s", key, got, want, why);
-}
-
-/* The shortest decimal number that is the same float32: 1e-05, where the file has 9.99999975e-06. */
-static double shortest(double x)
-{
-    char text[32];
-    double y = x;
-
-    for (int digits = 1; digits <= 9; digits++) {
-        snprintf(text, sizeof text, "%.*g", digits, x);
-        y = strtod(text, NULL);
-        if ((float)y == (float)x)
-            break;
-    }
-    return y;
 }
 
 /* The token that begins or ends a text, if the file has one; the vocabulary's reader checks it. */
@@ -69,9 +56,9 @@ static void read_end(size_t *token, tg_gguf *g, const char *key)
     }
 }
 
-static void read_config(tg_model_file *f, tg_gguf *g)
+static void read_gpt2(tg_model_file *f, tg_gguf *g)
 {
-    tg_config *c = &f->config;
+    const tg_config *c = &f->config;
 
     for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++)
         tg_model_file_set_size(f, numbers[i].id, tg_gguf_get_size(g, numbers[i].key));
@@ -80,9 +67,19 @@ static void read_config(tg_model_file *f, tg_gguf *g)
                  "4 times gpt2.embedding_length");
     /* llama.cpp computes this form of GELU */
     tg_model_file_set_norm(f, TG_GELU_TANH,
-                           shortest(tg_gguf_get_real(g, "gpt2.attention.layer_norm_epsilon")));
-    read_end(&c->bos_token, g, "tokenizer.ggml.bos_token_id");
-    read_end(&c->eos_token, g, "tokenizer.ggml.eos_token_id");
+                           tg_gguf_shortest(tg_gguf_get_real(g, "gpt2.attention.layer_norm_epsilon")));
+}
+
+/* *names: what the file calls the tensors. */
+static void read_config(tg_model_file *f, tg_gguf *g, tg_names *names)
+{
+    *names = tg_names_gguf;
+    if (check_architecture(g))
+        read_gpt2(f, g);
+    else
+        tg_gguf_family_read(f, g, names);
+    read_end(&f->config.bos_token, g, "tokenizer.ggml.bos_token_id");
+    read_end(&f->config.eos_token, g, "tokenizer.ggml.eos_token_id");
 }
 
 /* llama.cpp wants tokens that begin and end a text, so that tg names one where its own tokenizer has none. */
@@ -100,13 +97,13 @@ static void drop_stopgap(tg_model_file *f, const tg_gguf *g)
 static tg_status open_model(tg_model_file *f, const char *path, const tg_model_ask *ask, tg_err *err)
 {
     tg_loaded *file = f->file[0];
+    tg_names names;
     tg_gguf g;
     tg_status status = tg_gguf_read(&file->list, &g, file->bytes, file->n, err);
 
     (void)path;
     if (!status) {
-        check_architecture(&g);
-        read_config(f, &g);
+        read_config(f, &g, &names);
         status = tg_gguf_vocab_read(&f->tokenizer, &g, ask->lossy, &f->notes);
     }
     if (!status)
@@ -114,7 +111,7 @@ static tg_status open_model(tg_model_file *f, const char *path, const tg_model_a
     tg_gguf_free(&g);
     if (status)
         return status;
-    return tg_model_file_match(f, &tg_names_gguf, ask, err);
+    return tg_model_file_match(f, &names, ask, err);
 }
 
 const tg_model_format tg_gguf_format = {.text = "a GGUF file", .format = TG_FORMAT_GGUF, .open = open_model};

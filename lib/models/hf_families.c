@@ -17,6 +17,7 @@ struct kind {
     bool window_is_asked_for;
     bool qkv_bias; /* whatever the config says */
     bool qk_norm;
+    bool neox; /* LayerNorm, the exact GELU, a rotation of part of a head; keys of their own (read_neox()) */
 };
 
 /* clang-format off */
@@ -26,7 +27,8 @@ struct kind {
     row("llama",   .family = "llama", .n_ctx = 2048)                                                         \
     row("mistral", .family = "llama", .n_ctx = 131072, .n_kv_head = 8, .window = 4096)                       \
     row("qwen2",   .family = "qwen2", QWEN, .qkv_bias = true)                                                \
-    row("qwen3",   .family = "qwen3", QWEN, .head_dim = 128, .qk_norm = true)
+    row("qwen3",   .family = "qwen3", QWEN, .head_dim = 128, .qk_norm = true)                      \
+    row("gpt_neox", .family = "gpt_neox", .n_ctx = 2048, .neox = true)
 /* clang-format on */
 #define KIND(type, ...) {__VA_ARGS__},
 #define AND_TYPE(type, ...) "|" type
@@ -93,13 +95,13 @@ static void read_scaling(tg_hf_reading *r, size_t in, const char *name)
 
 /* In files of transformers 5 one object has all; before, the base was a member of the config.  What the
  * object says counts. */
-static void read_rotation(tg_hf_reading *r)
+static void read_rotation(tg_hf_reading *r, bool neox)
 {
     static const char *const objects[] = {"rope_scaling", "rope_parameters"};
     tg_config *c = &r->f->config;
     double part = tg_hf_get_number(r, 0, "partial_rotary_factor", 1);
 
-    c->rope_theta = tg_hf_get_number(r, 0, "rope_theta", THETA);
+    c->rope_theta = tg_hf_get_number(r, 0, neox ? "rotary_emb_base" : "rope_theta", THETA);
     c->rope_factor = c->rope_low_freq = c->rope_high_freq = c->embed_scale = 1;
     c->rope_ctx = 1;
     for (size_t i = 0; i < 2; i++) {
@@ -112,8 +114,37 @@ static void read_rotation(tg_hf_reading *r)
         part = tg_hf_get_number(r, at, "partial_rotary_factor", part);
         read_scaling(r, at, objects[i]);
     }
-    if (part != 1)
+    if (part != 1 && !neox)
         tg_hf_refuse(r, "partial_rotary_factor", "a rotation of part of a head");
+}
+
+/* ---- GPT-NeoX */
+
+/* What of a head is rotated: like the base, a member of the config before transformers 5. */
+static void read_part(tg_hf_reading *r)
+{
+    tg_config *c = &r->f->config;
+    const size_t width = c->n_head > 0 ? c->n_embd / c->n_head : 0;
+    double part = tg_hf_get_number(r, 0, "rotary_pct", 0.25);
+
+    if (tg_json_find(&r->j, 0, "rope_parameters"))
+        part = tg_hf_get_number(r, r->j.at, "partial_rotary_factor", part);
+    if (part > 0 && part <= 1)
+        c->rope_dim = (size_t)((double)width * part);
+    if (c->rope_dim == 0)
+        tg_hf_refuse(r, "rotary_pct", "a rotation of no channel, or of more than a head has,");
+}
+
+static void read_neox(tg_hf_reading *r)
+{
+    tg_config *c = &r->f->config;
+
+    c->n_kv_head = c->head_dim = 0; /* as many heads, of the width divided by them */
+    c->layer_norm_epsilon = tg_hf_get_number(r, 0, "layer_norm_eps", 1e-5);
+    c->qkv_bias = c->out_bias = tg_hf_get_bool(r, "attention_bias", true);
+    read_part(r);
+    if (!tg_hf_get_bool(r, "use_parallel_residual", true))
+        tg_hf_refuse(r, "use_parallel_residual", "attention and MLP one after the other");
 }
 
 /* ---- what is refused, unless it makes no difference */
@@ -148,14 +179,16 @@ void tg_hf_family_read(tg_hf_reading *r, size_t type)
 
     c->family = family_number(kind->family);
     read_sizes(r, kind);
-    c->activation = tg_hf_get_activation(r, "hidden_act", TG_SILU);
-    read_rotation(r);
+    c->activation = tg_hf_get_activation(r, "hidden_act", kind->neox ? TG_GELU_ERF : TG_SILU);
+    read_rotation(r, kind->neox);
     check_window(r, kind);
     c->tied = tg_hf_get_bool(r, "tie_word_embeddings", false);
     c->qkv_bias = kind->qkv_bias || bias;
     c->out_bias = !kind->qkv_bias && bias;
     c->mlp_bias = tg_hf_get_bool(r, "mlp_bias", false);
     c->qk_norm = kind->qk_norm;
+    if (kind->neox)
+        read_neox(r);
     tg_hf_refuse_quantised(r);
     r->f->config_known = ~(uint64_t)0;
 }

@@ -262,7 +262,7 @@ tg_status tg_model_file_match(tg_model_file *f, const tg_names *names, const tg_
     tg_status status;
 
     if (f->config.family > 0)
-        return tg_match_table(f, ask, err);
+        return tg_match_table(f, names, ask, err);
     if (ask->map) {
         if ((status = tg_name_map_read(&map, ask->map, err)))
             return status;

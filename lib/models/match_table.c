@@ -1,9 +1,18 @@
-/* Which stored tensor is which parameter, for families whose parameters have the names of the files. */
+/* Which stored tensor is which parameter, for families whose tensors have the shapes of their parameters. */
 #include <stdlib.h>
 #include <string.h>
 
 #include "lib/gpt/family.h"
 #include "lib/models/matching.h"
+
+/* The names are NULL where the files have the parameters' names only. */
+struct match {
+    tg_model_file *f;
+    const tg_names *names;
+    const tg_model_ask *ask;
+};
+
+/* ---- names */
 
 /* What old files have besides parameters: the frequencies of rotation, which follow from the config. */
 static bool is_ignored(const char *name)
@@ -14,55 +23,199 @@ static bool is_ignored(const char *name)
     return n >= sizeof end - 1 && strcmp(name + n - (sizeof end - 1), end) == 0;
 }
 
-/* The tensor that the family names so, or NULL. */
-static const tg_stored *find(const tg_model_file *f, tg_param_kind kind)
+static const tg_name *find_row(const struct match *m, const char *name, size_t *layer)
 {
-    const tg_family *family = tg_config_family(&f->config);
-    const tg_stored *s = NULL;
+    return m->names ? tg_names_find(m->names, name, layer) : NULL;
+}
+
+/* The parameter of that kind, or NULL. */
+static const tg_param *param_of(const struct match *m, int kind, size_t layer)
+{
+    const tg_params *table = &m->f->table;
+    size_t i = table->n;
+
+    if (kind != TG_NAME_IGNORED && layer < m->f->config.n_layer)
+        i = tg_params_index(table, (tg_param_kind)kind, layer);
+    return i < table->n ? &table->entry[i] : NULL;
+}
+
+/* The row of that kind, or NULL. */
+static const tg_name *row_of(const struct match *m, tg_param_kind kind)
+{
+    for (size_t i = 0; m->names && i < m->names->n; i++)
+        if (m->names->row[i].kind == (int)kind)
+            return &m->names->row[i];
+    return NULL;
+}
+
+/* What the files call a parameter of that kind, into name, or `otherwise`.  Of q, k or v it may be the name
+ * of all three. */
+static const char *name_of(char name[TG_NAME_MAX + 1], const struct match *m, tg_param_kind kind,
+                           size_t layer, const char *otherwise)
+{
+    const tg_name *row = row_of(m, kind);
+
+    if (!row && kind >= TG_Q_W && kind <= TG_V_B)
+        row = row_of(m, (kind - TG_Q_W) % 2 == 0 ? TG_QKV_W : TG_QKV_B);
+    if (!row)
+        return otherwise;
+    tg_names_put(name, TG_NAME_MAX + 1, m->names, (tg_param_kind)row->kind, row->part, layer);
+    return name;
+}
+
+/* The name of a kind outside the blocks; "" if the family has none. */
+static const char *single_name(char name[TG_NAME_MAX + 1], const struct match *m, tg_param_kind kind)
+{
+    const tg_family *family = tg_config_family(&m->f->config);
+    const char *own = "";
 
     for (size_t r = 0; r < family->n_rows; r++)
-        for (size_t i = 0; family->row[r].kind == kind && !s && i < f->n_files; i++)
-            s = tg_tensor_list_find(&f->file[i]->list, family->row[r].name);
+        if (family->row[r].kind == kind)
+            own = family->row[r].name;
+    return name_of(name, m, kind, 0, own);
+}
+
+/* A head beside a config that ties it. */
+static bool is_tied_head(const struct match *m, const char *name)
+{
+    char buffer[TG_NAME_MAX + 1];
+
+    return m->f->config.tied && strcmp(name, single_name(buffer, m, TG_HEAD_W)) == 0;
+}
+
+/* ---- tensors of q, k and v */
+
+/* The kinds in such a tensor, as many as it stands for; 1 if it is no such tensor. */
+static size_t parts_of(tg_param_kind kind[3], const struct match *m, int of)
+{
+    const tg_param_kind bias = of == TG_QKV_B;
+
+    kind[0] = (tg_param_kind)of;
+    if ((of != TG_QKV_W && of != TG_QKV_B) || param_of(m, of, 0))
+        return 1;
+    kind[0] = TG_Q_W + bias;
+    kind[1] = TG_K_W + bias;
+    kind[2] = TG_V_W + bias;
+    return 3;
+}
+
+/* The order of the rows of part i, of n in its tensor. */
+static tg_row_order order_of(const struct match *m, const tg_param *p, size_t i, size_t n)
+{
+    const tg_config *c = &m->f->config;
+    const size_t D = tg_config_head_dim(c);
+    const size_t begins[] = {0, tg_dim_size(TG_DIM_Q, c), tg_dim_size(TG_DIM_Q_KV, c)};
+    const bool rotated = p->kind == TG_Q_W || p->kind == TG_Q_B || p->kind == TG_K_W || p->kind == TG_K_B;
+    tg_row_order order = {.head = D, .stride = D, .pairs = m->names && m->names->pairs && rotated};
+
+    if (n == 1 && !order.pairs)
+        return (tg_row_order){0};
+    if (n == 3 && m->names->by_head)
+        order.stride = 3 * D;
+    order.first = n == 3 && m->names->by_head ? i * D : begins[i];
+    return order;
+}
+
+/* ---- tensors */
+
+static tg_status check_stored(const tg_stored *s, const tg_param *p, size_t rows, tg_err *err)
+{
+    const size_t shape[2] = {rows, p->shape[1]};
+    const tg_status status = tg_match_check_numbers(s, err);
+
+    return status ? status : tg_match_check_shape(s, p->ndim, shape, err);
+}
+
+/* The tensor is part i of n, which is p. */
+static tg_status take_part(struct match *m, const tg_stored *s, const tg_param *p, size_t i, size_t n,
+                           tg_err *err)
+{
+    tg_values *v = &m->f->values[p - m->f->table.entry];
+    tg_status status;
+
+    if (v->n > 0)
+        return tg_fail(err, TG_EDATA, "%s is there twice", s->array.name);
+    status = check_stored(s, p, n == 3 ? tg_dim_size(TG_DIM_QKV, &m->f->config) : p->shape[0], err);
+    if (!status)
+        *v = (tg_values){.piece = {s}, .n = 1, .order = order_of(m, p, i, n)};
+    return status;
+}
+
+static tg_status surplus(struct match *m, const tg_stored *s, tg_err *err)
+{
+    if (m->ask->lossy)
+        return tg_notes_add(&m->f->notes, err, "%s is left out: it is not a tensor of the model",
+                            s->array.name);
+    return tg_fail(err, TG_EDATA,
+                   "%s is not a tensor of a %s with this config (tg-convert --lossy leaves it out)",
+                   s->array.name, tg_config_family(&m->f->config)->name);
+}
+
+static tg_status match_one(struct match *m, const tg_stored *s, tg_err *err)
+{
+    size_t layer, n = 1;
+    const tg_name *row = find_row(m, s->array.name, &layer);
+    tg_param_kind kind[3];
+    const tg_param *p[3] = {row ? NULL : tg_params_find(&m->f->table, s->array.name)};
+    tg_status status = TG_OK;
+
+    if (row)
+        n = parts_of(kind, m, row->kind);
+    for (size_t i = 0; row && i < n; i++)
+        p[i] = param_of(m, (int)kind[i], layer);
+    if (!p[0] && ((row && row->kind == TG_NAME_IGNORED) || is_ignored(s->array.name) ||
+                  is_tied_head(m, s->array.name)))
+        return TG_OK;
+    if (!p[0])
+        return surplus(m, s, err);
+    for (size_t i = 0; i < n && !status; i++)
+        status = take_part(m, s, p[i], i, n, err);
+    return status;
+}
+
+/* ---- all */
+
+/* The tensor of a kind outside the blocks, or NULL. */
+static const tg_stored *find(const struct match *m, tg_param_kind kind)
+{
+    char buffer[TG_NAME_MAX + 1];
+    const char *const name = single_name(buffer, m, kind);
+    const tg_stored *s = NULL;
+
+    for (size_t i = 0; !s && i < m->f->n_files; i++)
+        s = tg_tensor_list_find(&m->f->file[i]->list, name);
     return s;
 }
 
-/* A head that is the embedding once more. */
-static bool is_tied_head(const tg_model_file *f, const tg_stored *s)
+static tg_status find_tie(struct match *m, tg_err *err)
 {
-    return f->config.tied && s == find(f, TG_HEAD_W);
+    const tg_stored *wte = find(m, TG_WTE), *head = find(m, TG_HEAD_W);
+
+    return wte ? tg_match_tie(m->f, wte, head, err) : TG_OK;
 }
 
-static tg_status match_one(tg_model_file *f, const tg_stored *s, const tg_model_ask *ask, tg_err *err)
+static tg_status check_complete(const struct match *m, tg_err *err)
 {
-    const tg_param *p = tg_params_find(&f->table, s->array.name);
-    tg_values *v = p ? &f->values[p - f->table.entry] : NULL;
-    tg_status status;
+    char name[TG_NAME_MAX + 1];
 
-    if (!p && (is_ignored(s->array.name) || is_tied_head(f, s)))
-        return TG_OK;
-    if (!p && ask->lossy)
-        return tg_notes_add(&f->notes, err, "%s is left out: it is not a tensor of the model", s->array.name);
-    if (!p)
-        return tg_fail(err, TG_EDATA,
-                       "%s is not a tensor of a %s with this config (tg-convert --lossy leaves it out)",
-                       s->array.name, tg_config_family(&f->config)->name);
-    if (v->n > 0)
-        return tg_fail(err, TG_EDATA, "%s is there twice", s->array.name);
-    if ((status = tg_match_check_numbers(s, err)) ||
-        (status = tg_match_check_shape(s, p->ndim, p->shape, err)))
-        return status;
-    *v = (tg_values){.piece = {s}, .n = 1};
+    for (size_t i = 0; i < m->f->table.n; i++) {
+        const tg_param *p = &m->f->table.entry[i];
+
+        if (m->f->values[i].n == 0)
+            return tg_fail(err, TG_EDATA, "%s is missing", name_of(name, m, p->kind, p->layer, p->name));
+    }
     return TG_OK;
 }
 
-static tg_status find_tie(tg_model_file *f, tg_err *err)
+/* What the files call the tensors, if that is not what the parameters are called. */
+static const tg_names *names_for(const tg_names *given, const char *family)
 {
-    const tg_stored *wte = find(f, TG_WTE), *head = find(f, TG_HEAD_W);
-
-    return wte ? tg_match_tie(f, wte, head, err) : TG_OK;
+    if (strcmp(given->family, family) == 0)
+        return given;
+    return strcmp(tg_names_neox.family, family) == 0 ? &tg_names_neox : NULL;
 }
 
-/* The names are the parameters' own, and each tensor is one of them. */
+/* The names are known, and q, k and v a parameter each. */
 static tg_status check_asked(const tg_model_file *f, const tg_model_ask *ask, tg_err *err)
 {
     if (ask->map)
@@ -72,21 +225,19 @@ static tg_status check_asked(const tg_model_file *f, const tg_model_ask *ask, tg
     return tg_match_check_asked(f, ask, err);
 }
 
-tg_status tg_match_table(tg_model_file *f, const tg_model_ask *ask, tg_err *err)
+tg_status tg_match_table(tg_model_file *f, const tg_names *names, const tg_model_ask *ask, tg_err *err)
 {
+    struct match m = {f, names_for(names, tg_config_family(&f->config)->name), ask};
     tg_status status;
 
-    if ((status = check_asked(f, ask, err)) || (status = find_tie(f, err)) ||
+    if ((status = check_asked(f, ask, err)) || (status = find_tie(&m, err)) ||
         (status = tg_config_check(&f->config, err)) || (status = tg_params_build(&f->table, &f->config, err)))
         return status;
     if (!(f->values = calloc(f->table.n, sizeof *f->values)))
         return tg_fail_memory(err, f->table.n * sizeof *f->values, "the table of values");
     for (size_t i = 0; i < f->n_files; i++)
         for (size_t t = 0; t < f->file[i]->list.n; t++)
-            if ((status = match_one(f, &f->file[i]->list.tensor[t], ask, err)))
+            if ((status = match_one(&m, &f->file[i]->list.tensor[t], err)))
                 return status;
-    for (size_t i = 0; i < f->table.n; i++)
-        if (f->values[i].n == 0)
-            return tg_fail(err, TG_EDATA, "%s is missing", f->table.entry[i].name);
-    return TG_OK;
+    return check_complete(&m, err);
 }

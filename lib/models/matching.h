@@ -8,7 +8,7 @@
 #include <stddef.h>
 
 #include "formats/tensor_list.h"
-#include "lib/models/model_file.h"
+#include "lib/models/model_format.h"
 
 /* Whether the files tell this setting. */
 bool tg_match_knows(const tg_model_file *f, tg_config_id id);
@@ -25,7 +25,12 @@ TG_MUST_CHECK tg_status tg_match_check_shape(const tg_stored *s, size_t ndim, co
 TG_MUST_CHECK tg_status tg_match_tie(tg_model_file *f, const tg_stored *wte, const tg_stored *head,
                                      tg_err *err);
 
-/* tg_model_file_match() of a family after GPT-2 (match_table.c). */
-TG_MUST_CHECK tg_status tg_match_table(tg_model_file *f, const tg_model_ask *ask, tg_err *err);
+/*
+ * tg_model_file_match() of a family after GPT-2 (match_table.c), whose config is known as a whole, but for
+ * the head.  Tensors that the names have no row for, or all if the names are another family's, have the
+ * parameters' names.  TG_QKV_W, or _B, is a tensor of q, k and v.
+ */
+TG_MUST_CHECK tg_status tg_match_table(tg_model_file *f, const tg_names *names, const tg_model_ask *ask,
+                                       tg_err *err);
 
 #endif

@@ -49,11 +49,20 @@ typedef struct tg_loaded {
     struct tg_kept *kept; /* memory of tensors that are not in bytes; owned */
 } tg_loaded;
 
+/* Where the rows of a parameter, or the elements of a vector, are among those of its tensor: head by head. */
+typedef struct tg_row_order {
+    size_t head;   /* rows of a head, which lie together; 0: all rows lie as the parameter counts them */
+    size_t first;  /* the row where head 0 begins */
+    size_t stride; /* rows from there to the beginning of the next head */
+    bool pairs;    /* of each head, rows j and j + head/2 are at 2j and 2j + 1 */
+} tg_row_order;
+
 /* Where the values of a parameter come from. */
 typedef struct tg_values {
     const tg_stored *piece[3]; /* each as long as the parameter, or a third of that */
-    size_t n;        /* 1; 3: q, k and v, which are joined along the output; 0: all values are `fill` */
-    bool transposed; /* a piece is [columns,rows], as parameter [rows,columns] counts them */
+    size_t n;           /* 1; 3: q, k and v, which are joined along the output; 0: all values are `fill` */
+    bool transposed;    /* a piece is [columns,rows], as parameter [rows,columns] counts them */
+    tg_row_order order; /* of a single piece that is not transposed */
     float fill;
 } tg_values;
 

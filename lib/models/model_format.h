@@ -115,12 +115,19 @@ typedef struct tg_names {
     tg_layout layout;
     bool prefixes; /* names may begin with "transformer.", "_orig_mod.", "module.", "model." */
     bool padded;   /* wte.weight may have more rows than the vocab_size that is known; these are not read */
+    bool pairs;    /* of each head of q and k, the two rows that are rotated together follow each other */
+    bool by_head;  /* in a tensor of q, k and v they are head by head: q, k, v of head 0, of head 1, ... */
 } tg_names;
 
 extern const tg_names tg_names_gpt2;     /* Hugging Face's, [in,out] */
 extern const tg_names tg_names_nanogpt;  /* the same names, [out,in] */
 extern const tg_names tg_names_by_shape; /* either */
 extern const tg_names tg_names_gguf;     /* llama.cpp's, [out,in] */
+extern const tg_names tg_names_neox;     /* Hugging Face's, of GPT-NeoX, besides its parameters' */
+
+/* Its names in families with a gated MLP: Llama's, and with another `family` its relatives'; and in GPT-NeoX.
+ */
+extern const tg_names tg_names_gguf_gated, tg_names_gguf_neox;
 
 /* The row for a tensor's name, and its layer; NULL: there is none. */
 const tg_name *tg_names_find(const tg_names *names, const char *name, size_t *layer);

@@ -11,16 +11,32 @@
 #define RUN ((size_t)256)    /* its columns: values that are read at once; blocks have at most as many */
 #define SPAN ((size_t)65536) /* values that a thread copies at once */
 
-/* A stored matrix, or a vector as a single row. */
+/* A stored matrix, or a vector as a single row; one whose elements have an order, as a single column. */
 struct matrix {
     const tg_stored *stored;
     size_t rows, columns;
+    tg_row_order order;
 };
 
-/* tg_stored_load() fails only for types that tg_model_file_match() refuses. */
-static void load(float *out, const tg_stored *s, size_t first, size_t n)
+/* Where row r is stored. */
+static size_t stored_row(const tg_row_order *o, size_t r)
 {
-    const tg_status status = tg_stored_load(out, s, first, n, NULL);
+    size_t in_head;
+
+    if (o->head == 0)
+        return r;
+    in_head = r % o->head;
+    if (o->pairs)
+        in_head = in_head % (o->head / 2) * 2 + in_head / (o->head / 2);
+    return o->first + r / o->head * o->stride + in_head;
+}
+
+/* n values of row r, from column c on.  tg_stored_load() fails only for types that tg_model_file_match()
+ * refuses. */
+static void load(float *out, const struct matrix *m, size_t r, size_t c, size_t n)
+{
+    const size_t first = stored_row(&m->order, r) * m->columns + c;
+    const tg_status status = tg_stored_load(out, m->stored, first, n, NULL);
 
     (void)status;
 }
@@ -37,7 +53,7 @@ static void copy_rows(void *context, size_t begin, size_t end)
     const struct matrix *m = c->m;
 
     for (size_t r = begin; r < end; r++)
-        load(c->out + r * c->stride, m->stored, r * m->columns, m->columns);
+        load(c->out + r * c->stride, m, r, 0, m->columns);
 }
 
 /* out[r * stride + c] = m[r,c] */
@@ -53,7 +69,7 @@ static void transpose_tile(float *out, size_t stride, const struct matrix *m, si
     float tile[TILE][RUN];
 
     for (size_t i = 0; i < rows; i++)
-        load(tile[i], m->stored, (r + i) * m->columns + c, columns);
+        load(tile[i], m, r + i, c, columns);
     for (size_t j = 0; j < columns; j++)
         for (size_t i = 0; i < rows; i++)
             out[(c + j) * stride + r + i] = tile[i][j];
@@ -83,11 +99,14 @@ static void read_piece(float *out, const tg_values *v, size_t i, const tg_param 
     const size_t rows = p->ndim == 1 ? 1 : p->shape[0];
     const size_t all = p->ndim == 1 ? p->shape[0] : p->shape[1], columns = all / v->n;
     const bool turned = v->transposed != transposed && p->ndim == 2;
-    const struct matrix m = {v->piece[i], v->transposed ? columns : rows, v->transposed ? rows : columns};
+    const struct matrix m = {v->piece[i], v->transposed ? columns : rows, v->transposed ? rows : columns,
+                             v->order};
 
     transposed = transposed && p->ndim == 2;
     out += transposed ? i * columns * rows : i * columns;
-    if (turned)
+    if (p->ndim == 1 && v->order.head > 0)
+        copy(out, 1, &(struct matrix){v->piece[i], all, 1, v->order});
+    else if (turned)
         copy_transposed(out, transposed ? rows : all, &m);
     else
         copy(out, transposed ? rows : all, &m);
@@ -110,7 +129,8 @@ const float *tg_model_file_direct(const tg_model_file *f, size_t i)
     const tg_values *v = &f->values[i];
     const tg_stored *s = v->piece[0];
 
-    if (v->n != 1 || v->transposed || s->blocks || !tg_dtype_equal(s->array.dtype, TG_F32))
+    if (v->n != 1 || v->transposed || v->order.head > 0 || s->blocks ||
+        !tg_dtype_equal(s->array.dtype, TG_F32))
         return NULL;
     return (uintptr_t)s->at % sizeof(float) == 0 ? (const float *)(const void *)s->at : NULL;
 }

@@ -62,6 +62,40 @@ static const tg_name gpt2_gguf[] = {
     {.pattern = "blk.N.attn_v.bias", .kind = TG_QKV_B, .part = TG_NAME_V},
 };
 
+/* Families with a matrix each for q, k and v, which a file may have in one, one after another. */
+/* clang-format off */
+#define BOTH(name, of_kind) \
+    {.pattern = name ".weight", .kind = (of_kind)}, {.pattern = name ".bias", .kind = (of_kind) + 1}
+#define FAMILY_GGUF(up) \
+    BOTH("blk.N.attn_norm", TG_LN1_W), \
+    BOTH("blk.N.attn_q", TG_Q_W), \
+    BOTH("blk.N.attn_k", TG_K_W), \
+    BOTH("blk.N.attn_v", TG_V_W), \
+    BOTH("blk.N.attn_qkv", TG_QKV_W), \
+    {.pattern = "blk.N.attn_q_norm.weight", .kind = TG_Q_NORM_W}, \
+    {.pattern = "blk.N.attn_k_norm.weight", .kind = TG_K_NORM_W}, \
+    BOTH("blk.N.attn_output", TG_ATT_PROJ_W), \
+    {.pattern = "blk.N.post_attention_norm.weight", .kind = TG_OUT_NORM_W}, \
+    BOTH("blk.N.ffn_norm", TG_LN2_W), \
+    BOTH("blk.N.ffn_gate", TG_GATE_W), \
+    BOTH("blk.N.ffn_up", up), \
+    BOTH("blk.N.ffn_down", TG_FC_PROJ_W), \
+    {.pattern = "blk.N.post_ffw_norm.weight", .kind = TG_DOWN_NORM_W}, \
+    {.pattern = "token_embd.weight", .kind = TG_WTE}, \
+    BOTH("output_norm", TG_LNF_W), \
+    {.pattern = "output.weight", .kind = TG_HEAD_W}, \
+    {.pattern = "rope_freqs.weight", .kind = TG_NAME_IGNORED} /* it is a part of the config */
+/* clang-format on */
+
+static const tg_name gated_gguf[] = {FAMILY_GGUF(TG_UP_W)}, neox_gguf[] = {FAMILY_GGUF(TG_FC_W)};
+
+/* Hugging Face's, where they are not the parameters' own. */
+static const tg_name neox[] = {
+    BOTH("gpt_neox.layers.N.attention.query_key_value", TG_QKV_W),
+    {.pattern = "gpt_neox.layers.N.attention.bias", .kind = TG_NAME_IGNORED}, /* the causal mask */
+    {.pattern = "gpt_neox.layers.N.attention.masked_bias", .kind = TG_NAME_IGNORED},
+};
+
 #define NAMES(family_name, shown, rows, of_layout, may_have_prefixes)                                        \
     {                                                                                                        \
         .family = (family_name), .what = (shown), .row = (rows), .n = sizeof(rows) / sizeof(rows)[0],        \
@@ -72,6 +106,13 @@ const tg_names tg_names_gpt2 = NAMES("gpt2", "GPT-2", gpt2, TG_LAYOUT_IN_OUT, tr
 const tg_names tg_names_nanogpt = NAMES("gpt2", "GPT-2", gpt2, TG_LAYOUT_OUT_IN, true);
 const tg_names tg_names_by_shape = NAMES("gpt2", "GPT-2", gpt2, TG_LAYOUT_BY_SHAPE, true);
 const tg_names tg_names_gguf = NAMES("gpt2", "GPT-2", gpt2_gguf, TG_LAYOUT_OUT_IN, false);
+const tg_names tg_names_neox = {.family = "gpt_neox",
+                                .what = "GPT-NeoX",
+                                .row = neox,
+                                .n = sizeof neox / sizeof neox[0],
+                                .by_head = true};
+const tg_names tg_names_gguf_gated = NAMES("llama", "Llama", gated_gguf, TG_LAYOUT_OUT_IN, false);
+const tg_names tg_names_gguf_neox = NAMES("gpt_neox", "GPT-NeoX", neox_gguf, TG_LAYOUT_OUT_IN, false);
 
 static const char *without_prefixes(const char *name)
 {

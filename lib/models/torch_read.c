@@ -141,6 +141,9 @@ static tg_status turn(const struct reading *r, tg_err *err)
         if (turned > 0 && turned < v->n)
             return tg_fail(err, TG_EDATA, "%s: of its q, k and v, some are transposed",
                            r->f->table.entry[i].name);
+        if (turned > 0 && v->order.head > 0)
+            return tg_fail(err, TG_EDATA, "%s: its tensor is transposed, expected rows of heads",
+                           r->f->table.entry[i].name);
         v->transposed = v->transposed != (turned > 0);
     }
     return TG_OK;

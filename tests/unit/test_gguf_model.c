@@ -356,7 +356,7 @@ static void wrong_models(void)
         struct model m;
         const char *message;
     } cases[] = {
-        {{.architecture = "llama"}, "the architecture is \"llama\", expected \"gpt2\""},
+        {{.architecture = "mamba"}, "the architecture is \"mamba\", expected one of gpt2, llama, qwen2"},
         {{.architecture = "\x1B[2J"}, "\"\\x1B[2J\""},
         {{.architecture = NULL}, "general.architecture is missing"},
         {{.architecture = "gpt2", .left_out = "gpt2.block_count"}, "gpt2.block_count is missing"},

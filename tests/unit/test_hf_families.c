@@ -329,6 +329,174 @@ static void untied(void)
     tg_model_file_close(&f);
 }
 
+/* ---- GPT-NeoX, whose files have q, k and v in one tensor */
+
+#define NEOX                                                                                                 \
+    "\"model_type\": \"gpt_neox\", \"hidden_size\": 16, \"intermediate_size\": 20, \"num_hidden_layers\": "  \
+    "1, "                                                                                                    \
+    "\"vocab_size\": 256, \"max_position_embeddings\": 64, \"num_attention_heads\": "
+
+/* Row r, column c of a matrix, or element r of a vector; the same in every tensor but the joint ones. */
+static float neox_value(size_t r, size_t c)
+{
+    return (float)r + (float)c / 64;
+}
+
+/* The name and the rows of what the file has in place of p; false: nothing. */
+static bool neox_name(char name[128], size_t *rows, const tg_param *p)
+{
+    const bool first = p->kind == TG_Q_W || p->kind == TG_Q_B;
+
+    snprintf(name, 128, "%s", p->name);
+    *rows = p->shape[0];
+    if (first) {
+        snprintf(name, 128, "gpt_neox.layers.0.attention.query_key_value.%s",
+                 p->ndim == 2 ? "weight" : "bias");
+        *rows *= 3;
+    }
+    return first || p->kind < TG_Q_W || p->kind > TG_V_B;
+}
+
+/* joint: with q, k and v; mask: with what old files have besides. */
+static void write_neox(const tg_config *c, bool joint, bool mask)
+{
+    const int fd = open(in_directory("model.safetensors"), O_WRONLY | O_CREAT | O_TRUNC, 0600);
+    tg_array arrays[64];
+    tg_safetensors_writer w;
+    tg_params table;
+    size_t n = 0, rows;
+    tg_err err = {0};
+
+    CHECK_OK(tg_params_build(&table, c, &err), &err);
+    for (size_t i = 0; i < table.n; i++) {
+        const tg_param *p = &table.entry[i];
+        tg_array a = {.dtype = TG_F32, .ndim = p->ndim};
+
+        if (!neox_name(a.name, &rows, p) || (!joint && rows > p->shape[0]))
+            continue;
+        a.shape[0] = rows;
+        a.shape[1] = p->shape[1];
+        a.count = rows * (p->ndim == 2 ? p->shape[1] : 1);
+        arrays[n++] = a;
+    }
+    if (mask)
+        arrays[n++] = (tg_array){.name = "gpt_neox.layers.0.attention.masked_bias",
+                                 .dtype = TG_F32,
+                                 .ndim = 1,
+                                 .shape = {1},
+                                 .count = 1};
+    CHECK_OK(tg_safetensors_begin(&w, fd, arrays, n, &err), &err);
+    for (size_t i = 0; i < n; i++) {
+        const size_t columns = arrays[i].ndim == 2 ? arrays[i].shape[1] : 1;
+
+        for (size_t e = 0; e < arrays[i].count; e++) {
+            const float x = neox_value(e / columns, e % columns);
+
+            CHECK_OK(tg_safetensors_put(&w, &x, sizeof x, &err), &err);
+        }
+    }
+    tg_safetensors_end(&w);
+    tg_params_free(&table);
+    close(fd);
+}
+
+static tg_config neox_base(void)
+{
+    tg_config c = base("gpt_neox");
+
+    c.n_layer = 1;
+    c.n_head = 2;
+    c.n_kv_head = c.head_dim = 0;
+    c.n_embd = 16;
+    c.rope_dim = 2;
+    c.layer_norm_epsilon = 1e-5;
+    c.activation = TG_GELU_ERF;
+    c.qkv_bias = c.out_bias = true;
+    return c;
+}
+
+/* Rows of a head are q's, k's, v's: 24 for each of two heads. */
+static void check_neox(const tg_model_file *f)
+{
+    for (size_t i = 0; i < f->table.n; i++) {
+        const tg_param *p = &f->table.entry[i];
+        const bool joint = p->kind >= TG_Q_W && p->kind <= TG_V_B;
+        const size_t first = joint ? (p->kind - TG_Q_W) / 2 * 8 : 0, columns = p->ndim == 2 ? p->shape[1] : 1;
+        tg_float_buffer buffer = {0};
+        const float *x;
+        tg_err err = {0};
+
+        CHECK_OK(tg_model_file_get(&x, &buffer, f, i, false, &err), &err);
+        for (size_t r = 0; r < p->shape[0]; r++)
+            for (size_t c = 0; c < columns; c++)
+                CHECK(x[r * columns + c] == neox_value(joint ? r / 8 * 24 + r % 8 + first : r, c));
+        free(buffer.x);
+    }
+}
+
+static void expect_neox(const char *members, tg_config want, bool mask)
+{
+    FILE *config = fopen(in_directory("config.json"), "w");
+    tg_model_file f;
+    tg_err err = {0};
+
+    CHECK(config && fprintf(config, "{%s%s}\n", NEOX, members) > 0 && fclose(config) == 0);
+    write_neox(&want, true, mask);
+    CHECK_OK(tg_model_file_open(&f, directory, NULL, &err), &err);
+    CHECK(memcmp(&f.config, &want, sizeof want) == 0);
+    check_neox(&f);
+    tg_model_file_close(&f);
+}
+
+static void refuse_neox(const char *members, const char *message)
+{
+    FILE *config = fopen(in_directory("config.json"), "w");
+    tg_model_file f;
+    tg_err err = {0};
+
+    CHECK(config && fprintf(config, "{%s%s}\n", NEOX, members) > 0 && fclose(config) == 0);
+    CHECK_EQ(tg_model_file_open(&f, directory, NULL, &err), TG_EDATA);
+    CHECK_HAS(err.message, message);
+}
+
+static void neox(void)
+{
+    tg_config c = neox_base();
+
+    expect_neox("2", c, true);
+    c.rope_dim = 4;
+    c.rope_theta = 500;
+    expect_neox("2, \"rotary_pct\": 0.5, \"rotary_emb_base\": 500, \"hidden_act\": \"gelu\"", c, false);
+    expect_neox("2, \"rope_parameters\": {\"rope_type\": \"default\", \"rope_theta\": 500.0, "
+                "\"partial_rotary_factor\": 0.5}",
+                c, false);
+    c.qkv_bias = c.out_bias = false;
+    c.tied = true;
+    c.activation = TG_GELU_TANH;
+    expect_neox("2, \"rotary_pct\": 0.5, \"rotary_emb_base\": 500, \"attention_bias\": false, "
+                "\"tie_word_embeddings\": true, \"hidden_act\": \"gelu_new\"",
+                c, false);
+}
+
+static void neox_refused(void)
+{
+    const tg_config c = neox_base();
+
+    write_neox(&c, true, false);
+    refuse_neox("3, \"rotary_pct\": 0.5", "3 heads do not divide C = 16");
+    refuse_neox("2, \"use_parallel_residual\": false",
+                "attention and MLP one after the other is not supported");
+    refuse_neox("2, \"rotary_pct\": 2",
+                "\"rotary_pct\": a rotation of no channel, or of more than a head has,");
+    refuse_neox("2, \"rotary_pct\": 0.01", "\"rotary_pct\": a rotation of no channel");
+    refuse_neox("2, \"rotary_pct\": 0.4", "3 channels of a head are rotated, expected an even number");
+    refuse_neox(
+        "2, \"attention_bias\": false",
+        "gpt_neox.layers.0.attention.query_key_value.bias is not a tensor of a gpt_neox with this config");
+    write_neox(&c, false, false);
+    refuse_neox("2", "gpt_neox.layers.0.attention.query_key_value.weight is missing");
+}
+
 int main(void)
 {
     if (!mkdtemp(directory))
@@ -340,6 +508,8 @@ int main(void)
     RUN(assumed_windows);
     RUN(options);
     RUN(untied);
+    RUN(neox);
+    RUN(neox_refused);
     unlink(in_directory("config.json"));
     unlink(in_directory("model.safetensors"));
     rmdir(directory);

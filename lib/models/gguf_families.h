@@ -1,0 +1,29 @@
+/*
+ * gguf_families: what GGUF files of the families after GPT-2 say of a model.  Only for gguf_read.c.
+ */
+#ifndef TG_MODELS_GGUF_FAMILIES_H
+#define TG_MODELS_GGUF_FAMILIES_H
+
+#include <stdbool.h>
+
+#include "formats/gguf.h"
+#include "lib/models/model_format.h"
+
+/* Whether a "general.architecture" is one of these; the list of them, for a message. */
+bool tg_gguf_is_family(tg_span architecture);
+const char *tg_gguf_families(void);
+
+/*
+ * Read the config of such a file into f->config, which then lacks only whether the head is tied, and set
+ * *names to what it calls the tensors.  What is missing, or not supported, is g's failure.
+ */
+void tg_gguf_family_read(tg_model_file *f, tg_gguf *g, tg_names *names);
+
+/*
+ * The scaling of frequencies that the file's tensor rope_freqs.weight stands for, into c, whose rope_theta is
+ * known: it has a divisor for each (lib/models/gguf_rope.c).  TG_EDATA: it is none of those that this library
+ * computes.
+ */
+TG_MUST_CHECK tg_status tg_gguf_read_divisors(tg_config *c, const tg_stored *divisors, tg_err *err);
+
+#endif
