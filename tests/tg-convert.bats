@@ -616,3 +616,14 @@ PY
     run -1 --separate-stderr tg-eval -m changed.npz -p x
     said "token 257 begins or ends a text, expected one of 257 tokens"
 }
+
+@test "--fuse-qkv is for GPT-2's; tg-info shows other families as they are" {
+    tg-init -q -P baby-llama -o model.npz
+    run -2 --separate-stderr tg-convert model.npz --fuse-qkv -o joined.npz
+    said "a llama has q, k and v separate: --fuse-qkv is for GPT-2's"
+    [[ ! -e joined.npz ]]
+    tg-convert -q model.npz -o same.npz
+    cmp model.npz same.npz
+    run -0 tg-info same.npz
+    [[ $output = *"family llama"* ]]
+}

@@ -304,7 +304,6 @@ static void options(void)
     refuse_asked(LLAMA, &(tg_model_ask){.heads = 2}, TG_EUSAGE, "the file says 4 heads, not 2");
     refuse_asked(LLAMA, &(tg_model_ask){.activation = "gelu_new"}, TG_EUSAGE,
                  "the file says silu, not gelu_new");
-    refuse_asked(LLAMA, &(tg_model_ask){.fuse_qkv = true}, TG_EUSAGE, "a llama has q, k and v separate");
     refuse_asked(LLAMA, &(tg_model_ask){.map = "map"}, TG_EUSAGE, "a llama's tensors have the names");
     expect(LLAMA ", \"num_key_value_heads\": 4", c);
 }
