@@ -27,9 +27,10 @@
 #define ACT(name) {name, TG_HF_ACTIVATION, BIT(ACTIVATION), NULL}
 #define BIASES {"attention_bias", TG_HF_BIASES, BIT(QKV_BIAS) | BIT(OUT_BIAS), NULL}
 #define NO_BIASES CONSTANT("attention_bias", "false")
-#define SCALING \
-    {"rope_scaling", TG_HF_SCALING, BIT(ROPE_SCALING) | BIT(ROPE_FACTOR) | BIT(ROPE_LOW_FREQ) | \
-     BIT(ROPE_HIGH_FREQ) | BIT(ROPE_CTX), NULL}
+#define OF_SCALING \
+    (BIT(ROPE_SCALING) | BIT(ROPE_FACTOR) | BIT(ROPE_LOW_FREQ) | BIT(ROPE_HIGH_FREQ) | BIT(ROPE_CTX))
+#define SCALING {"rope_scaling", TG_HF_SCALING, OF_SCALING, NULL}
+#define TYPED_SCALING {"rope_scaling", TG_HF_TYPED_SCALING, OF_SCALING, NULL}
 #define ROTATION MEMBER("rope_theta", ROPE_THETA), SCALING
 #define WINDOWS (BIT(WINDOW) | BIT(WINDOW_LAYERS))
 #define LAYER_TYPES {"layer_types", TG_HF_LAYER_TYPES, WINDOWS, NULL}
@@ -59,7 +60,8 @@ static const tg_hf_key
     gemma3[] = {COMMON, GEMMA_ACT, ROTATION,
                 {"rope_local_base_freq", TG_HF_LOCAL_THETA, BIT(ROPE_LOCAL_THETA), NULL}, GEMMA_SCALE,
                 GEMMA_WINDOWS, CONSTANT("attn_logit_softcapping", "null"), NO_LOGIT_CAP},
-    olmo2[] = {COMMON, ACT("hidden_act"), NO_BIASES, ROTATION},
+    /* version 4 wants "type" here, and knows only "linear"; version 5 of Gemma 3 does not look at it */
+    olmo2[] = {COMMON, ACT("hidden_act"), NO_BIASES, MEMBER("rope_theta", ROPE_THETA), TYPED_SCALING},
     neox[] = {SIZES, MEMBER("layer_norm_eps", LAYER_NORM_EPSILON), MEMBER("tie_word_embeddings", TIED),
               ACT("hidden_act"), BIASES, {"rotary_pct", TG_HF_ROTATED_PART, BIT(ROPE_DIM), NULL},
               MEMBER("rotary_emb_base", ROPE_THETA), SCALING, CONSTANT("use_parallel_residual", "true")};

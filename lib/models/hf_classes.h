@@ -3,8 +3,8 @@
  *
  * A class is a row: which family of ours it computes, its keys, and the values that members of tg_config have
  * in it without a key.  A model that differs in one of these is not the class's.
- * Sources: models/NAME/configuration_NAME.py and modeling_NAME.py of transformers 5.24; keys are those that
- * version 4 has too.
+ * Sources: models/NAME/configuration_NAME.py and modeling_NAME.py of transformers 5.24 and 4.57, which both
+ * read these keys.
  */
 #ifndef TG_MODELS_HF_CLASSES_H
 #define TG_MODELS_HF_CLASSES_H
@@ -25,7 +25,8 @@ typedef enum tg_hf_how {
     TG_HF_BIASES,         /* attention's four linear layers have biases, or none of them */
     TG_HF_ROTATED_PART,   /* channels that are rotated, as a part of a head's */
     TG_HF_ROTATED_LAYERS, /* for each layer: 1 if it rotates, else 0 */
-    TG_HF_SCALING,        /* null, or an object with the scaling of rotation */
+    TG_HF_SCALING,        /* null, or an object with the scaling of rotation, its kind being "rope_type" */
+    TG_HF_TYPED_SCALING,  /* likewise, its kind being "type" */
     TG_HF_LOCAL_THETA,    /* the base of rotation in layers with the window */
     TG_HF_SCALE,          /* x: scores are divided by its root.  An integer */
     TG_HF_WINDOW,         /* keys that a query sees; null: all before it */

@@ -66,13 +66,13 @@ static void put_rotated_part(tg_sink *sink, const tg_config *c)
     put_number(sink, part);
 }
 
-static void put_scaling(tg_sink *sink, const tg_config *c)
+static void put_scaling(tg_sink *sink, const tg_config *c, const char *type)
 {
     if (c->rope_scaling == TG_ROPE_PLAIN) {
         tg_sink_puts(sink, "null");
         return;
     }
-    tg_sink_print(sink, "{\n    \"rope_type\": \"%s\",\n    \"factor\": ",
+    tg_sink_print(sink, "{\n    \"%s\": \"%s\",\n    \"factor\": ", type,
                   c->rope_scaling == TG_ROPE_LINEAR ? "linear" : "llama3");
     put_number(sink, c->rope_factor);
     if (c->rope_scaling == TG_ROPE_LLAMA3) {
@@ -156,7 +156,10 @@ static void put_value(tg_sink *sink, const tg_config *c, const tg_hf_key *key)
         put_layers(sink, c, rotates);
         break;
     case TG_HF_SCALING:
-        put_scaling(sink, c);
+        put_scaling(sink, c, "rope_type");
+        break;
+    case TG_HF_TYPED_SCALING:
+        put_scaling(sink, c, "type");
         break;
     case TG_HF_LOCAL_THETA:
         put_number(sink, c->rope_local_theta > 0 ? c->rope_local_theta : c->rope_theta);

@@ -114,7 +114,7 @@ static void configs_of_others(void)
     c.rope_scaling = TG_ROPE_LINEAR;
     c.rope_factor = 2.5;
     expect(c, "Olmo2", "olmo2",
-           UNTIED SILU "\"attention_bias\": false,\"rope_theta\": 10000.0,\"rope_scaling\": {\"rope_type\": "
+           UNTIED SILU "\"attention_bias\": false,\"rope_theta\": 10000.0,\"rope_scaling\": {\"type\": "
                        "\"linear\",\"factor\": 2.5}," NO_ENDS);
 }
 
