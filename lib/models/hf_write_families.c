@@ -225,7 +225,8 @@ tg_status tg_hf_family_check(const tg_model_file *f, const tg_write_options *o, 
     const tg_hf_class *class = tg_hf_class_for(&f->config);
 
     if (!class)
-        return tg_fail(err, TG_EUSAGE, "transformers has no class for a model of the family %s", family);
+        return tg_fail(err, TG_EUSAGE,
+                       "transformers has no names for the tensors of a model of the family %s", family);
     if (o->split_qkv)
         return tg_fail(err, TG_EUSAGE, "--split-qkv is for GPT-2: Hugging Face's \"%s\" has %s", class->type,
                        class->fused ? "q, k and v joined" : "separate matrices anyway");
