@@ -22,6 +22,7 @@ make_fault_files() {
         tg-train -m m.npz -o run.npz -n 2 -b 2 t.npz
         tg-train -m m.npz -o done.npz -n 4 -b 2 --save-every 1 t.npz
         tg-convert run.npz --to hf --lossy -o hf
+        tg-init -P baby-neox --n-layer 1 --n-head 1 --n-embd 8 --n-ctx 8 -o neox.npz
         tg-convert run.npz --to gguf --lossy -o run.gguf
         tg-convert run.npz --to safetensors --lossy -o run.safetensors
         tg-info --all run.safetensors | sed -n 's/^\(transformer\.\([^ ]*\)\) .*/\1 \2/p' > names
@@ -96,6 +97,7 @@ tg-attn-view -o d.png in/dump.npz
 tg-attn-view --svg in/dump.npz
 tg-attn-view -o d.html in/dump.npz
 tg-convert in/run.npz --to hf --lossy --force -o hf
+tg-convert in/neox.npz --to hf --force -o neox
 tg-convert in/run.npz --to gguf --lossy --force -o m.gguf
 | in/run.npz tg-convert - --to safetensors --lossy --force -o m.safetensors
 tg-convert in/hf -o m.npz
@@ -122,6 +124,8 @@ make_fault_place() {
     tg-convert m.npz --to hf --lossy -o hf 2> /dev/null
     echo >> hf/config.json
     echo old > hf/tokenizer.json
+    tg-convert in/neox.npz --to hf -o neox
+    echo >> neox/config.json
     cp in/old/* .
     sums_of_inputs > inputs.sums
 }

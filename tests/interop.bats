@@ -29,6 +29,15 @@ agree() {
     agree greedy
 }
 
+@test "transformers computes what is written of other families" {
+    slow
+    need_judge torch
+    need_judge transformers
+    run -0 "$TG_JUDGE_PYTHON" "$ROOT/tests/judges/families_write.py" "$BUILD/bin"
+    echo "$output"
+    [[ $output = *ok* && $output != *DIFFERS* ]]
+}
+
 # recipe NAME CHECK: the Python below ## NAME in docs/recipes.md, then CHECK.
 recipe() {
     tg-init --n-layer 2 --n-head 2 --n-embd 16 --n-ctx 32 -o model.npz

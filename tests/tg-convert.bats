@@ -627,3 +627,79 @@ PY
     run -0 tg-info same.npz
     [[ $output = *"family llama"* ]]
 }
+
+# ---- other families
+
+@test "Hugging Face's directories of other families: the same archive is made of them again" {
+    local preset
+    for preset in baby-llama baby-qwen3; do
+        tg-init -q -P $preset --n-layer 2 --n-embd 16 --seed 4 -o $preset.npz
+        run -0 --separate-stderr tg-convert $preset.npz --to hf -o $preset
+        [[ -z $stderr && $(ls $preset | tr '\n' ' ') = "config.json model.safetensors tokenizer.json " ]]
+        tg-convert $preset -o back.npz --force
+        cmp $preset.npz back.npz
+        tg-convert $preset --to hf -o $preset.again
+        diff -r $preset $preset.again
+        tg-convert $preset --to hf --dtype bf16 -o $preset.half
+        grep -q '"torch_dtype": "bfloat16"' $preset.half/config.json
+        [[ $(size $preset.half/model.safetensors) -lt $(($(size $preset/model.safetensors) * 6 / 10)) ]]
+        tg-sample -q -m $preset -p a -n 5 > a
+        tg-sample -q -m $preset.npz -p a -n 5 | cmp a -
+    done
+    header baby-llama/model.safetensors > header.json
+    grep -q '"model.layers.1.mlp.down_proj.weight":{"dtype":"F32","shape":\[16,384\]' header.json
+    [[ $(< header.json) != *lm_head* ]] # it is tied
+    tg-init -q -P baby-neox --n-layer 1 --n-embd 32 -o neox.npz
+    tg-convert neox.npz --to hf -o neox
+    header neox/model.safetensors |
+        grep -q '"gpt_neox.layers.0.attention.query_key_value.weight":{"dtype":"F32","shape":\[96,32\]'
+    # a run that begins with such a directory
+    make_text 3000 | tg-tokenize > tokens.npz
+    tg-train -q -m baby-llama --steps 2 -o tuned.npz tokens.npz
+    tg-convert tuned.npz --to hf -o tuned
+    diff baby-llama/config.json tuned/config.json
+    run -1 cmp -s baby-llama/model.safetensors tuned/model.safetensors
+}
+
+@test "a Llama with windows is a Mistral; what no class says is refused by name" {
+    tg-init -q -P baby-llama --n-layer 2 --n-embd 16 --window 5 -o window.npz
+    tg-convert window.npz --to hf -o window
+    grep -q '"model_type": "mistral"' window/config.json
+    grep -q '"sliding_window": 5' window/config.json
+    tg-init -q -P baby-llama --n-layer 2 --n-embd 16 --window 5 --qkv-bias yes -o bias.npz
+    run -2 --separate-stderr tg-convert bias.npz --to hf -o no
+    said "tg-convert: bias.npz: config/qkv_bias is 1, but Hugging Face's \"mistral\" can only have 0"
+    run -2 --separate-stderr tg-convert bias.npz --to hf --lossy -o no # a setting is never left out
+    said "tg-convert: bias.npz: config/qkv_bias is 1, but Hugging Face's \"mistral\" can only have 0"
+    tg-init -q -P baby-qwen3 --n-layer 2 --n-embd 16 --qk-norm no -o norm.npz
+    run -2 --separate-stderr tg-convert norm.npz --to hf -o no
+    said "config/qk_norm is 0, but Hugging Face's \"qwen3\" can only have 1"
+    run -2 --separate-stderr tg-convert window.npz --to hf --split-qkv -o no
+    said "--split-qkv is for GPT-2"
+    run -2 --separate-stderr tg-convert window.npz --to hf --dtype q8_0 -o no
+    said "a Hugging Face checkpoint has no type q8_0"
+    run -2 --separate-stderr tg-convert window.npz --to safetensors -o no.safetensors
+    said "has no names for the tensors of a model of the family llama"
+    [[ ! -e no && ! -e no.safetensors ]]
+}
+
+@test "a SentencePiece tokenizer is left out of a directory on request" {
+    python3 -c '
+import json
+pieces = ["<unk>", "<s>", "</s>", *("<0x%02X>" % b for b in range(256)), "\u2581a", "ab", "\u2581", "a", "b"]
+print(json.dumps({
+    "added_tokens": [{"id": i, "content": pieces[i], "special": True} for i in range(3)],
+    "pre_tokenizer": {"type": "Metaspace", "replacement": "\u2581", "prepend_scheme": "first", "split": False},
+    "model": {"type": "BPE", "unk_token": "<unk>", "byte_fallback": True, "vocab": {p: i for i, p in enumerate(pieces)},
+              "merges": [["\u2581", "a"], ["a", "b"]]}}))' > tokenizer.json
+    tg-init -q -P baby-llama --n-layer 1 --n-embd 16 -t tokenizer.json -o llama.npz
+    run -2 --separate-stderr tg-convert llama.npz --to hf -o dir
+    said 'a tokenizer of kind "sentencepiece" cannot be written as tokenizer.json'
+    said '(--lossy leaves it out)'
+    [[ ! -e dir ]]
+    run -0 --separate-stderr tg-convert llama.npz --to hf --lossy -o dir
+    said 'dir: the tokenizer is left out: '
+    [[ $(ls dir | tr '\n' ' ') = "config.json model.safetensors " ]]
+    tg-convert -q dir -t tokenizer.json -o back.npz
+    cmp llama.npz back.npz
+}

@@ -69,6 +69,8 @@ tiny() {
 @test "unit: family" { unit family; }
 @test "unit: grouped" { unit grouped; }
 @test "unit: hf_families" { unit hf_families; }
+@test "unit: hf_write" { unit hf_write; }
+@test "unit: hf_weights" { unit hf_weights; }
 @test "unit: llama_ops" { unit llama_ops; }
 @test "unit: spm" { unit spm; }
 @test "unit: spm_files" { unit spm_files; }

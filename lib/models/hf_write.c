@@ -5,6 +5,7 @@
 
 #include "formats/safetensors.h"
 #include "lib/base/choice.h"
+#include "lib/models/hf_write_families.h"
 #include "lib/models/reading.h"
 #include "lib/models/writing.h"
 #include "lib/vocab/vocab_file.h"
@@ -156,31 +157,60 @@ static tg_status write_tensors(int fd, const tg_model_file *f, const tg_write_op
     return status;
 }
 
+/* ---- files of a directory: GPT-2's, or another family's */
+
+static tg_status write_weights(int fd, const tg_model_file *f, const tg_write_options *o, tg_err *err)
+{
+    return (f->config.family > 0 ? tg_hf_family_tensors : write_tensors)(fd, f, o, err);
+}
+
+static tg_status write_config(int fd, const tg_model_file *f, const tg_write_options *o, tg_err *err)
+{
+    return (f->config.family > 0 ? tg_hf_family_config : tg_hf_config_write)(fd, f, o, err);
+}
+
 /* ---- what the formats cannot hold */
+
+static tg_status check_type(const tg_write_options *o, const char *format, tg_err *err)
+{
+    if (o->type != TG_WRITE_Q8_0)
+        return TG_OK;
+    return tg_fail(err, TG_EUSAGE, "%s has no type q8_0: expected f32, f16 or bf16", format);
+}
 
 static tg_status check_both(const tg_model_file *f, const tg_write_options *o, const char *format,
                             tg_notes *notes, tg_err *err)
 {
-    const tg_status status = tg_names_check_family(&tg_names_gpt2, &f->config, format, err);
+    tg_status status = tg_names_check_family(&tg_names_gpt2, &f->config, format, err);
 
-    if (status)
+    if (status || (status = check_type(o, format, err)))
         return status;
-    if (o->type == TG_WRITE_Q8_0)
-        return tg_fail(err, TG_EUSAGE, "%s has no type q8_0: expected f32, f16 or bf16", format);
     return tg_check_head_bias(f, o, format, notes, err);
+}
+
+static tg_status check_gpt2(const tg_model_file *f, const tg_write_options *o, tg_notes *notes, tg_err *err)
+{
+    const tg_status status = check_both(f, o, "Hugging Face's GPT-2", notes, err);
+
+    if (status || !o->split_qkv)
+        return status;
+    return tg_fail(err, TG_EUSAGE,
+                   "Hugging Face's GPT-2 has q, k and v joined: only --to safetensors splits them");
+}
+
+static tg_status check_other(const tg_model_file *f, const tg_write_options *o, tg_err *err)
+{
+    const tg_status status = tg_hf_family_check(f, o, err);
+
+    return status ? status : check_type(o, "a Hugging Face checkpoint", err);
 }
 
 static tg_status check_directory(const tg_model_file *f, const tg_write_options *o, tg_notes *notes,
                                  tg_err *err)
 {
-    tg_status status = check_both(f, o, "Hugging Face's GPT-2", notes, err);
+    const tg_status status = f->config.family > 0 ? check_other(f, o, err) : check_gpt2(f, o, notes, err);
 
-    if (status)
-        return status;
-    if (o->split_qkv)
-        return tg_fail(err, TG_EUSAGE,
-                       "Hugging Face's GPT-2 has q, k and v joined: only --to safetensors splits them");
-    return check_tokenizer(f, o, notes, err);
+    return status ? status : check_tokenizer(f, o, notes, err);
 }
 
 static tg_status check_file(const tg_model_file *f, const tg_write_options *o, tg_notes *notes, tg_err *err)
@@ -200,9 +230,9 @@ static tg_status check_file(const tg_model_file *f, const tg_write_options *o, t
 /* ---- the formats */
 
 static const tg_model_part parts[] = {
-    {"model.safetensors", write_tensors, NULL, NULL}, /* the only one that damaged values can stop */
+    {"model.safetensors", write_weights, NULL, NULL}, /* the only one that damaged values can stop */
     {"tokenizer.json", write_tokenizer, has_tokenizer, tg_hf_tokenizers},
-    {"config.json", tg_hf_config_write, NULL, NULL},
+    {"config.json", write_config, NULL, NULL},
 };
 
 const tg_model_writer tg_writer_hf = {

@@ -12,15 +12,22 @@
 
 tg_status tg_padded_params_open(tg_padded_params *padded, const tg_model_file *f, tg_err *err)
 {
-    tg_params *const table = &padded->file.table;
     tg_config all = f->config;
+
+    all.layer_norm_weight = all.layer_norm_bias = all.linear_bias = true;
+    all.head_bias = false;
+    return tg_padded_params_open_as(padded, f, &all, err);
+}
+
+tg_status tg_padded_params_open_as(tg_padded_params *padded, const tg_model_file *f, const tg_config *all,
+                                   tg_err *err)
+{
+    tg_params *const table = &padded->file.table;
     tg_status status;
 
     *padded = (tg_padded_params){.file = *f};
     padded->file.values = NULL;
-    all.layer_norm_weight = all.layer_norm_bias = all.linear_bias = true;
-    all.head_bias = false;
-    if ((status = tg_params_build(table, &all, err)))
+    if ((status = tg_params_build(table, all, err)))
         return status;
     if (!(padded->file.values = calloc(table->n, sizeof *f->values)))
         return tg_fail_memory(err, table->n * sizeof *f->values, "the table of values");

@@ -21,6 +21,10 @@ typedef struct tg_padded_params {
 } tg_padded_params;
 
 TG_MUST_CHECK tg_status tg_padded_params_open(tg_padded_params *padded, const tg_model_file *f, tg_err *err);
+
+/* The same with the parameters of another config, which lacks none of f's except a head's bias. */
+TG_MUST_CHECK tg_status tg_padded_params_open_as(tg_padded_params *padded, const tg_model_file *f,
+                                                 const tg_config *all, tg_err *err);
 void tg_padded_params_close(tg_padded_params *padded); /* a zeroed one is fine */
 
 /* Call when entry i of padded->file.table has been written: releases it, and reports the progress. */

@@ -1,0 +1,132 @@
+/*
+ * The tensors that are written for the families after GPT-2: what is read again is the same model, and
+ * GPT-NeoX's q, k and v are joined as transformers has them.
+ */
+#include <fcntl.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "formats/safetensors.h"
+#include "tests/unit/check.h"
+#include "tests/unit/hf_written.h"
+
+/* The directory is read as the model that was written: with the type's rounding of each value. */
+static void read_again(tg_config c, tg_write_type type, float rounding)
+{
+    const tg_write_options o = {.type = type};
+    tg_model_file f, g;
+    tg_float_buffer buffers[2] = {0};
+    tg_err err = {0};
+
+    hf_open_model(&f, &c);
+    hf_write_directory(&f, &o);
+    CHECK_OK(tg_model_file_open(&g, hf_directory, NULL, &err), &err);
+    CHECK(memcmp(&f.config, &g.config, sizeof f.config) == 0);
+    CHECK_EQ(f.table.n, g.table.n);
+    for (size_t i = 0; i < f.table.n && i < g.table.n; i++) {
+        const float *x, *y;
+
+        CHECK_OK(tg_model_file_get(&x, &buffers[0], &f, i, false, &err), &err);
+        CHECK_OK(tg_model_file_get(&y, &buffers[1], &g, i, false, &err), &err);
+        for (size_t e = 0; e < f.table.entry[i].count; e++)
+            CHECK(fabsf(x[e] - y[e]) <= rounding * fabsf(x[e]));
+    }
+    free(buffers[0].x);
+    free(buffers[1].x);
+    tg_model_file_close(&g);
+    tg_model_file_close(&f);
+}
+
+static void round_trips(void)
+{
+    tg_config c = hf_base("llama");
+
+    read_again(c, TG_WRITE_F32, 0);
+    c.tied = c.qkv_bias = c.out_bias = c.mlp_bias = true;
+    c.bos_token = 4;
+    c.rope_scaling = TG_ROPE_LINEAR;
+    c.rope_factor = 1.1;
+    c.layer_norm_epsilon = 0.1 + 0.2; /* 17 digits */
+    read_again(c, TG_WRITE_F32, 0);
+    read_again(c, TG_WRITE_BF16, 0x1p-8F);
+    c = hf_base("qwen2");
+    c.qkv_bias = true;
+    read_again(c, TG_WRITE_F32, 0);
+    c = hf_base("qwen3");
+    c.qk_norm = true;
+    read_again(c, TG_WRITE_F32, 0);
+}
+
+/* Where the values of a GPT-NeoX's tensor are in the file that was written. */
+static const float *find(const tg_tensor_list *list, const char *name, size_t rows)
+{
+    const tg_stored *s = tg_tensor_list_find(list, name);
+
+    CHECK(s != NULL);
+    CHECK_EQ(s->array.shape[0], rows);
+    return (const float *)(const void *)s->at;
+}
+
+/* Row r of part 0 (q), 1 or 2 of head h is row (3h + part) D + r. */
+static void check_joined(const tg_model_file *f, const float *joined, tg_param_kind kind, size_t width)
+{
+    const size_t D = 3;
+
+    for (size_t part = 0; part < 3; part++) {
+        static const tg_param_kind kinds[] = {TG_Q_W, TG_K_W, TG_V_W};
+        const size_t i = tg_params_index(&f->table, kinds[part] + (kind - TG_Q_W), 1);
+        tg_float_buffer buffer = {0};
+        const float *x = NULL;
+        tg_err err = {0};
+
+        if (i < f->table.n)
+            CHECK_OK(tg_model_file_get(&x, &buffer, f, i, false, &err), &err);
+        for (size_t h = 0; h < 4; h++)
+            for (size_t e = 0; e < D * width; e++)
+                CHECK(joined[(3 * h + part) * D * width + e] == (x ? x[h * D * width + e] : 0));
+        free(buffer.x);
+    }
+}
+
+static void neox(void)
+{
+    tg_config c = hf_base("gpt_neox");
+    tg_model_file f;
+    tg_tensor_list list;
+    tg_metadata metadata;
+    struct stat st;
+    tg_err err = {0};
+    unsigned char *bytes;
+    int fd;
+
+    c.rope_dim = 2;
+    c.out_bias = true; /* q, k and v get biases of zeros */
+    hf_open_model(&f, &c);
+    hf_write_directory(&f, &hf_f32);
+    fd = open(hf_in_directory("model.safetensors"), O_RDONLY);
+    CHECK(fd >= 0 && fstat(fd, &st) == 0);
+    bytes = malloc((size_t)st.st_size);
+    CHECK_EQ(read(fd, bytes, (size_t)st.st_size), st.st_size);
+    close(fd);
+    CHECK_OK(tg_safetensors_read(&list, &metadata, bytes, (size_t)st.st_size, &err), &err);
+    CHECK_EQ(list.n, 2 + 2 * 12 + 2);
+    check_joined(&f, find(&list, "gpt_neox.layers.1.attention.query_key_value.weight", 36), TG_Q_W, 12);
+    check_joined(&f, find(&list, "gpt_neox.layers.1.attention.query_key_value.bias", 36), TG_Q_B, 1);
+    (void)find(&list, "embed_out.weight", 256);
+    tg_tensor_list_free(&list);
+    tg_metadata_free(&metadata);
+    free(bytes);
+    tg_model_file_close(&f);
+}
+
+int main(void)
+{
+    if (!mkdtemp(hf_directory))
+        return 1;
+    RUN(round_trips);
+    RUN(neox);
+    return hf_done();
+}
