@@ -51,8 +51,8 @@ static tg_status read_config(tg_model_file *f, const char *directory, const tg_m
     return status;
 }
 
-const char *const tg_hf_tokenizers[] = {"tokenizer.json", "vocab.json", "encoder.json",
-                                        "merges.txt",     "vocab.bpe",  NULL};
+const char *const tg_hf_tokenizers[] = {"tokenizer.json", "tokenizer.model", "vocab.json", "encoder.json",
+                                        "merges.txt",     "vocab.bpe",       NULL};
 
 static tg_status read_tokenizer(tg_model_file *f, const char *directory, const tg_model_ask *ask, tg_err *err)
 {
