@@ -6,6 +6,7 @@
 
 #include "lib/base/grow.h"
 #include "lib/base/size.h"
+#include "lib/text/decoder.h"
 #include "lib/text/ids.h"
 
 /* ---- a stream */
@@ -168,6 +169,17 @@ tg_status tg_tokens_prompt_text(tg_tokens_prompt *p, const tg_tokenizer *tok, co
     return collect(p, &s, IDS_MIN, status, err);
 }
 
+tg_status tg_tokens_prompt_continue(tg_tokens_prompt *p, const tg_tokenizer *tok, const void *text, size_t n,
+                                    tg_err *err)
+{
+    tg_tokens_stream s = {.tok = tok, .text = {text, n}};
+    const tg_status status = tg_encoder_create(&s.encoder, tok, err);
+
+    if (!status)
+        tg_encoder_continue(s.encoder);
+    return collect(p, &s, IDS_MIN, status, err);
+}
+
 tg_status tg_tokens_prompt_ids(tg_tokens_prompt *p, const tg_tokenizer *tok, const int32_t *ids, size_t n,
                                tg_err *err)
 {
@@ -184,6 +196,16 @@ tg_status tg_tokens_prompt_read(tg_tokens_prompt *p, const tg_tokenizer *tok, in
 
     s.room = TG_TOKENS_PROMPT_MAX;
     return collect(p, &s, IDS_MIN, status, err);
+}
+
+const unsigned char *tg_tokens_prompt_token(const tg_tokens_prompt *p, const tg_tokenizer *tok, size_t t,
+                                            size_t *n)
+{
+    const unsigned char *text = tg_decoder_text(tok, t > 0 ? p->ids[t - 1] : -1, p->ids[t], n);
+
+    if (!tg_tokenizer_has_text(tok))
+        *n = 0;
+    return text;
 }
 
 void tg_tokens_prompt_free(tg_tokens_prompt *p)

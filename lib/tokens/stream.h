@@ -75,6 +75,15 @@ TG_MUST_CHECK tg_status tg_tokens_prompt_ids(tg_tokens_prompt *p, const tg_token
 TG_MUST_CHECK tg_status tg_tokens_prompt_read(tg_tokens_prompt *p, const tg_tokenizer *tok, int fd,
                                               tg_err *err);
 
+/* From text [n bytes] that continues another one, so that no kind of tokenizer puts a space before it. */
+TG_MUST_CHECK tg_status tg_tokens_prompt_continue(tg_tokens_prompt *p, const tg_tokenizer *tok,
+                                                  const void *text, size_t n, tg_err *err);
+
+/* The bytes of the text that token t stands for (lib/text/decoder.h), *n of them: none if tokens have no
+ * text. */
+const unsigned char *tg_tokens_prompt_token(const tg_tokens_prompt *p, const tg_tokenizer *tok, size_t t,
+                                            size_t *n);
+
 void tg_tokens_prompt_free(tg_tokens_prompt *p);
 
 TG_API_END
