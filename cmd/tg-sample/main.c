@@ -19,8 +19,10 @@ static int parse(int argc, char **argv, struct options *o)
         CLI_MODEL_OPTION('m', "model", &o->model, "FILE",
                          "the model; '-' is standard input (default: $TG_MODEL, else model.npz)"),
         CLI_TEXT_OPTION('p', "prompt", &o->text.text, "TEXT",
-                        "the text to continue (default: standard input, text or tokens; else a newline)"),
+                        "the text to continue (default: standard input, text or tokens; else the token that "
+                        "begins a text, or a newline)"),
         CLI_TEXT_OPTION(0, "ids", &o->text.ids, "IDS", CLI_IDS_HELP),
+        CLI_BOS_OPTIONS(&o->text),
         CLI_SIZE_OPTION('n', "tokens", &o->n, "N", 0, 1e12, "number of tokens to generate"),
         CLI_NUMBER_OPTION('t', "temperature", &o->sampling.temperature, "X", 0, 100,
                           "below 1 favours probable tokens, above 1 improbable ones; 0 is --greedy"),
@@ -69,12 +71,12 @@ static int parse(int argc, char **argv, struct options *o)
 
 /* ---- generating */
 
-/* Put the prompt at the beginning of every text. */
+/* Put the prompt at the beginning of every text, without a token that has been put before it. */
 static tg_status add_prompt(sample_output *out, const tg_tokens_prompt *prompt, tg_err *err)
 {
     tg_status status = TG_OK;
 
-    for (size_t t = 0; !status && t < prompt->n; t++)
+    for (size_t t = prompt->begun; !status && t < prompt->n; t++)
         status = sample_output_add(out, SAMPLE_PROMPT, prompt->ids[t], err);
     return status ? status : sample_output_flush(out, err);
 }

@@ -179,6 +179,10 @@ static tg_status check_directory(const tg_model_file *f, const tg_write_options 
     if (o->split_qkv)
         return tg_fail(err, TG_EUSAGE,
                        "Hugging Face's GPT-2 has q, k and v joined: only --to safetensors splits them");
+    if (f->config.add_bos &&
+        (status = tg_notes_add(notes, err, "tokenizer.json does not say that token %zu begins texts",
+                               f->config.bos_token - 1)))
+        return status;
     return check_tokenizer(f, o, notes, err);
 }
 

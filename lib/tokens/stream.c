@@ -198,12 +198,25 @@ tg_status tg_tokens_prompt_read(tg_tokens_prompt *p, const tg_tokenizer *tok, in
     return collect(p, &s, IDS_MIN, status, err);
 }
 
+tg_status tg_tokens_prompt_begin(tg_tokens_prompt *p, int32_t id, tg_err *err)
+{
+    int32_t *ids = realloc(p->ids, (p->n + 1) * sizeof *ids);
+
+    if (!ids)
+        return tg_fail_memory(err, (p->n + 1) * sizeof *ids, "token ids");
+    memmove(ids + 1, ids, p->n * sizeof *ids);
+    ids[0] = id;
+    *p = (tg_tokens_prompt){.ids = ids, .n = p->n + 1, .begun = true};
+    return TG_OK;
+}
+
 const unsigned char *tg_tokens_prompt_token(const tg_tokens_prompt *p, const tg_tokenizer *tok, size_t t,
                                             size_t *n)
 {
-    const unsigned char *text = tg_decoder_text(tok, t > 0 ? p->ids[t - 1] : -1, p->ids[t], n);
+    const int32_t before = t > (size_t)p->begun ? p->ids[t - 1] : -1;
+    const unsigned char *text = tg_decoder_text(tok, before, p->ids[t], n);
 
-    if (!tg_tokenizer_has_text(tok))
+    if (!tg_tokenizer_has_text(tok) || (p->begun && t == 0))
         *n = 0;
     return text;
 }
