@@ -304,3 +304,23 @@ END
     run -1 --separate-stderr tg-attn-dump -m made.npz -p a
     said 'config/add_bos is 1, but config/bos_token_id is missing'
 }
+
+@test "tg-tokenize --bos: before each document, not before one without text" {
+    ids() { tg-tokenize -t tokenizer.json --ids "$@" | tr '\n' ' '; }
+    printf 'ab' > a
+    printf 'a' > b
+    : > none
+    [[ $(ids --bos a none b) = '1 259 263 1 259 ' ]]
+    [[ $(ids --bos --eot a none b) = '1 259 263 2 1 259 2 ' ]]
+    [[ $(printf '\0ab\0\0a' | ids --bos --null) = '1 259 263 1 259 ' ]]
+    [[ $(printf 'ab\n--\na\n-' | ids --bos --separator --) = '1 259 263 13 1 259 13 48 ' ]]
+    [[ $(printf -- '-' | ids --bos --separator --) = '1 261 48 ' ]] # what was held back
+    [[ $(printf 'ab' | tg-tokenize -t tokenizer.json --bos --offsets --no-header) = $'1\t0\t0\t<s>\n259\t0\t1\t a\n263\t1\t2\tb' ]]
+    [[ $(tg-tokenize -t tokenizer.json --bos -c a none b 2> said) = 5 ]]
+    tg-tokenize -t tokenizer.json --bos a > tokens.npz
+    cmp <(tg-attn-dump -m model.npz < tokens.npz) <(tg-attn-dump -m model.npz --bos < a)
+    run -2 --separate-stderr tg-tokenize --bos a
+    said 'tokenizer "bytes" has no token that begins a text for --bos'
+    run -2 --separate-stderr tg-tokenize -d --bos tokens.npz
+    said '--bos applies only to encoding: it cannot be combined with --decode'
+}
