@@ -231,7 +231,7 @@ END
     tg-tokenize -m hf text | tg-eval -q -m hf --tsv --no-header > got
     tg-eval -q -m hf --tsv --no-header text | cmp - got
     tg-eval -q -m hf --eot --tsv --no-header text > got
-    ! cmp -s <(tg-eval -q -m hf --tsv --no-header text) got
+    run ! cmp -s <(tg-eval -q -m hf --tsv --no-header text) got
     tg-attn-dump -q -m hf --ablate 0.0 -f tsv --no-header -p 'ab a' > got
     tg-attn-dump -q -m hf --ablate 0.0 -f tsv --no-header --ids '1 259 263 259' | cmp - got
     [[ $(cut -f 2 got) = 3 ]]
@@ -239,10 +239,11 @@ END
 
 @test "what begins a text: tg-sample continues after it, and does not print it" {
     with_post 'template("<s>", "A")'
-    cmp <(tg-sample -q -m hf -p 'ab a' -n 20 -g --no-prompt) <(tg-sample -m hf --ids '1 259 263 259' -n 20 -g --no-prompt)
+    cmp <(tg-sample -q -m hf -p 'ab a' -n 20 -g --no-prompt) \
+        <(tg-sample -m hf --ids '1 259 263 259' -n 20 -g --no-prompt)
     cmp <(tg-sample -q -m hf -p '' -n 20 -g) <(tg-sample -m hf --ids 1 -n 20 -g --no-prompt)
     [[ $(tg-sample -q -m hf -p 'ab a' -n 0) = 'ab a' ]]
-    ! cmp -s <(tg-sample -q -m hf -p '' -n 20 -g) <(tg-sample -m hf -p '' --no-bos -n 20 -g)
+    run ! cmp -s <(tg-sample -q -m hf -p '' -n 20 -g) <(tg-sample -m hf -p '' --no-bos -n 20 -g)
 }
 
 @test "what begins a text is kept by archives and GGUF files; other formats say that they lack it" {
@@ -260,7 +261,7 @@ json.dump(tokenizer, open("hf/tokenizer.json", "w"))'
     id=$(tg-info plain.npz | sed -n 's/.*end of text \([0-9]*\).*/\1/p')
     tg-convert -q hf -o m.npz
     tg-info m.npz | tr -s ' \n' ' ' | grep -q "bos_token_id $id, .*add_bos 1 "
-    run -1 grep -q add_bos <(tg-info plain.npz)
+    run ! grep -q add_bos <(tg-info plain.npz)
     tg-convert -q m.npz -o m.gguf
     tg-convert -q m.gguf -o again.npz
     cmp m.npz again.npz
