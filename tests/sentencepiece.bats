@@ -181,6 +181,7 @@ END
     printf 'ab a' > text
     tg-tokenize -m hf text > tokens.npz
     [[ $(tg-tokenize -m hf --ids text | tr '\n' ' ') = '259 263 259 ' ]]
+    tg-info hf | tr -s ' \n' ' ' | grep -q 'bos_token_id 1, add_bos 1 '
     [[ $(ids_of -m hf < text) = '1 259 263 259 ' ]]
     [[ $(ids_of -m hf < tokens.npz) = '1 259 263 259 ' ]]
     [[ $(ids_of -m hf --ids 263) = '263 ' ]]
