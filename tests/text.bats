@@ -46,6 +46,15 @@ pieces_against() {
     [[ $output = *'across-words: the same ids' ]]
 }
 
+@test "what begins a text is what transformers puts there" {
+    slow
+    need_data tinyshakespeare.txt
+    need_judge sentencepiece
+    need_judge transformers
+    run -0 "$TG_JUDGE_PYTHON" "$ROOT/tests/judges/bos.py" "$BUILD/bin" "$TG_TEST_DATA/tinyshakespeare.txt"
+    [[ $output = *": the same ids" ]]
+}
+
 @test "GPT-2's ids are tiktoken's and gigatoken's" {
     slow
     need_data gpt2/vocab.bpe

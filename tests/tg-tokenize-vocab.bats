@@ -365,7 +365,7 @@ for at in range(0, len(text), n):
     run -2 --separate-stderr tg-tokenize --eot text
     said 'tokenizer "bytes" has no end-of-text token for --eot'
     run -2 --separate-stderr tg-tokenize -t bpe.npz --null text
-    said "--null goes with --eot"
+    said "--null goes with --eot or --bos"
     run -2 --separate-stderr tg-tokenize -t bpe.npz --eot -0 --separator x text
     said "--separator and --null cannot be combined"
     run -2 --separate-stderr tg-tokenize -d --eot text

@@ -149,15 +149,12 @@ static void find_text(file_kind *f, const unsigned char *first, size_t n)
 
 const char *const cli_weights[] = {"model.safetensors", "model.safetensors.index.json", "pytorch_model.bin",
                                    "pytorch_model.bin.index.json", NULL};
-const char *const cli_around[] = {"config.json", "tokenizer.json", "vocab.json", "encoder.json",
-                                  "merges.txt",  "vocab.bpe",      NULL};
-static const char *const unread[] = {"tokenizer_config.json",
-                                     "special_tokens_map.json",
-                                     "added_tokens.json",
-                                     "generation_config.json",
-                                     "model.safetensors.index.json",
-                                     "pytorch_model.bin.index.json",
-                                     NULL};
+const char *const cli_around[] = {"config.json", "tokenizer.json",        "tokenizer.model",
+                                  "vocab.json",  "encoder.json",          "merges.txt",
+                                  "vocab.bpe",   "tokenizer_config.json", NULL};
+static const char *const unread[] = {"special_tokens_map.json",      "added_tokens.json",
+                                     "generation_config.json",       "model.safetensors.index.json",
+                                     "pytorch_model.bin.index.json", NULL};
 
 /* A text by one of these names, in a directory with weights, is a part of them. */
 static tg_status find_part(file_kind *f, const char *path, tg_err *err)

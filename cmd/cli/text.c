@@ -4,6 +4,8 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "lib/base/size.h"
+
 /* ---- --ids */
 
 #define BETWEEN " \t\r\n,"
@@ -96,7 +98,47 @@ int cli_text_check(const cli_text *t)
         return cli_usage("--prompt and --ids name different texts: give only one");
     if (t->has_probe && (t->text || t->ids))
         return cli_usage("--probe and --%s name different texts: give only one", t->ids ? "ids" : "prompt");
+    if (t->bos && t->no_bos)
+        return cli_usage("--bos and --no-bos cannot be combined");
     return t->ids ? check_ids(t->ids) : CLI_OK;
+}
+
+/* ---- the token before a text */
+
+static void note_bos(const tg_tokenizer *tok, int32_t id)
+{
+    size_t n;
+    const unsigned char *text = tg_tokenizer_token(tok, id, &n);
+    char shown[SHOWN_SIZE];
+
+    cli_escape(shown, sizeof shown, text, n);
+    cli_note("%s (id %ld) begins the text; --no-bos leaves it out", shown, (long)id);
+}
+
+tg_status cli_text_bos(int32_t *bos, const cli_text *t, const cli_model *m, bool as_is, tg_err *err)
+{
+    const bool by_model = m->model.config.add_bos && !as_is && !t->no_bos && !t->bos;
+
+    *bos = t->bos || by_model ? tg_model_bos(&m->model) : -1;
+    if (t->bos && *bos < 0)
+        return tg_fail(err, TG_EUSAGE, "--bos: the model's tokenizer has no token that begins a text");
+    if (by_model)
+        note_bos(m->model.tokenizer, *bos);
+    return TG_OK;
+}
+
+/* Put the token before a prompt.  A probe still has to fit the context. */
+static tg_status begin_prompt(tg_tokens_prompt *p, const cli_text *t, const cli_model *m, bool as_is,
+                              tg_err *err)
+{
+    int32_t bos;
+    tg_status status = cli_text_bos(&bos, t, m, as_is || t->ids, err);
+
+    if (!status && bos >= 0 && !(status = tg_tokens_prompt_begin(p, bos, err)) && t->has_probe)
+        p->n = tg_size_min(p->n, m->model.config.n_ctx);
+    if (status)
+        tg_tokens_prompt_free(p);
+    return status;
 }
 
 /* ---- where the text comes from */
@@ -163,8 +205,12 @@ tg_status cli_text_prompt(const cli_text *t, tg_tokens_prompt *p, const cli_mode
 {
     const enum source source = find_source(t, m);
 
+    tg_status status = TG_OK;
+
     *p = (tg_tokens_prompt){0};
-    return source == OPTION || source == STDIN ? read_source(source, t, p, m, err) : TG_OK;
+    if (source == OPTION || source == STDIN)
+        status = read_source(source, t, p, m, err);
+    return status ? status : begin_prompt(p, t, m, false, err);
 }
 
 bool cli_text_is_probe(const cli_text *t, const cli_model *m)
@@ -177,8 +223,10 @@ tg_status cli_text_or_probe(const cli_text *t, tg_tokens_prompt *p, const cli_mo
     const enum source source = find_source(t, m);
     const tg_status status = read_source(source, t, p, m, err);
 
-    if (status || source != STDIN || p->n > 0)
+    if (status)
         return status;
+    if (source != STDIN || p->n > 0)
+        return begin_prompt(p, t, m, source == PROBE, err);
     tg_tokens_prompt_free(p);
     return tg_fail(err, TG_EDATA, STDIN_NAME ": empty: expected text or tokens");
 }

@@ -14,22 +14,35 @@ typedef struct cli_text {
     const char *ids;  /* the IDS of --ids: decimal numbers, with white space or commas between them */
     bool has_probe;   /* --probe, which only some tools have */
     size_t probe;     /* tg_probe, if so */
+    bool bos, no_bos; /* --bos, --no-bos */
 } cli_text;
+
+#define CLI_BOS_OPTIONS(t)                                                                                   \
+    CLI_FLAG_OPTION(0, "bos", &(t)->bos,                                                                     \
+                    "put the token that begins a text, such as <s>, before it (default: where the model "    \
+                    "says so, except before --ids)"),                                                        \
+        CLI_FLAG_OPTION(0, "no-bos", &(t)->no_bos, "put no such token there")
 
 /* What --help says about IDS. */
 #define CLI_IDS_HELP "the same as token ids: decimal numbers with spaces, commas or newlines between them"
 
 bool cli_text_given(const cli_text *t);
 
-/* Check what can be checked without a model.  CLI_USAGE, after a message: two options are given, IDS
+/* Check what can be checked without a model.  CLI_USAGE, after a message: two options exclude each other, IDS
  * names no id, or a word in it is no number. */
 TG_MUST_CHECK int cli_text_check(const cli_text *t);
 
+/* The token to put before a text; -1: none.  as_is: the model's own setting does not apply to the text. Where
+ * it does, a note says so.  TG_EUSAGE: --bos, but the model has no such token. */
+TG_MUST_CHECK tg_status cli_text_bos(int32_t *bos, const cli_text *t, const cli_model *m, bool as_is,
+                                     tg_err *err);
+
 /*
  * Read the prompt: what the options name; if they name nothing, standard input, unless the model came
- * from there or it has no data; otherwise none, and p->n is 0, as for empty text.  The caller frees it.
- * TG_EUSAGE: the model lacks one of the ids; the message names it.  There is no such probe for the model,
- * or a probe and standard input are both given.
+ * from there or it has no data; otherwise none, and p->n is 0, as for empty text.  Then put a token before
+ * it, if cli_text_bos() names one: ids are taken as they are.  The caller frees it. TG_EUSAGE: the model
+ * lacks one of the ids; the message names it.  There is no such probe for the model, or a probe and standard
+ * input are both given.
  */
 TG_MUST_CHECK tg_status cli_text_prompt(const cli_text *t, tg_tokens_prompt *p, const cli_model *m,
                                         tg_err *err);
@@ -37,12 +50,13 @@ TG_MUST_CHECK tg_status cli_text_prompt(const cli_text *t, tg_tokens_prompt *p, 
 /* Whether cli_text_or_probe() and cli_text_stream() would take the model's probe: nobody gave a text. */
 bool cli_text_is_probe(const cli_text *t, const cli_model *m);
 
-/* Like cli_text_prompt(), but if there is no prompt, use the model's probe.  TG_EUSAGE: it has none.
- * TG_EDATA: standard input is empty. */
+/* Like cli_text_prompt(), but if there is no prompt, use the model's probe, as it is.  TG_EUSAGE: it has
+ * none. TG_EDATA: standard input is empty. */
 TG_MUST_CHECK tg_status cli_text_or_probe(const cli_text *t, tg_tokens_prompt *p, const cli_model *m,
                                           tg_err *err);
 
-/* The text that cli_text_or_probe() would read, as a stream of any length.  The caller closes it. */
+/* The text that cli_text_or_probe() would read, without a token before it, as a stream of any length.  The
+ * caller closes it. */
 typedef struct cli_stream {
     const char *name;        /* for messages: "standard input" or "the text" */
     tg_tokens_prompt prompt; /* of -p TEXT and --ids IDS */

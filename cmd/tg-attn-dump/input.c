@@ -81,7 +81,7 @@ static tg_status check_length(const tg_tokens_prompt *p, const tg_model *model, 
     if (p->n <= n_ctx)
         return TG_OK;
     for (size_t t = 0; has_text && t < n_ctx; t++, bytes += n)
-        (void)tg_tokenizer_token(model->tokenizer, p->ids[t], &n);
+        (void)tg_tokens_prompt_token(p, model->tokenizer, t, &n);
     if (!has_text)
         return tg_fail(err, TG_EDATA,
                        "%zu token ids exceed the model's context of %zu: give fewer; " CLI_LONGER_CONTEXT,

@@ -65,7 +65,7 @@ static bool accepts(const job *j, const char *option)
 
     if (owner)
         return owner == j;
-    if (strcmp(option, "ids") == 0 || strcmp(option, "probe") == 0) /* they go wherever a text goes */
+    if (tg_choice_find(&number, "ids|probe|bos|no-bos", option)) /* they go wherever a text goes */
         option = "prompt";
     return !j->accepts || tg_choice_find(&number, j->accepts, option);
 }
@@ -87,6 +87,8 @@ static int check_sources(const attn_options *o)
     if ((o->example != NOT_GIVEN) + (o->qkv != NULL) + (o->model != NULL || cli_text_given(&o->text)) > 1)
         return cli_usage(
             "--example, --qkv, and -m, -p, --ids or --probe name different inputs: give only one");
+    if ((o->example != NOT_GIVEN || o->qkv) && (o->text.bos || o->text.no_bos))
+        return cli_usage("--%s goes with a model", o->text.bos ? "bos" : "no-bos");
     if (o->text.text && *o->text.text == '\0')
         return cli_usage("--prompt must not be empty");
     return cli_text_check(&o->text);
@@ -142,6 +144,7 @@ int parse_options(int argc, char **argv, attn_options *o, const job **what)
                         "the text to run (default: standard input, text or tokens; else the model's probe)"),
         CLI_TEXT_OPTION(0, "ids", &o->text.ids, "IDS", CLI_IDS_HELP),
         CLI_CHOICE_OPTION(0, "probe", &o->text.probe, TG_PROBES, "a text that shows what heads do"),
+        CLI_BOS_OPTIONS(&o->text),
         CLI_CHOICE_OPTION(0, "example", &o->example, EXAMPLES, "a small worked example; needs no model"),
         CLI_INPUT_OPTION(0, "qkv", &o->qkv, "FILE", "arrays q, k and v [B,T,C] from an .npz; needs no model"),
         CLI_SIZE_OPTION('l', "layer", &o->filter.layer, "L", 0, INDEX_MAX, "only this layer, from 0"),

@@ -16,11 +16,10 @@ enum { COLUMN_POSITION, COLUMN_ID, COLUMN_FROM, COLUMN_TO, COLUMN_TEXT, COLUMNS 
 
 static size_t bytes_of(const attn_input *in, size_t t)
 {
-    const tg_tokenizer *tok = in->model.model.tokenizer;
     size_t n;
 
-    (void)tg_tokenizer_token(tok, in->prompt.ids[t], &n);
-    return tg_tokenizer_has_text(tok) ? n : 0;
+    (void)tg_tokens_prompt_token(&in->prompt, in->model.model.tokenizer, t, &n);
+    return n;
 }
 
 /* Align the columns to their greatest numbers. */
@@ -74,16 +73,17 @@ struct text {
 
 static tg_status join_tokens(struct text *text, const attn_input *in, tg_err *err)
 {
+    const tg_tokenizer *tok = in->model.model.tokenizer;
+
     *text = (struct text){0};
     for (size_t p = 0; p < in->prompt.n; p++)
         text->n += bytes_of(in, p);
     if (!(text->bytes = malloc(text->n + 1)))
         return tg_fail_memory(err, text->n + 1, "the text");
-    for (size_t p = 0, at = 0; p < in->prompt.n; at += bytes_of(in, p++)) {
-        size_t n;
-        const unsigned char *token = tg_tokenizer_token(in->model.model.tokenizer, in->prompt.ids[p], &n);
+    for (size_t p = 0, at = 0, n; p < in->prompt.n; p++, at += n) {
+        const unsigned char *token = tg_tokens_prompt_token(&in->prompt, tok, p, &n);
 
-        memcpy(text->bytes + at, token, bytes_of(in, p));
+        memcpy(text->bytes + at, token, n);
     }
     return TG_OK;
 }

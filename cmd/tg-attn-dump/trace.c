@@ -101,7 +101,8 @@ static tg_status find_target(size_t *target, const tg_model *model, tg_err *err)
     }
     if (!tg_tokenizer_has_text(model->tokenizer))
         return tg_fail(err, TG_EUSAGE, "the model has no tokenizer: name the target with --target-id");
-    if ((status = tg_tokens_prompt_text(&text, model->tokenizer, given.target, strlen(given.target), err)))
+    if ((status =
+             tg_tokens_prompt_continue(&text, model->tokenizer, given.target, strlen(given.target), err)))
         return status;
     cli_escape(shown, sizeof shown, (const unsigned char *)given.target, strlen(given.target));
     if (text.n == 1)

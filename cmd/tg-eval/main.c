@@ -62,7 +62,6 @@ static tg_status eval_text(eval_job *job, tg_err *err)
     cli_stream text;
     tg_status status;
 
-    job->is_probe = cli_text_is_probe(&job->o->text, &job->m);
     if ((status = check_given(job, err)) || (status = cli_text_stream(&job->o->text, &text, &job->m, err)))
         return status;
     if ((status = eval_stream(job, &text.stream, err)) && !job->output_failed)
@@ -121,6 +120,18 @@ static tg_status write_logits(eval_job *job, tg_err *err)
 
 /* ---- the plan, now that the model is known */
 
+/* The token before each text. */
+static tg_status find_prefix(int32_t *prefix, const eval_job *job, tg_err *err)
+{
+    const eval_options *o = job->o;
+
+    if (!o->eot)
+        return cli_text_bos(prefix, &o->text, &job->m, job->is_probe || o->text.ids, err);
+    if ((*prefix = tg_tokenizer_end_of_text(job->m.model.tokenizer)) < 0)
+        return tg_fail(err, TG_EUSAGE, "--eot: the model's tokenizer has no end-of-text token");
+    return TG_OK;
+}
+
 static tg_status make_plan(tg_eval_plan *plan, const eval_options *o, const tg_model *model,
                            const tg_team *team, tg_err *err)
 {
@@ -131,7 +142,7 @@ static tg_status make_plan(tg_eval_plan *plan, const eval_options *o, const tg_m
         .context = context,
         .stride = o->stride > 0 ? o->stride : context,
         .top = o->top,
-        .prefix = o->eot ? tg_tokenizer_end_of_text(model->tokenizer) : -1,
+        .prefix = -1,
         .every_row = o->logits,
         .team = team,
     };
@@ -145,8 +156,6 @@ static tg_status make_plan(tg_eval_plan *plan, const eval_options *o, const tg_m
             plan->stride, context);
     if (o->top > ids)
         return tg_fail(err, TG_EUSAGE, "--top %zu exceeds the model's %zu ids", o->top, ids);
-    if (o->eot && plan->prefix < 0)
-        return tg_fail(err, TG_EUSAGE, "--eot: the model's tokenizer has no end-of-text token");
     return TG_OK;
 }
 
@@ -155,7 +164,9 @@ static tg_status evaluate(eval_job *job, tg_err *err)
     tg_eval_plan plan;
     tg_status status;
 
-    if ((status = make_plan(&plan, job->o, &job->m.model, job->team, err)))
+    job->is_probe = job->o->files == 0 && cli_text_is_probe(&job->o->text, &job->m);
+    if ((status = make_plan(&plan, job->o, &job->m.model, job->team, err)) ||
+        (status = find_prefix(&plan.prefix, job, err)))
         return status;
     if ((status = team_settle(job->team, tg_eval_open(&job->eval, &job->m.model, &plan, err), err)))
         goto done;

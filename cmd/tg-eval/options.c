@@ -12,6 +12,8 @@ static int check(const eval_options *o)
 {
     if (cli_text_given(&o->text) && o->files > 0)
         return cli_usage("%s: -p or --ids names a text already", o->file[0]);
+    if (o->eot && o->text.bos)
+        return cli_usage("--eot and --bos both put a token before each text: give only one");
     if (o->logits && o->per_token)
         return cli_usage("--logits and --per-token cannot be combined");
     if (o->format_given && o->logits)
@@ -45,6 +47,7 @@ int eval_parse(int argc, char **argv, eval_options *o)
         CLI_SIZE_OPTION('s', "stride", &o->stride, "N", 1, 1e9,
                         "tokens from one window to the next; smaller ones give each token more context, and "
                         "take longer (default: the window, so that windows are adjacent)"),
+        CLI_BOS_OPTIONS(&o->text),
         CLI_FLAG_OPTION(0, "eot", &o->eot,
                         "put the tokenizer's end-of-text token before each text, so that its first token is "
                         "scored as well"),

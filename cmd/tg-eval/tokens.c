@@ -88,10 +88,10 @@ static tg_status print_text(eval_job *job, size_t c, size_t k, int32_t id, tg_er
     return TG_OK;
 }
 
-/* The first columns: which token it is. */
-static tg_status print_token(eval_job *job, int32_t id, tg_err *err)
+/* The first columns: which token it is.  before: the one before it in the text, or -1. */
+static tg_status print_token(eval_job *job, int32_t before, int32_t id, tg_err *err)
 {
-    const size_t bytes = tg_eval_token_bytes(job->m.model.tokenizer, id);
+    const size_t bytes = tg_eval_token_bytes(job->m.model.tokenizer, before, id);
 
     print_count(job, T, 0, job->tokens);
     print_count(job, ID, 0, (uint64_t)id);
@@ -105,7 +105,7 @@ static tg_status print_token(eval_job *job, int32_t id, tg_err *err)
 /* A token with nothing before it. */
 static tg_status print_first(eval_job *job, int32_t id, tg_err *err)
 {
-    const tg_status status = print_token(job, id, err);
+    const tg_status status = print_token(job, -1, id, err);
 
     if (status)
         return status;
@@ -118,9 +118,9 @@ static tg_status print_first(eval_job *job, int32_t id, tg_err *err)
     return TG_OK;
 }
 
-static tg_status print_row(eval_job *job, const tg_eval_row *row, tg_err *err)
+static tg_status print_row(eval_job *job, int32_t before, const tg_eval_row *row, tg_err *err)
 {
-    tg_status status = print_token(job, row->target, err);
+    tg_status status = print_token(job, before, row->target, err);
 
     if (status)
         return status;
@@ -140,13 +140,14 @@ static tg_status print_row(eval_job *job, const tg_eval_row *row, tg_err *err)
 
 tg_status eval_print_tokens(eval_job *job, const tg_eval_row *rows, size_t n, tg_err *err)
 {
+    const bool prefixed = job->eval.plan.prefix >= 0; /* by a token that is no part of the text */
     tg_status status = TG_OK;
 
-    if (job->first && !job->o->eot)
+    if (job->first && !prefixed)
         status = print_first(job, rows[0].input, err);
-    job->first = false;
     for (size_t i = 0; !status && i < n; i++) {
-        status = print_row(job, &rows[i], err);
+        status = print_row(job, job->first && prefixed ? -1 : rows[i].input, &rows[i], err);
+        job->first = false;
         if (cli_stdout_failed())
             return tg_fail(err, TG_EIO, "cannot write to standard output"); /* cli_close_stdout() says why */
     }

@@ -4,7 +4,6 @@
 #include "cmd/tg-sample/output.h"
 #include "lib/base/size.h"
 #include "lib/gpt/sample.h"
-#include "lib/text/decoder.h"
 
 struct options {
     const char *model, *stop;
@@ -20,8 +19,10 @@ static int parse(int argc, char **argv, struct options *o)
         CLI_MODEL_OPTION('m', "model", &o->model, "FILE",
                          "the model; '-' is standard input (default: $TG_MODEL, else model.npz)"),
         CLI_TEXT_OPTION('p', "prompt", &o->text.text, "TEXT",
-                        "the text to continue (default: standard input, text or tokens; else a newline)"),
+                        "the text to continue (default: standard input, text or tokens; else the token that "
+                        "begins a text, or a newline)"),
         CLI_TEXT_OPTION(0, "ids", &o->text.ids, "IDS", CLI_IDS_HELP),
+        CLI_BOS_OPTIONS(&o->text),
         CLI_SIZE_OPTION('n', "tokens", &o->n, "N", 0, 1e12, "number of tokens to generate"),
         CLI_NUMBER_OPTION('t', "temperature", &o->sampling.temperature, "X", 0, 100,
                           "below 1 favours probable tokens, above 1 improbable ones; 0 is --greedy"),
@@ -70,28 +71,13 @@ static int parse(int argc, char **argv, struct options *o)
 
 /* ---- generating */
 
-/* Add a token's text, with a space after it if it is only the id's number. */
-static tg_status add_text(sample_output *out, size_t i, const tg_tokenizer *tok, const unsigned char *text,
-                          size_t n, tg_err *err)
+/* Put the prompt at the beginning of every text, without a token that has been put before it. */
+static tg_status add_prompt(sample_output *out, const tg_tokens_prompt *prompt, tg_err *err)
 {
-    const tg_status status = sample_output_add(out, i, text, n, err);
-
-    return status || tg_tokenizer_has_text(tok) ? status : sample_output_add(out, i, " ", 1, err);
-}
-
-/* Put the prompt at the beginning of every text. */
-static tg_status add_prompt(sample_output *out, const tg_model *model, const tg_tokens_prompt *prompt,
-                            tg_err *err)
-{
-    tg_decoder decoder = {.tok = model->tokenizer};
     tg_status status = TG_OK;
 
-    for (size_t t = 0; !status && t < prompt->n; t++) {
-        size_t n;
-        const unsigned char *text = tg_decoder_next(&decoder, prompt->ids[t], &n);
-
-        status = add_text(out, SAMPLE_PROMPT, model->tokenizer, text, n, err);
-    }
+    for (size_t t = prompt->begun; !status && t < prompt->n; t++)
+        status = sample_output_add(out, SAMPLE_PROMPT, prompt->ids[t], err);
     return status ? status : sample_output_flush(out, err);
 }
 
@@ -100,12 +86,8 @@ static tg_status add_tokens(sample_output *out, const tg_generator *g, tg_err *e
 {
     tg_status status = TG_OK;
 
-    for (size_t s = 0; !status && s < g->S; s++) {
-        size_t n;
-        const unsigned char *text = tg_tokenizer_token(g->infer.model->tokenizer, g->ids[s], &n);
-
-        status = add_text(out, s, g->infer.model->tokenizer, text, n, err);
-    }
+    for (size_t s = 0; !status && s < g->S; s++)
+        status = sample_output_add(out, s, g->ids[s], err);
     return status ? status : sample_output_flush(out, err);
 }
 
@@ -119,8 +101,16 @@ static tg_status generate(tg_generator *g, sample_output *out, const struct opti
     return status;
 }
 
+/* Run the model on a prompt that is not empty; returns how many of its tokens it sees. */
+static size_t begin_after(tg_generator *g, sample_output *out, const tg_tokens_prompt *p)
+{
+    sample_output_follow(out, p->ids[p->n - 1]);
+    return tg_generator_begin(g, p->ids, p->n);
+}
+
 /* Run the model on the prompt.  If that is empty, run it on a newline, as if a line had just ended. */
-static tg_status begin(tg_generator *g, const tg_model *model, const tg_tokens_prompt *p, tg_err *err)
+static tg_status begin(tg_generator *g, sample_output *out, const tg_model *model, const tg_tokens_prompt *p,
+                       tg_err *err)
 {
     static const unsigned char newline[] = "\n";
     tg_tokens_prompt start = {0};
@@ -128,7 +118,7 @@ static tg_status begin(tg_generator *g, const tg_model *model, const tg_tokens_p
     size_t seen;
 
     if (p->n > 0) {
-        seen = tg_generator_begin(g, p->ids, p->n);
+        seen = begin_after(g, out, p);
         if (seen < p->n)
             cli_say("the prompt has %zu tokens, which exceeds the context of %zu: the model sees the last "
                     "%zu, so that there is room for the new text; " CLI_LONGER_CONTEXT,
@@ -141,7 +131,7 @@ static tg_status begin(tg_generator *g, const tg_model *model, const tg_tokens_p
     if (status == TG_EDATA)
         return tg_fail(err, TG_EUSAGE, "the model's tokenizer has no newline to begin after: give a prompt");
     if (!status)
-        tg_generator_begin(g, start.ids, start.n);
+        (void)begin_after(g, out, &start);
     tg_tokens_prompt_free(&start);
     return status;
 }
@@ -162,10 +152,10 @@ static tg_status sample(const cli_model *m, const tg_tokens_prompt *p, const str
     const sample_ending ending = o->zero ? SAMPLE_NUL : o->no_newline ? SAMPLE_OPEN : SAMPLE_LINE;
     tg_status status;
 
-    if ((status = sample_output_begin(&out, o->count, o->stop, ending, err)) ||
+    if ((status = sample_output_begin(&out, m->model.tokenizer, o->count, o->stop, ending, err)) ||
         (status = open_generator(&g, m, p, o, err)) ||
-        (!o->no_prompt && (status = add_prompt(&out, &m->model, p, err))) ||
-        (status = begin(&g, &m->model, p, err)) || (status = generate(&g, &out, o, err)))
+        (!o->no_prompt && (status = add_prompt(&out, p, err))) ||
+        (status = begin(&g, &out, &m->model, p, err)) || (status = generate(&g, &out, o, err)))
         goto done;
     sample_output_end(&out);
 

@@ -114,8 +114,8 @@ static tg_status add_until_stop(const sample_output *out, sample_text *t, const 
     return status;
 }
 
-tg_status sample_output_begin(sample_output *out, size_t count, const char *stop, sample_ending ending,
-                              tg_err *err)
+tg_status sample_output_begin(sample_output *out, const tg_tokenizer *tok, size_t count, const char *stop,
+                              sample_ending ending, tg_err *err)
 {
     *out = (sample_output){
         .terminal = isatty(STDOUT_FILENO), .ending = ending, .stop = stop, .count = count, .last = '\n'};
@@ -124,6 +124,9 @@ tg_status sample_output_begin(sample_output *out, size_t count, const char *stop
         out->count = 0;
         return tg_fail_memory(err, count * sizeof *out->text, "the texts");
     }
+    out->prompt.decoder.tok = tok;
+    for (size_t i = 0; i < count; i++)
+        out->text[i].decoder.tok = tok;
     if (!stop)
         return TG_OK;
     out->stop_length = strlen(stop);
@@ -134,13 +137,32 @@ tg_status sample_output_begin(sample_output *out, size_t count, const char *stop
     return TG_OK;
 }
 
-tg_status sample_output_add(sample_output *out, size_t i, const void *text, size_t n, tg_err *err)
+static tg_status add_bytes(const sample_output *out, sample_text *t, const unsigned char *bytes, size_t n,
+                           tg_err *err)
 {
-    sample_text *t = i == SAMPLE_PROMPT ? &out->prompt : &out->text[i];
-
     if (t->done)
         return TG_OK;
-    return out->stop && t != &out->prompt ? add_until_stop(out, t, text, n, err) : append(t, text, n, err);
+    return out->stop && t != &out->prompt ? add_until_stop(out, t, bytes, n, err) : append(t, bytes, n, err);
+}
+
+tg_status sample_output_add(sample_output *out, size_t i, int32_t id, tg_err *err)
+{
+    static const unsigned char space[] = " ";
+    sample_text *t = i == SAMPLE_PROMPT ? &out->prompt : &out->text[i];
+    size_t n;
+    const unsigned char *bytes = tg_decoder_next(&t->decoder, id, &n);
+    const tg_status status = add_bytes(out, t, bytes, n, err);
+
+    /* without text, the token is its number */
+    return status || tg_tokenizer_has_text(t->decoder.tok) ? status : add_bytes(out, t, space, 1, err);
+}
+
+void sample_output_follow(sample_output *out, int32_t id)
+{
+    for (size_t i = 0; i < out->count; i++) {
+        out->text[i].decoder.begun = true;
+        out->text[i].decoder.last = id;
+    }
 }
 
 /* Write the waiting bytes of the current text. */

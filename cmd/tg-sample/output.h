@@ -17,6 +17,7 @@
 
 #include "cmd/cli/cli.h"
 #include "lib/base/status.h"
+#include "lib/text/decoder.h"
 
 typedef struct sample_text {
     unsigned char *bytes; /* [n] not yet written; owned */
@@ -24,6 +25,7 @@ typedef struct sample_text {
     unsigned char *held; /* [n_held] the bytes after those, a prefix of `stop`; owned */
     size_t n_held;
     bool done; /* `stop` has been generated */
+    tg_decoder decoder;
 } sample_text;
 
 /* How a text ends: with its last line, with a NUL, or, of a single text that does not go to a terminal, with
@@ -43,19 +45,21 @@ typedef struct sample_output {
     cli_shown waiting;     /* the bytes of an incomplete UTF-8 character, which wait for its end */
 } sample_output;
 
-/* Begin `count` >= 1 texts.  Each ends before `stop`, a nonempty string that the caller keeps; NULL:
- * none.  TG_ENOMEM.  The caller frees *out, also after a failure. */
-TG_MUST_CHECK tg_status sample_output_begin(sample_output *out, size_t count, const char *stop,
-                                            sample_ending ending, tg_err *err);
+/* Begin `count` >= 1 texts of a tokenizer's tokens.  Each ends before `stop`, a nonempty string that the
+ * caller keeps, as it keeps tok; NULL: none.  TG_ENOMEM.  The caller frees *out, also after a failure. */
+TG_MUST_CHECK tg_status sample_output_begin(sample_output *out, const tg_tokenizer *tok, size_t count,
+                                            const char *stop, sample_ending ending, tg_err *err);
 
 /*
- * Append n bytes to text number i < count, or to the prompt, which begins every text.  The text is done when
- * `stop` has been generated; later bytes are ignored.  `stop` has no effect in the prompt, which comes before
- * anything is written.  TG_ENOMEM.
+ * Append a token to text number i < count, or to the prompt, which begins every text.  The text is done when
+ * `stop` has been generated; later tokens are ignored.  `stop` has no effect in the prompt, which comes
+ * before anything is written.  TG_ENOMEM.
  */
 #define SAMPLE_PROMPT SIZE_MAX
-TG_MUST_CHECK tg_status sample_output_add(sample_output *out, size_t i, const void *text, size_t n,
-                                          tg_err *err);
+TG_MUST_CHECK tg_status sample_output_add(sample_output *out, size_t i, int32_t id, tg_err *err);
+
+/* Before any text: their first tokens come after the token `id`, whether or not that is printed. */
+void sample_output_follow(sample_output *out, int32_t id);
 
 /* Write the bytes that are ready: the current text's and, once it is done, the next one's.  TG_EIO: the
  * message names standard output. */

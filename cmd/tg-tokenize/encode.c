@@ -129,18 +129,38 @@ static bool next_part(struct documents *d, tg_text *text, const unsigned char **
     return false;
 }
 
+/* Add a token between texts, unless it is -1. */
+static tg_status add_token(tokenize_job *job, int32_t id, tg_err *err)
+{
+    tg_status status;
+
+    if (id < 0)
+        return TG_OK;
+    job->added = true;
+    status = job->take(job, job->tok, &id, 1, err);
+    job->added = false;
+    job->decoder = (tg_decoder){0};
+    return status;
+}
+
+/* Part of a document, which begins with its first byte. */
+static tg_status put_part(tokenize_job *job, struct documents *d, const unsigned char *part, size_t n,
+                          const char *name, tg_err *err)
+{
+    tg_status status = TG_OK;
+
+    if (n > 0 && !d->has_text)
+        status = add_token(job, job->bos, err);
+    d->has_text = d->has_text || n > 0;
+    return status ? status : put_text(job, part, n, name, err);
+}
+
 /* A document that has text ends with the token.  The next one is another text. */
 static tg_status end_document(tokenize_job *job, bool has_text, const char *name, tg_err *err)
 {
-    tg_status status = end_text(job, name, err);
+    const tg_status status = end_text(job, name, err);
 
-    if (!status && has_text && job->eot >= 0) {
-        job->added = true;
-        status = job->take(job, job->tok, &job->eot, 1, err);
-        job->added = false;
-        job->decoder = (tg_decoder){0};
-    }
-    return status;
+    return status || !has_text ? status : add_token(job, job->eot, err);
 }
 
 static tg_status put_documents(tokenize_job *job, struct documents *d, tg_text text, const char *name,
@@ -154,8 +174,7 @@ static tg_status put_documents(tokenize_job *job, struct documents *d, tg_text t
         size_t n;
         const bool ends = next_part(d, &text, &part, &n);
 
-        d->has_text = d->has_text || n > 0;
-        status = put_text(job, part, n, name, err);
+        status = put_part(job, d, part, n, name, err);
         if (status || !ends)
             continue;
         status = end_document(job, d->has_text, name, err);
@@ -171,8 +190,8 @@ static tg_status end_documents(tokenize_job *job, struct documents *d, const cha
     const size_t n = d->matched < d->length ? d->matched : 0;
     tg_status status;
 
-    if ((status = put_text(job, (const unsigned char *)d->separator, n, name, err)) ||
-        (status = end_document(job, d->has_text || n > 0, name, err)))
+    if ((status = put_part(job, d, (const unsigned char *)d->separator, n, name, err)) ||
+        (status = end_document(job, d->has_text, name, err)))
         return status;
     job->at = job->read;
     return TG_OK;
@@ -198,6 +217,7 @@ static tg_status warn_if_no_text(tg_source *source, const char *name, tg_err *er
 static tg_status encode_file(tokenize_job *job, tg_source *source, const char *name, tg_err *err)
 {
     const char *separator = job->o->separator;
+    const bool documents = job->o->bos || job->o->eot;
     struct documents d = {
         .separator = separator, .null = job->o->null, .length = separator ? strlen(separator) : 0};
     tg_status status = warn_if_no_text(source, name, err);
@@ -209,13 +229,13 @@ static tg_status encode_file(tokenize_job *job, tg_source *source, const char *n
         if (read_part(job, source, &text, &n, err))
             return tg_err_in(err, name);
         job->read += n;
-        status = job->o->eot ? put_documents(job, &d, (tg_text){text, n}, name, err)
-                             : put_text(job, text, n, name, err);
+        status = documents ? put_documents(job, &d, (tg_text){text, n}, name, err)
+                           : put_text(job, text, n, name, err);
         if (n > 0 && !status)
             status = flush_output(job, err);
         read_part_end(job, source, n);
     }
-    return !status && job->o->eot ? end_documents(job, &d, name, err) : status;
+    return !status && documents ? end_documents(job, &d, name, err) : status;
 }
 
 /* Text whose bytes are its ids: without an encoder. */

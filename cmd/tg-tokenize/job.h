@@ -49,7 +49,7 @@ typedef struct tokenize_options {
     tg_split pattern;              /* of --pattern */
     tg_vocab_format format;        /* WORK_CONVERT */
     bool special;                  /* look for special tokens in the text */
-    bool eot;                      /* end each document with the end-of-text token */
+    bool bos, eot;                 /* begin, end each document with the token for that */
     bool null;                     /* documents end with a NUL byte, or */
     const char *separator;         /* with this line; NULL: with their file */
     size_t threads;
@@ -83,7 +83,7 @@ typedef tg_status take_ids(tokenize_job *job, const tg_tokenizer *tok, const int
 struct tokenize_job {
     const tokenize_options *o;
     const tg_tokenizer *tok; /* for text; archives must have it too, if the user chose it */
-    int32_t eot;             /* ends each document; -1: none is added */
+    int32_t bos, eot;        /* begins, ends each document; -1: none is added */
     size_t file;             /* the FILE that is being read */
     unsigned char *gathered; /* [GATHERED] text; NULL: not needed yet; owned */
     int *spool;              /* [files.n] descriptor of a copy, if a FILE can be read only once, or -1;

@@ -18,16 +18,19 @@ static tg_status open_tokenizer(tokenize_job *job, tg_err *err)
     return cli_tokenizer_open(&job->tok, o->tokenizer, o->split, err);
 }
 
-static tg_status find_eot(tokenize_job *job, tg_err *err)
+static tg_status find_ends(tokenize_job *job, tg_err *err)
 {
-    job->eot = -1;
-    if (!job->o->eot)
-        return TG_OK;
-    job->eot = tg_tokenizer_end_of_text(job->tok);
-    if (job->eot >= 0)
-        return TG_OK;
-    return tg_fail(err, TG_EUSAGE, "tokenizer \"%s\" has no end-of-text token for --eot",
-                   tg_tokenizer_kind_name(job->tok));
+    const tokenize_options *o = job->o;
+
+    job->bos = o->bos ? tg_tokenizer_start_of_text(job->tok) : -1;
+    job->eot = o->eot ? tg_tokenizer_end_of_text(job->tok) : -1;
+    if (o->bos && job->bos < 0)
+        return tg_fail(err, TG_EUSAGE, "tokenizer \"%s\" has no token that begins a text for --bos",
+                       tg_tokenizer_kind_name(job->tok));
+    if (o->eot && job->eot < 0)
+        return tg_fail(err, TG_EUSAGE, "tokenizer \"%s\" has no end-of-text token for --eot",
+                       tg_tokenizer_kind_name(job->tok));
+    return TG_OK;
 }
 
 static tg_status write_tokenizer(const tokenize_job *job, tg_err *err)
@@ -88,7 +91,7 @@ static tg_status run(const tokenize_options *o, tg_err *err)
     choose_output(&job);
     if ((o->characters && (status = open_spools(&job, err))) || (status = cli_confine(err)) ||
         (status = check_output_differs(o, err)) || (status = cli_begin_text(o->threads, err)) ||
-        (status = open_tokenizer(&job, err)) || (status = find_eot(&job, err)) ||
+        (status = open_tokenizer(&job, err)) || (status = find_ends(&job, err)) ||
         (o->work != WORK_COUNT && (status = cli_output_begin(&job.out, o->output, content_of(o), err))) ||
         (status = work(&job, err)))
         goto done;

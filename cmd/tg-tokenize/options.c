@@ -46,10 +46,14 @@ static int read_words(int argc, char **argv, tokenize_options *o, struct given *
                         .given = &g->to),
         CLI_FLAG_OPTION(0, "special", &o->special,
                         "turn the texts of special tokens, such as <|endoftext|>, into these tokens"),
+        CLI_FLAG_OPTION(0, "bos", &o->bos,
+                        "add the token that begins a text, such as <s>, before each document; each FILE is "
+                        "one"),
         CLI_FLAG_OPTION(0, "eot", &o->eot, "add the end-of-text token after each document; each FILE is one"),
         CLI_TEXT_OPTION(0, "separator", &o->separator, "LINE",
-                        "with --eot: such a line, which is dropped, ends a document"),
-        CLI_FLAG_OPTION('0', "null", &o->null, "with --eot: a NUL byte, which is dropped, ends a document"),
+                        "with --eot or --bos: such a line, which is dropped, ends a document"),
+        CLI_FLAG_OPTION('0', "null", &o->null,
+                        "with --eot or --bos: a NUL byte, which is dropped, ends a document"),
         CLI_OUTPUT_OPTION('o', "output", &o->output, "FILE", "write to FILE instead of standard output"),
         CLI_FORCE(0),
         CLI_THREADS(&o->threads, "the tokens"),
@@ -121,13 +125,18 @@ static int check_tokenizer(const tokenize_options *o)
 static int check_text_options(const tokenize_options *o)
 {
     const bool text = o->work < WORK_DECODE;
-    const char *name = o->eot ? "eot" : o->separator ? "separator" : o->null ? "null" : "special";
+    const bool documents = o->bos || o->eot;
+    const char *name = o->bos         ? "bos"
+                       : o->eot       ? "eot"
+                       : o->separator ? "separator"
+                       : o->null      ? "null"
+                                      : "special";
 
-    if (!text && (o->eot || o->separator || o->null || o->special))
+    if (!text && (documents || o->separator || o->null || o->special))
         return cli_usage("--%s applies only to encoding: it cannot be combined with --%s", name,
                          o->work == WORK_CONVERT ? "to" : "decode");
-    if ((o->separator || o->null) && !o->eot)
-        return cli_usage("--%s goes with --eot", name);
+    if ((o->separator || o->null) && !documents)
+        return cli_usage("--%s goes with --eot or --bos", name);
     if (o->separator && o->null)
         return cli_usage("--separator and --null cannot be combined");
     if (o->separator && strchr(o->separator, '\n'))

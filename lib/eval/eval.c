@@ -5,6 +5,7 @@
 #include "lib/base/size.h"
 #include "lib/base/threads.h"
 #include "lib/gpt/sample.h"
+#include "lib/text/decoder.h"
 #include "lib/text/ids.h"
 
 #define ROWS 1024 /* inputs per batch of windows, unless a window has more: enough for efficient products */
@@ -14,7 +15,7 @@
 /* What the members of a team send each other of a batch of windows. */
 struct scored_row {
     tg_score score;
-    int64_t target;
+    int32_t input, target;
 };
 
 struct scored {
@@ -54,7 +55,7 @@ void tg_eval_close(tg_eval *e)
 
 /* ---- bytes */
 
-size_t tg_eval_token_bytes(const tg_tokenizer *tok, int32_t id)
+size_t tg_eval_token_bytes(const tg_tokenizer *tok, int32_t before, int32_t id)
 {
     const uint32_t *specials;
     const size_t count = tg_tokenizer_specials(tok, &specials);
@@ -62,7 +63,7 @@ size_t tg_eval_token_bytes(const tg_tokenizer *tok, int32_t id)
 
     if (!tg_tokenizer_has_text(tok) || tg_ids_contain(specials, count, (size_t)id))
         return 0;
-    (void)tg_tokenizer_token(tok, id, &n);
+    (void)tg_decoder_text(tok, before, id, &n);
     return n;
 }
 
@@ -99,17 +100,21 @@ static bool is_finite(const tg_score *score)
     return isfinite(score->entropy) && isfinite(score->log_prob);
 }
 
-static tg_status add_row(tg_eval *e, const struct scored_row *row, tg_err *err)
+/* Add the next row of a text, and say that it is no longer at its start. */
+static tg_status add_row(tg_eval *e, const struct scored_row *row, bool *start, tg_err *err)
 {
+    const int32_t before = *start && e->plan.prefix >= 0 ? -1 : row->input; /* a prefix is no part of it */
+
     tg_eval_sums *sums = &e->sums;
 
     if (!is_finite(&row->score))
         return tg_fail(err, TG_EDATA, "the logits of token %llu are not finite",
                        (unsigned long long)sums->scored);
+    *start = false;
     if (row->target < 0)
         return TG_OK;
     sums->scored++;
-    sums->bytes += tg_eval_token_bytes(e->model->tokenizer, (int32_t)row->target);
+    sums->bytes += tg_eval_token_bytes(e->model->tokenizer, before, row->target);
     sums->right += row->score.rank == 1;
     sums->log_prob += row->score.log_prob;
     sums->entropy += row->score.entropy;
@@ -122,6 +127,7 @@ struct run {
     tg_eval *e;
     tg_eval_take *take;
     void *context;
+    bool start;  /* no row has been added */
     bool finite; /* all scores so far: nobody takes the others, and add_row() fails */
 };
 
@@ -149,7 +155,8 @@ static tg_status take_rows(struct run *r, const tg_tokens_window_batch *w, size_
         tg_threads_run_on(e->threads, n, tg_threads_grain(e->model->config.vocab_size, 1), score_some,
                           &(struct scoring){e, logits, w->inputs + at, w->targets + at});
         for (size_t i = 0; i < n; i++) {
-            scored->row[scored->n++] = (struct scored_row){e->rows[i].score, e->rows[i].target};
+            scored->row[scored->n++] =
+                (struct scored_row){e->rows[i].score, e->rows[i].input, e->rows[i].target};
             r->finite = r->finite && is_finite(&e->rows[i].score);
         }
         if (r->take && r->finite)
@@ -176,13 +183,13 @@ static tg_status compute(void *context, const tg_tokens_window_batch *w, void *r
 
 static tg_status add(void *context, const void *results, tg_err *err)
 {
-    const struct run *r = context;
+    struct run *r = context;
     const struct scored *scored = results;
     tg_status status = TG_OK;
 
     r->e->sums.windows += scored->windows;
     for (size_t i = 0; !status && i < scored->n; i++)
-        status = add_row(r->e, &scored->row[i], err);
+        status = add_row(r->e, &scored->row[i], &r->start, err);
     return status || !r->take ? status : r->take(r->context, NULL, 0, err);
 }
 
@@ -190,7 +197,7 @@ static tg_status add(void *context, const void *results, tg_err *err)
 
 tg_status tg_eval_run(tg_eval *e, tg_tokens_stream *stream, tg_eval_take *take, void *context, tg_err *err)
 {
-    struct run run = {e, take, context, true};
+    struct run run = {e, take, context, true, true};
     tg_status status;
 
     tg_tokens_windows_begin(&e->windows, stream, e->plan.prefix);

@@ -98,8 +98,9 @@ double tg_eval_loss(const tg_eval_sums *sums);
 double tg_eval_perplexity(const tg_eval_sums *sums);
 double tg_eval_bits_per_byte(const tg_eval_sums *sums);
 
-/* The bytes of text that a token stands for: none if it is special, or if tokens have no text. */
-size_t tg_eval_token_bytes(const tg_tokenizer *tok, int32_t id);
+/* The bytes of text that a token stands for after the token `before`, or -1 at the start of a text: none if
+ * it is special, or if tokens have no text. */
+size_t tg_eval_token_bytes(const tg_tokenizer *tok, int32_t before, int32_t id);
 
 TG_API_END
 

@@ -72,10 +72,12 @@ const tg_fields tg_config_fields = {rows, TG_CONFIG_MEMBERS};
 /* The ids of optional tokens, as archives have them. */
 struct ends {
     size_t bos, eos;
+    bool add;
 };
 static const tg_field end_rows[] = {
     TG_SIZE_FIELD("config/bos_token_id", struct ends, bos, 0, TG_SIZE_LIMIT),
     TG_SIZE_FIELD("config/eos_token_id", struct ends, eos, 0, TG_SIZE_LIMIT),
+    TG_BOOL_FIELD("config/add_bos", struct ends, add),
 };
 
 /* Not in archives of GPT-2, which are older than the field. */
@@ -160,7 +162,7 @@ tg_status tg_config_check(const tg_config *config, tg_err *err)
 
 tg_status tg_config_put(const tg_config *config, tg_archive_writer *w, tg_err *err)
 {
-    const struct ends ends = {config->bos_token - 1, config->eos_token - 1};
+    const struct ends ends = {config->bos_token - 1, config->eos_token - 1, config->add_bos};
     tg_status status = config->family > 0 ? tg_fields_put(family_field, config, w, err) : TG_OK;
 
     for (size_t i = 0; !status && i < TG_CONFIG_MEMBERS; i++)
@@ -170,22 +172,26 @@ tg_status tg_config_put(const tg_config *config, tg_archive_writer *w, tg_err *e
         status = tg_fields_put((tg_fields){&end_rows[0], 1}, &ends, w, err);
     if (!status && config->eos_token > 0)
         status = tg_fields_put((tg_fields){&end_rows[1], 1}, &ends, w, err);
+    if (!status && config->add_bos)
+        status = tg_fields_put((tg_fields){&end_rows[2], 1}, &ends, w, err);
     return status;
 }
 
-/* Take the current array if it is one of the optional tokens. */
+/* Take the current array if it is about one of the optional tokens. */
 static tg_status take_end(tg_config *config, tg_archive_reader *r, const tg_array *a, bool *taken,
                           tg_err *err)
 {
     struct ends ends = {0};
     uint64_t seen = 0;
-    const tg_fields fields = {end_rows, 2};
+    const tg_fields fields = {end_rows, sizeof end_rows / sizeof *end_rows};
     tg_status status = tg_fields_take(fields, &ends, &seen, r, a, taken, err);
 
     if (status || !*taken || (status = tg_fields_check(fields, &ends, err)))
         return status;
     if (seen & 1)
         config->bos_token = ends.bos + 1;
+    else if (seen & 4)
+        config->add_bos = ends.add;
     else
         config->eos_token = ends.eos + 1;
     return TG_OK;
@@ -231,5 +237,7 @@ tg_status tg_config_complete(const tg_config *config, uint64_t seen, tg_err *err
     if (tg_size_max(config->bos_token, config->eos_token) > config->vocab_size)
         return tg_fail(err, TG_EDATA, "token %zu begins or ends a text, expected one of %zu tokens",
                        tg_size_max(config->bos_token, config->eos_token) - 1, config->vocab_size);
+    if (config->add_bos && config->bos_token == 0)
+        return tg_fail(err, TG_EDATA, "config/add_bos is 1, but config/bos_token_id is missing");
     return TG_OK;
 }

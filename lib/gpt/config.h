@@ -67,6 +67,7 @@ typedef struct tg_config {
     /* Which tokens begin and end a text, where a checkpoint says so: 1 + the id.  0: the tokenizer's end of
      * text (tg_tokenizer_end_of_text()).  Optional in archives: config/bos_token_id, config/eos_token_id. */
     size_t bos_token, eos_token;
+    bool add_bos; /* texts for the model begin with bos_token, which is then set; optional: config/add_bos */
 } tg_config;
 
 /* Limits that keep every product of sizes far from overflow, and every index of a token

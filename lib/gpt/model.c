@@ -29,6 +29,12 @@ static tg_status set_up(tg_model *m, tg_err *err)
     return TG_OK;
 }
 
+int32_t tg_model_bos(const tg_model *m)
+{
+    return m->config.bos_token > 0 ? (int32_t)(m->config.bos_token - 1)
+                                   : tg_tokenizer_start_of_text(m->tokenizer);
+}
+
 void tg_model_free(tg_model *m)
 {
     tg_arena_free(&m->memory);

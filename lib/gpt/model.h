@@ -54,6 +54,10 @@ TG_MUST_CHECK tg_status tg_model_create_watched(tg_model *m, const tg_config *co
  */
 size_t tg_model_vocab_size(const tg_tokenizer *tokenizer);
 
+/* The token that begins a text: the config's, else the one that the tokenizer has for it
+ * (tg_tokenizer_start_of_text()); -1: none. */
+int32_t tg_model_bos(const tg_model *m);
+
 /* Check that the config's embedding has a row for every id of the tokenizer.  Otherwise
  * TG_EDATA, with both numbers. */
 TG_MUST_CHECK tg_status tg_model_check_vocab(const tg_config *config, const tg_tokenizer *tokenizer,

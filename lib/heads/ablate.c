@@ -39,6 +39,7 @@ tg_status tg_ablate_open(tg_ablate *a, const tg_model *model, const tg_ablate_he
                      .heads = *heads,
                      .cases = heads->in_turn ? heads->n : 1,
                      .T = T,
+                     .prefix = -1,
                      .capacity = tg_size_max(ROWS / T, 1) * T};
     return tg_arena_build(&a->arena, place_ablation, a, err);
 }
@@ -189,7 +190,7 @@ tg_status tg_ablate_run(tg_ablate *a, tg_tokens_stream *stream, tg_ablate_watch 
 
     a->watch = watch;
     a->context = context;
-    tg_tokens_windows_begin(&a->windows, stream, -1);
+    tg_tokens_windows_begin(&a->windows, stream, a->prefix);
     status = tg_tokens_window_map_run(&a->map, &a->windows, &(tg_tokens_window_work){compute, add, a}, err);
     return status ? status : tg_tokens_windows_check_any(&a->windows, err);
 }

@@ -58,6 +58,7 @@ typedef struct tg_ablate {
     tg_ablate_heads heads;
     size_t cases;
     size_t T;        /* n_ctx */
+    int32_t prefix;  /* a token before the text, which the caller may set before the run; -1: none */
     uint64_t tokens; /* predicted */
     double base;     /* sum of the losses of the model as it is */
     double *sum;     /* [cases] sums of losses */

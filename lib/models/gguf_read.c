@@ -88,7 +88,7 @@ static void drop_stopgap(tg_model_file *f, const tg_gguf *g)
     tg_config *c = &f->config;
 
     if (tg_gguf_find(g, TG_GGUF_KIND_KEY) && f->tokenizer && tg_tokenizer_end_of_text(f->tokenizer) < 0 &&
-        c->bos_token == c->eos_token)
+        c->bos_token == c->eos_token && !c->add_bos)
         c->bos_token = c->eos_token = 0;
 }
 
@@ -106,7 +106,7 @@ static tg_status open_model(tg_model_file *f, const char *path, const tg_model_a
         read_config(f, &g, &names);
         status = tg_gguf_vocab_read(&f->tokenizer, &g, ask->lossy, &f->notes);
     }
-    if (!status)
+    if (!status && !(status = tg_gguf_vocab_adds_bos(&f->config.add_bos, &g)))
         drop_stopgap(f, &g);
     tg_gguf_free(&g);
     if (status)

@@ -10,7 +10,9 @@
  *   tokenizer.ggml.scores      SentencePiece's, float32
  *   tokenizer.ggml.add_space_prefix  whether a space is put before a text, of SentencePiece's; absent: yes
  *   tokenizer.ggml.eos_token_id, bos_token_id
- *   tg.tokenizer.kind          ours: "bytes", "char", "bpe"; llama.cpp ignores it
+ *   tokenizer.ggml.add_bos_token  whether bos_token_id begins each text; absent: yes of "llama", and of
+ * "gpt2" with the rule of Llama 3 tg.tokenizer.kind          ours: "bytes", "char", "bpe"; llama.cpp ignores
+ * it
  *
  * llama.cpp merges the texts of halves, which need not be tokens.  So characters of several bytes can be
  * written as merges of these bytes.
@@ -60,6 +62,9 @@ const tg_gguf_pre *tg_gguf_pre_for(tg_split split, bool whole_pieces);
  */
 TG_MUST_CHECK tg_status tg_gguf_vocab_read(const tg_tokenizer **tok, tg_gguf *g, bool lossy, tg_notes *notes);
 
+/* Whether bos_token_id begins each text.  Returns g->status. */
+TG_MUST_CHECK tg_status tg_gguf_vocab_adds_bos(bool *adds, tg_gguf *g);
+
 /* Texts, one after another. */
 typedef struct tg_gguf_texts {
     char *p;      /* [used] */
@@ -75,6 +80,7 @@ typedef struct tg_gguf_vocab {
     tg_gguf_texts tokens, merges;
     int32_t *type;     /* [n] */
     uint32_t bos, eos; /* the tokens that begin and end a text */
+    bool add_bos;      /* bos begins every text */
 } tg_gguf_vocab;
 
 /*

@@ -243,15 +243,19 @@ static void read_bpe(const tg_tokenizer **tok, tg_gguf *g, const tg_gguf_value *
 
 /* ---- SentencePiece */
 
-/* Whether a space is put before a text: llama.cpp's default is yes. */
-static bool has_prefix(tg_gguf *g)
+static bool get_bool(tg_gguf *g, const char *key, bool otherwise)
 {
-    static const char key[] = "tokenizer.ggml.add_space_prefix";
     const tg_gguf_value *v = tg_gguf_find(g, key);
 
     if (v && !g->status && (v->array || v->type != TG_GGUF_BOOL))
         g->status = tg_fail(g->err, TG_EDATA, "%s is no truth value", key);
-    return !v || g->status || tg_gguf_integer(v, 0) != 0;
+    return v && !g->status ? tg_gguf_integer(v, 0) != 0 : otherwise;
+}
+
+/* Whether a space is put before a text: llama.cpp's default is yes. */
+static bool has_prefix(tg_gguf *g)
+{
+    return get_bool(g, "tokenizer.ggml.add_space_prefix", true);
 }
 
 /* Of a file without types, only bytes are known by their texts. */
@@ -363,5 +367,20 @@ tg_status tg_gguf_vocab_read(const tg_tokenizer **tok, tg_gguf *g, bool lossy, t
         g->status = unknown(pre_key, text, lossy, notes, g->err);
     else if (!g->status)
         read_bpe(tok, g, tokens, pre);
+    return g->status;
+}
+
+/* llama.cpp's names of the rule of Llama 3. */
+static bool is_llama3(tg_span pre)
+{
+    return tg_span_is(pre, "llama-bpe") || tg_span_is(pre, "llama3");
+}
+
+tg_status tg_gguf_vocab_adds_bos(bool *adds, tg_gguf *g)
+{
+    const bool spm = tg_gguf_find(g, model_key) && tg_span_is(tg_gguf_get_text(g, model_key), "llama");
+    const bool llama3 = tg_gguf_find(g, pre_key) && is_llama3(tg_gguf_get_text(g, pre_key));
+
+    *adds = get_bool(g, "tokenizer.ggml.add_bos_token", spm || llama3);
     return g->status;
 }

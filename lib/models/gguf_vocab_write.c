@@ -313,7 +313,7 @@ void tg_gguf_vocab_put(tg_gguf_writer *w, const tg_gguf_vocab *v)
         tg_gguf_put_element(w, text_at(&v->merges, i).p, text_at(&v->merges, i).n);
     tg_gguf_put_u32(w, "tokenizer.ggml.bos_token_id", v->bos);
     tg_gguf_put_u32(w, "tokenizer.ggml.eos_token_id", v->eos);
-    tg_gguf_put_bool(w, "tokenizer.ggml.add_bos_token", false);
+    tg_gguf_put_bool(w, "tokenizer.ggml.add_bos_token", v->add_bos);
     tg_gguf_put_text(w, TG_GGUF_KIND_KEY, v->kind, strlen(v->kind));
 }
 

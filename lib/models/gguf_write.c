@@ -117,6 +117,7 @@ static tg_status write_model(int fd, const tg_model_file *f, const tg_write_opti
             vocab.bos = (uint32_t)(f->config.bos_token - 1);
         if (f->config.eos_token > 0)
             vocab.eos = (uint32_t)(f->config.eos_token - 1);
+        vocab.add_bos = f->config.add_bos;
         tg_gguf_vocab_put(&w, &vocab);
         status = put_tensors(&w, &padded, o, err);
     }

@@ -51,8 +51,8 @@ static tg_status read_config(tg_model_file *f, const char *directory, const tg_m
     return status;
 }
 
-const char *const tg_hf_tokenizers[] = {"tokenizer.json", "vocab.json", "encoder.json",
-                                        "merges.txt",     "vocab.bpe",  NULL};
+const char *const tg_hf_tokenizers[] = {"tokenizer.json", "tokenizer.model", "vocab.json", "encoder.json",
+                                        "merges.txt",     "vocab.bpe",       NULL};
 
 static tg_status read_tokenizer(tg_model_file *f, const char *directory, const tg_model_ask *ask, tg_err *err)
 {
@@ -61,6 +61,8 @@ static tg_status read_tokenizer(tg_model_file *f, const char *directory, const t
 
     if (!status && path)
         status = tg_vocab_file_open(&f->tokenizer, path, NULL, err);
+    if (f->tokenizer)
+        status = tg_hf_bos_read(f, directory, path, err);
     if (status == TG_EDATA && ask->lossy)
         status = tg_notes_add(&f->notes, err, "the tokenizer is left out: %s", err->message);
     free(path);

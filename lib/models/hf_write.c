@@ -208,8 +208,11 @@ static tg_status check_other(const tg_model_file *f, const tg_write_options *o, 
 static tg_status check_directory(const tg_model_file *f, const tg_write_options *o, tg_notes *notes,
                                  tg_err *err)
 {
-    const tg_status status = f->config.family > 0 ? check_other(f, o, err) : check_gpt2(f, o, notes, err);
+    tg_status status = f->config.family > 0 ? check_other(f, o, err) : check_gpt2(f, o, notes, err);
 
+    if (!status && f->config.add_bos)
+        status = tg_notes_add(notes, err, "tokenizer.json does not say that token %zu begins texts",
+                              f->config.bos_token - 1);
     return status ? status : check_tokenizer(f, o, notes, err);
 }
 

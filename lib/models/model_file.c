@@ -76,7 +76,8 @@ static tg_status unknown(const tg_loaded *file, tg_err *err)
                    what ? "expected a model, this is " : "not a model of a known format", what ? what : "");
 }
 
-/* What begins and ends a text is kept where it is a token, and not what the tokenizer says. */
+/* What begins and ends a text is kept where it is a token, and either begins every text or is not what the
+ * tokenizer says. */
 static void settle_ends(tg_model_file *f)
 {
     tg_config *c = &f->config;
@@ -86,6 +87,9 @@ static void settle_ends(tg_model_file *f)
         c->bos_token = 0;
     if (c->eos_token > c->vocab_size)
         c->eos_token = 0;
+    c->add_bos = c->add_bos && c->bos_token > 0;
+    if (c->add_bos)
+        return;
     if ((c->bos_token == end || c->bos_token == 0) && (c->eos_token == end || c->eos_token == 0))
         c->bos_token = c->eos_token = 0;
 }

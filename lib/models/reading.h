@@ -33,6 +33,14 @@ extern const char *const tg_hf_tokenizers[];
 TG_MUST_CHECK tg_status tg_hf_read_around(tg_model_file *f, const char *path, bool directory,
                                           const tg_model_ask *ask, tg_err *err);
 
+/*
+ * Whether f->tokenizer, read from the file `tokenizer` in a directory, puts a token before a text, and which:
+ * what tokenizer.json's post-processor does, or what tokenizer_config.json says of another file.  Errors name
+ * the file.
+ */
+TG_MUST_CHECK tg_status tg_hf_bos_read(tg_model_file *f, const char *directory, const char *tokenizer,
+                                       tg_err *err);
+
 /* Open a PyTorch file in memory, whose storages are read once for their checksums, and then taken out of it.
  * Errors as tg_torch_open(). */
 TG_MUST_CHECK tg_status tg_torch_open_loaded(tg_torch *t, tg_loaded *file, tg_err *err);

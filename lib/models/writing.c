@@ -144,5 +144,7 @@ tg_status tg_note_ends(const tg_config *c, const char *format, tg_notes *notes, 
         if (token[i] > 0)
             status = tg_notes_add(notes, err, "%s %zu is left out: %s does not have it", names[i],
                                   token[i] - 1, format);
+    if (!status && c->add_bos)
+        status = tg_notes_add(notes, err, "add_bos is left out: %s does not have it", format);
     return status;
 }

@@ -25,4 +25,7 @@ typedef struct tg_decoder {
  * a space that encoding has put there. */
 const unsigned char *tg_decoder_next(tg_decoder *d, int32_t id, size_t *n);
 
+/* The same after the id `before`, or -1 at the start of a text. */
+const unsigned char *tg_decoder_text(const tg_tokenizer *tok, int32_t before, int32_t id, size_t *n);
+
 #endif

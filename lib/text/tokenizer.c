@@ -202,14 +202,29 @@ int32_t tg_tokenizer_special_id(const tg_tokenizer *tok, const void *text, size_
     return -1;
 }
 
-int32_t tg_tokenizer_end_of_text(const tg_tokenizer *tok)
+/* The special token with the first of these texts, up to NULL, that one has; -1: none. */
+static int32_t find_special(const tg_tokenizer *tok, const char *const *names)
 {
-    static const char *const names[] = {"<|endoftext|>", "<|end_of_text|>", "</s>", "<eos>"};
     int32_t id = -1;
 
-    for (size_t i = 0; id < 0 && i < sizeof names / sizeof names[0]; i++)
-        id = tg_tokenizer_special_id(tok, names[i], strlen(names[i]));
+    for (; id < 0 && *names; names++)
+        id = tg_tokenizer_special_id(tok, *names, strlen(*names));
     return id;
+}
+
+int32_t tg_tokenizer_end_of_text(const tg_tokenizer *tok)
+{
+    static const char *const names[] = {"<|endoftext|>", "<|end_of_text|>", "</s>", "<eos>", NULL};
+
+    return find_special(tok, names);
+}
+
+int32_t tg_tokenizer_start_of_text(const tg_tokenizer *tok)
+{
+    static const char *const names[] = {"<s>", "<bos>", "<|begin_of_text|>", NULL};
+    const int32_t id = find_special(tok, names);
+
+    return id >= 0 ? id : tg_tokenizer_end_of_text(tok);
 }
 
 /* ---- archives */

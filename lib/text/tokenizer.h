@@ -70,6 +70,10 @@ int32_t tg_tokenizer_special_id(const tg_tokenizer *tok, const void *text, size_
  * none. */
 int32_t tg_tokenizer_end_of_text(const tg_tokenizer *tok);
 
+/* The special token that begins a text: "<s>", "<bos>", "<|begin_of_text|>", else the one that ends it; -1:
+ * none. */
+int32_t tg_tokenizer_start_of_text(const tg_tokenizer *tok);
+
 /* Its identity, TG_SHA256_SIZE bytes (formats/sha256.h): a hash of its arrays, their names and
  * types, computed when it was made. */
 const unsigned char *tg_tokenizer_identity(const tg_tokenizer *tok);

@@ -6,6 +6,7 @@
 
 #include "lib/base/grow.h"
 #include "lib/base/size.h"
+#include "lib/text/decoder.h"
 #include "lib/text/ids.h"
 
 /* ---- a stream */
@@ -168,6 +169,17 @@ tg_status tg_tokens_prompt_text(tg_tokens_prompt *p, const tg_tokenizer *tok, co
     return collect(p, &s, IDS_MIN, status, err);
 }
 
+tg_status tg_tokens_prompt_continue(tg_tokens_prompt *p, const tg_tokenizer *tok, const void *text, size_t n,
+                                    tg_err *err)
+{
+    tg_tokens_stream s = {.tok = tok, .text = {text, n}};
+    const tg_status status = tg_encoder_create(&s.encoder, tok, err);
+
+    if (!status)
+        tg_encoder_continue(s.encoder);
+    return collect(p, &s, IDS_MIN, status, err);
+}
+
 tg_status tg_tokens_prompt_ids(tg_tokens_prompt *p, const tg_tokenizer *tok, const int32_t *ids, size_t n,
                                tg_err *err)
 {
@@ -184,6 +196,29 @@ tg_status tg_tokens_prompt_read(tg_tokens_prompt *p, const tg_tokenizer *tok, in
 
     s.room = TG_TOKENS_PROMPT_MAX;
     return collect(p, &s, IDS_MIN, status, err);
+}
+
+tg_status tg_tokens_prompt_begin(tg_tokens_prompt *p, int32_t id, tg_err *err)
+{
+    int32_t *ids = realloc(p->ids, (p->n + 1) * sizeof *ids);
+
+    if (!ids)
+        return tg_fail_memory(err, (p->n + 1) * sizeof *ids, "token ids");
+    memmove(ids + 1, ids, p->n * sizeof *ids);
+    ids[0] = id;
+    *p = (tg_tokens_prompt){.ids = ids, .n = p->n + 1, .begun = true};
+    return TG_OK;
+}
+
+const unsigned char *tg_tokens_prompt_token(const tg_tokens_prompt *p, const tg_tokenizer *tok, size_t t,
+                                            size_t *n)
+{
+    const int32_t before = t > (size_t)p->begun ? p->ids[t - 1] : -1;
+    const unsigned char *text = tg_decoder_text(tok, before, p->ids[t], n);
+
+    if (!tg_tokenizer_has_text(tok) || (p->begun && t == 0))
+        *n = 0;
+    return text;
 }
 
 void tg_tokens_prompt_free(tg_tokens_prompt *p)

@@ -8,6 +8,7 @@
 #ifndef TG_TOKENS_STREAM_H
 #define TG_TOKENS_STREAM_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -61,6 +62,7 @@ void tg_tokens_stream_close(tg_tokens_stream *s);
 typedef struct tg_tokens_prompt {
     int32_t *ids; /* [n], each of the tokenizer; owned */
     size_t n;
+    bool begun; /* by tg_tokens_prompt_begin(): ids[0] is no part of the text */
 } tg_tokens_prompt;
 
 /*
@@ -74,6 +76,18 @@ TG_MUST_CHECK tg_status tg_tokens_prompt_ids(tg_tokens_prompt *p, const tg_token
                                              size_t n, tg_err *err);
 TG_MUST_CHECK tg_status tg_tokens_prompt_read(tg_tokens_prompt *p, const tg_tokenizer *tok, int fd,
                                               tg_err *err);
+
+/* From text [n bytes] that continues another one, so that no kind of tokenizer puts a space before it. */
+TG_MUST_CHECK tg_status tg_tokens_prompt_continue(tg_tokens_prompt *p, const tg_tokenizer *tok,
+                                                  const void *text, size_t n, tg_err *err);
+
+/* Put a token before the others.  TG_ENOMEM: *p is unchanged. */
+TG_MUST_CHECK tg_status tg_tokens_prompt_begin(tg_tokens_prompt *p, int32_t id, tg_err *err);
+
+/* The bytes of the text that token t stands for (lib/text/decoder.h), *n of them: none if tokens have no
+ * text, or if it has been put before the text. */
+const unsigned char *tg_tokens_prompt_token(const tg_tokens_prompt *p, const tg_tokenizer *tok, size_t t,
+                                            size_t *n);
 
 void tg_tokens_prompt_free(tg_tokens_prompt *p);
 

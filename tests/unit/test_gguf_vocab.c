@@ -604,8 +604,62 @@ static void sentencepiece(void)
     CHECK_HAS(err.message, "tokenizer.ggml.token_type has 6 elements, tokenizer.ggml.tokens has 7");
 }
 
+/* Whether a file with these values, NULL or add < 0: none, has a token that begins each text. */
+static bool adds_bos(const char *model, const char *pre, int add, bool wrong_type)
+{
+    static const char add_key[] = "tokenizer.ggml.add_bos_token";
+    const int fd = memfd_create("vocab", 0);
+    tg_tensor_list list = {0};
+    tg_gguf_writer w;
+    tg_gguf g;
+    tg_err err = {0};
+    size_t n;
+    unsigned char *file;
+    bool adds;
+
+    tg_gguf_begin(&w, fd);
+    if (model)
+        tg_gguf_put_text(&w, "tokenizer.ggml.model", model, strlen(model));
+    if (pre)
+        tg_gguf_put_text(&w, "tokenizer.ggml.pre", pre, strlen(pre));
+    if (wrong_type)
+        tg_gguf_put_u32(&w, add_key, 1);
+    else if (add >= 0)
+        tg_gguf_put_bool(&w, add_key, add);
+    CHECK_OK(tg_gguf_finish(&w, &err), &err);
+    file = taken(fd, &n);
+    CHECK_OK(tg_gguf_read(&list, &g, file, n, &err), &err);
+    if (wrong_type) {
+        CHECK_EQ(tg_gguf_vocab_adds_bos(&adds, &g), TG_EDATA);
+        CHECK_HAS(err.message, "tokenizer.ggml.add_bos_token is no truth value");
+    } else {
+        CHECK_OK(tg_gguf_vocab_adds_bos(&adds, &g), &err);
+    }
+    tg_gguf_free(&g);
+    tg_tensor_list_free(&list);
+    free(file);
+    return adds;
+}
+
+/* What llama.cpp does where the file says nothing. */
+static void token_before_a_text(void)
+{
+    CHECK(adds_bos("llama", NULL, -1, false));
+    CHECK(!adds_bos("llama", NULL, 0, false));
+    CHECK(adds_bos("llama", NULL, 1, false));
+    CHECK(!adds_bos("gpt2", "gpt-2", -1, false));
+    CHECK(adds_bos("gpt2", "gpt-2", 1, false));
+    CHECK(adds_bos("gpt2", "llama-bpe", -1, false));
+    CHECK(!adds_bos("gpt2", "llama-bpe", 0, false));
+    CHECK(!adds_bos("gpt2", "qwen2", -1, false));
+    CHECK(!adds_bos("gpt2", NULL, -1, false));
+    CHECK(!adds_bos(NULL, NULL, -1, false));
+    (void)adds_bos("llama", NULL, 1, true);
+}
+
 int main(void)
 {
+    RUN(token_before_a_text);
     RUN(sentencepiece);
     RUN(vocabularies_stay_the_same);
     RUN(merges_of_characters);
