@@ -1,9 +1,38 @@
 /* Which stored tensor is which parameter, for families whose parameters have the names of the files. */
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "lib/gpt/family.h"
 #include "lib/models/matching.h"
+
+/* The name of a tensor without what models of texts and images put in it, in either of two places. */
+static const char *plain_name(const tg_model_file *f, const tg_stored *s, char out[TG_NAME_MAX + 1])
+{
+    static const char part[] = "language_model.", model[] = "model.";
+    const size_t n = sizeof part - 1, first = sizeof model - 1;
+    const char *name = s->array.name;
+
+    if (!f->text_only)
+        return name;
+    if (strncmp(name, part, n) == 0)
+        return name + n;
+    if (strncmp(name, model, first) != 0 || strncmp(name + first, part, n) != 0)
+        return name;
+    snprintf(out, TG_NAME_MAX + 1, "%s%s", model, name + first + n);
+    return out;
+}
+
+static bool is_of_images(const tg_model_file *f, const char *name)
+{
+    static const char *const begins[] = {"vision_tower.", "multi_modal_projector.", "model.vision_tower.",
+                                         "model.multi_modal_projector."};
+    bool is = false;
+
+    for (size_t i = 0; f->text_only && i < sizeof begins / sizeof *begins; i++)
+        is = is || strncmp(name, begins[i], strlen(begins[i])) == 0;
+    return is;
+}
 
 /* What old files have besides parameters: the frequencies of rotation, which follow from the config. */
 static bool is_ignored(const char *name)
@@ -14,16 +43,26 @@ static bool is_ignored(const char *name)
     return n >= sizeof end - 1 && strcmp(name + n - (sizeof end - 1), end) == 0;
 }
 
+static const tg_stored *find_named(const tg_model_file *f, const char *wanted)
+{
+    char name[TG_NAME_MAX + 1];
+
+    for (size_t i = 0; i < f->n_files; i++)
+        for (size_t t = 0; t < f->file[i]->list.n; t++)
+            if (strcmp(plain_name(f, &f->file[i]->list.tensor[t], name), wanted) == 0)
+                return &f->file[i]->list.tensor[t];
+    return NULL;
+}
+
 /* The tensor that the family names so, or NULL. */
 static const tg_stored *find(const tg_model_file *f, tg_param_kind kind)
 {
     const tg_family *family = tg_config_family(&f->config);
-    const tg_stored *s = NULL;
 
     for (size_t r = 0; r < family->n_rows; r++)
-        for (size_t i = 0; family->row[r].kind == kind && !s && i < f->n_files; i++)
-            s = tg_tensor_list_find(&f->file[i]->list, family->row[r].name);
-    return s;
+        if (family->row[r].kind == kind)
+            return find_named(f, family->row[r].name);
+    return NULL;
 }
 
 /* A head that is the embedding once more. */
@@ -34,11 +73,13 @@ static bool is_tied_head(const tg_model_file *f, const tg_stored *s)
 
 static tg_status match_one(tg_model_file *f, const tg_stored *s, const tg_model_ask *ask, tg_err *err)
 {
-    const tg_param *p = tg_params_find(&f->table, s->array.name);
+    char plain[TG_NAME_MAX + 1];
+    const char *const name = plain_name(f, s, plain);
+    const tg_param *p = tg_params_find(&f->table, name);
     tg_values *v = p ? &f->values[p - f->table.entry] : NULL;
     tg_status status;
 
-    if (!p && (is_ignored(s->array.name) || is_tied_head(f, s)))
+    if (!p && (is_ignored(name) || is_of_images(f, name) || is_tied_head(f, s)))
         return TG_OK;
     if (!p && ask->lossy)
         return tg_notes_add(&f->notes, err, "%s is left out: it is not a tensor of the model", s->array.name);

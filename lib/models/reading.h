@@ -33,6 +33,10 @@ extern const char *const tg_hf_tokenizers[];
 TG_MUST_CHECK tg_status tg_hf_read_around(tg_model_file *f, const char *path, bool directory,
                                           const tg_model_ask *ask, tg_err *err);
 
+/* The scale of the embedding (Gemma's) in the type of its values, as transformers rounds it.  After the
+ * tensors have been matched. */
+void tg_hf_round_scale(tg_model_file *f);
+
 /* Open a PyTorch file in memory, whose storages are read once for their checksums, and then taken out of it.
  * Errors as tg_torch_open(). */
 TG_MUST_CHECK tg_status tg_torch_open_loaded(tg_torch *t, tg_loaded *file, tg_err *err);
