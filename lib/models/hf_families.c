@@ -15,7 +15,7 @@ struct kind {
     const char *family; /* ours */
     const char *part;   /* the object of the config that has the text model's settings; NULL: the whole */
     size_t n_ctx;
-    size_t n_head, vocab_size; /* 0: the config must say it */
+    size_t n_layer, n_head, n_embd, n_inner, vocab_size; /* 0: the config must say it */
     size_t n_kv_head;          /* 0: as many as heads, which null means in all of them */
     size_t head_dim;           /* 0: hidden_size / num_attention_heads */
     double epsilon;            /* 0: 1e-6 */
@@ -35,9 +35,9 @@ struct kind {
 #define QWEN .n_ctx = 32768, .n_kv_head = 32, .windows = TG_HF_LAST, .window = 4096
 #define GEMMA .head_dim = 256, .tied = true, .gemma = true
 #define GEMMA3                                                                                               \
-    GEMMA, .family = "gemma3", .n_ctx = 131072, .n_head = 8, .n_kv_head = 4, .vocab_size = 262208,           \
-    .theta = 1e6, .local_theta = 10000, .windows = TG_HF_MOST, .window = 4096, .qk_norm = true,              \
-    .query_scalar = 256
+    GEMMA, .family = "gemma3", .n_ctx = 131072, .n_layer = 26, .n_head = 8, .n_kv_head = 4, .n_embd = 2304,  \
+    .n_inner = 9216, .vocab_size = 262208, .theta = 1e6, .local_theta = 10000, .windows = TG_HF_MOST,        \
+    .window = 4096, .qk_norm = true, .query_scalar = 256
 /* "model_type", and the defaults of transformers 5: models/NAME/configuration_NAME.py */
 #define KINDS(row)                                                                                           \
     row("llama",   .family = "llama", .n_ctx = 2048)                                                         \
@@ -65,7 +65,7 @@ const char *tg_hf_families(void)
 
 #define EPSILON 1e-6
 
-/* A size that some classes have a default for. */
+/* A size that Gemma 3's files leave out where it is the default. */
 static size_t read_size(tg_hf_reading *r, const char *name, size_t otherwise)
 {
     return otherwise > 0 ? tg_hf_get_size(r, r->in, name, otherwise) : tg_hf_need_size(r, r->in, name);
@@ -76,10 +76,10 @@ static void read_sizes(tg_hf_reading *r, const struct kind *kind)
     tg_config *c = &r->f->config;
     const bool own = kind->n_kv_head > 0 && tg_hf_is_missing(r, "num_key_value_heads");
 
-    c->n_layer = tg_hf_need_size(r, r->in, "num_hidden_layers");
+    c->n_layer = read_size(r, "num_hidden_layers", kind->n_layer);
     c->n_head = read_size(r, "num_attention_heads", kind->n_head);
-    c->n_embd = tg_hf_need_size(r, r->in, "hidden_size");
-    c->n_inner = tg_hf_need_size(r, r->in, "intermediate_size");
+    c->n_embd = read_size(r, "hidden_size", kind->n_embd);
+    c->n_inner = read_size(r, "intermediate_size", kind->n_inner);
     c->vocab_size = read_size(r, "vocab_size", kind->vocab_size);
     c->n_ctx = tg_hf_get_size(r, r->in, "max_position_embeddings", kind->n_ctx);
     c->n_kv_head = tg_hf_get_size(r, r->in, "num_key_value_heads", own ? kind->n_kv_head : c->n_head);

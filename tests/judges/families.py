@@ -219,14 +219,19 @@ def distance(got, want):
     return max(np.abs(g - w).max() / max(1, np.abs(w).max()) for g, w in zip(got, want))
 
 
+# What must be in a file, except in Gemma 3's.
+MUST = {"num_hidden_layers", "num_attention_heads", "hidden_size", "intermediate_size", "vocab_size"}
+
+
 def leave_out_defaults(path, config):
     """Leave out of config.json what the classes assume anyway."""
     name = os.path.join(path, "config.json")
     with open(name) as f:
         text = json.load(f)
+    kept = {"model_type"} | (set() if config.model_type.startswith("gemma3") else MUST)
     for part, c in ((text, config), (text.get("text_config", {}), config.get_text_config())):
         assumed = type(c)().to_dict()
-        for key in [k for k in part if k != "model_type" and k in assumed and part[k] == assumed[k]]:
+        for key in [k for k in part if k not in kept and k in assumed and part[k] == assumed[k]]:
             del part[key]
     with open(name, "w") as f:
         json.dump(text, f)

@@ -165,17 +165,27 @@ static inline void expect(const char *members, tg_config want)
 
 #define LLAMA "\"model_type\": \"llama\", \"head_dim\": 4"
 
-/* What is refused if this is asked for. */
-static inline void refuse_asked(const char *members, const tg_model_ask *ask, tg_status status,
-                                const char *message)
+static inline void refuse_read_asked(const tg_model_ask *ask, tg_status status, const char *message)
 {
     tg_model_file f;
     tg_err err = {0};
 
-    write_config(members);
     CHECK_EQ(tg_model_file_open(&f, directory, ask, &err), status);
     CHECK_HAS(err.message, message);
     CHECK_HAS(err.message, directory);
+}
+
+static inline void refuse_read(const char *message)
+{
+    refuse_read_asked(NULL, TG_EDATA, message);
+}
+
+/* What is refused if this is asked for. */
+static inline void refuse_asked(const char *members, const tg_model_ask *ask, tg_status status,
+                                const char *message)
+{
+    write_config(members);
+    refuse_read_asked(ask, status, message);
 }
 
 static inline void refuse(const char *members, const char *message)

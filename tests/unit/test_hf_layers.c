@@ -209,6 +209,11 @@ static void defaults(void)
     c.window_layers = 1;
     write_json(FEW, "\"gemma2\"");
     expect_read(c);
+    write_json("", "\"model_type\": \"gemma3\", \"text_config\": {}");
+    refuse_read("model.embed_tokens.weight has shape (256, 64), expected (262208, 2304)");
+    write_json("", "\"model_type\": \"gemma3_text\", \"vocab_size\": 256, \"hidden_size\": 64, "
+                   "\"num_hidden_layers\": 1, \"intermediate_size\": 20");
+    refuse_read("q_proj.weight has shape (8192, 64), expected (2048, 64)");
     c = base("llama");
     c.n_embd = 64;
     c.n_head = 32;
@@ -343,12 +348,8 @@ static void many_layers(void)
     write_tensors(&(tg_config){.n_layer = 1, .n_head = 4, .n_embd = 4, .vocab_size = 4, .n_ctx = 4}, NULL,
                   NULL);
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
-        tg_model_file f;
-        tg_err err = {0};
-
         write_json(cases[i].sizes, cases[i].members);
-        CHECK_EQ(tg_model_file_open(&f, directory, NULL, &err), TG_EDATA);
-        CHECK_HAS(err.message, cases[i].message);
+        refuse_read(cases[i].message);
     }
 }
 
