@@ -7,6 +7,7 @@
 #include "formats/path.h"
 #include "formats/safetensors.h"
 #include "formats/torch_file.h"
+#include "lib/base/convert.h"
 #include "lib/vocab/foreign.h"
 #include "lib/vocab/vocab_file.h"
 
@@ -144,10 +145,30 @@ static tg_status load_shards(tg_model_file *f, const char *directory, const char
 
 /* ---- opening */
 
+void tg_hf_round_scale(tg_model_file *f)
+{
+    double *scale = &f->config.embed_scale;
+    const tg_stored *wte = f->values[tg_params_index(&f->table, TG_WTE, 0)].piece[0];
+    const float exact = (float)*scale;
+    uint16_t bits;
+
+    if (*scale == 1 || !wte)
+        return;
+    if (tg_dtype_equal(wte->array.dtype, TG_BF16) && tg_round_to_bf16(&bits, &exact, 1))
+        *scale = (double)tg_float_from_bf16(bits);
+    if (tg_dtype_equal(wte->array.dtype, TG_F16))
+        *scale = (double)tg_float_from_half(tg_half_from_float(exact));
+}
+
 /* Without a config, [in,out] or [out,in] is told by the shapes. */
 static tg_status match(tg_model_file *f, const tg_model_ask *ask, tg_err *err)
 {
-    return tg_model_file_match(f, f->config_known ? &tg_names_gpt2 : &tg_names_by_shape, ask, err);
+    const tg_status status =
+        tg_model_file_match(f, f->config_known ? &tg_names_gpt2 : &tg_names_by_shape, ask, err);
+
+    if (!status)
+        tg_hf_round_scale(f);
+    return status;
 }
 
 static tg_status find_weights(const char **name, const char *directory, tg_err *err)

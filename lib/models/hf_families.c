@@ -1,33 +1,58 @@
 /* Hugging Face's config.json of the families after GPT-2. */
 #include "lib/models/hf_families.h"
 
+#include <math.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "lib/base/choice.h"
 #include "lib/gpt/family.h"
+#include "lib/models/hf_layers.h"
+#include "lib/models/hf_rotation.h"
 
 /* A family as Hugging Face calls it, and what its class there assumes where the config says nothing. */
 struct kind {
     const char *family; /* ours */
+    const char *part;   /* the object of the config that has the text model's settings; NULL: the whole */
     size_t n_ctx;
-    size_t n_kv_head; /* 0: as many as heads, which null means in all of them */
-    size_t head_dim;  /* 0: hidden_size / num_attention_heads */
-    size_t window;    /* null means none */
-    bool window_is_asked_for;
+    size_t n_layer, n_head, n_embd, n_inner, vocab_size; /* 0: the config must say it */
+    size_t n_kv_head;          /* 0: as many as heads, which null means in all of them */
+    size_t head_dim;           /* 0: hidden_size / num_attention_heads */
+    double epsilon;            /* 0: 1e-6 */
+    double theta, local_theta; /* 0: 10000; that of all layers */
+    tg_hf_windows windows;
+    size_t window; /* 0: none, which null means in all of them */
+    bool tied;
     bool qkv_bias; /* whatever the config says */
     bool qk_norm;
+    bool unrotated;       /* some layers do not rotate */
+    bool gemma;           /* gains from 1, a scale of the embedding, GELU */
+    double query_scalar;  /* scores are divided by the root of it; 0: of head_dim */
+    double attn_cap, cap; /* of scores and of logits; 0: the class has none */
     bool neox; /* LayerNorm, the exact GELU, a rotation of part of a head; keys of their own (read_neox()) */
 };
 
 /* clang-format off */
-#define QWEN .n_ctx = 32768, .n_kv_head = 32, .window = 4096, .window_is_asked_for = true
+#define QWEN .n_ctx = 32768, .n_kv_head = 32, .windows = TG_HF_LAST, .window = 4096
+#define GEMMA .head_dim = 256, .tied = true, .gemma = true
+#define GEMMA3                                                                                               \
+    GEMMA, .family = "gemma3", .n_ctx = 131072, .n_layer = 26, .n_head = 8, .n_kv_head = 4, .n_embd = 2304,  \
+    .n_inner = 9216, .vocab_size = 262208, .theta = 1e6, .local_theta = 10000, .windows = TG_HF_MOST,        \
+    .window = 4096, .qk_norm = true, .query_scalar = 256
 /* "model_type", and the defaults of transformers 5: models/NAME/configuration_NAME.py */
 #define KINDS(row)                                                                                           \
     row("llama",   .family = "llama", .n_ctx = 2048)                                                         \
-    row("mistral", .family = "llama", .n_ctx = 131072, .n_kv_head = 8, .window = 4096)                       \
+    row("mistral", .family = "llama", .n_ctx = 131072, .n_kv_head = 8, .windows = TG_HF_ALL, .window = 4096) \
+    row("smollm3", .family = "llama", .n_ctx = 32768, .n_kv_head = 4, .theta = 2e6, .tied = true,            \
+        .windows = TG_HF_UNROTATED, .unrotated = true)                                                       \
     row("qwen2",   .family = "qwen2", QWEN, .qkv_bias = true)                                                \
-    row("qwen3",   .family = "qwen3", QWEN, .head_dim = 128, .qk_norm = true)                      \
+    row("qwen3",   .family = "qwen3", QWEN, .head_dim = 128, .qk_norm = true)                                \
+    row("gemma",   .family = "gemma", GEMMA, .n_ctx = 8192, .n_kv_head = 16)                                 \
+    row("gemma2",  .family = "gemma2", GEMMA, .n_ctx = 8192, .n_kv_head = 4, .windows = TG_HF_EVEN,          \
+        .window = 4096, .query_scalar = 256, .attn_cap = 50, .cap = 30)                                      \
+    row("gemma3_text", GEMMA3)                                                                               \
+    row("gemma3",  GEMMA3, .part = "text_config")                                                            \
+    row("olmo2",   .family = "olmo2", .n_ctx = 2048, .epsilon = 1e-5, .qk_norm = true)                       \
     row("gpt_neox", .family = "gpt_neox", .n_ctx = 2048, .neox = true)
 /* clang-format on */
 #define KIND(type, ...) {__VA_ARGS__},
@@ -41,81 +66,106 @@ const char *tg_hf_families(void)
 }
 
 #define EPSILON 1e-6
-#define THETA 10000
 
-/* Missing, and not null. */
-static bool is_missing(tg_hf_reading *r, const char *name)
+/* A size that Gemma 3's files leave out where it is the default. */
+static size_t read_size(tg_hf_reading *r, const char *name, size_t otherwise)
 {
-    return !tg_json_has(&r->j, 0, name);
+    return otherwise > 0 ? tg_hf_get_size(r, r->in, name, otherwise) : tg_hf_need_size(r, r->in, name);
 }
 
 static void read_sizes(tg_hf_reading *r, const struct kind *kind)
 {
     tg_config *c = &r->f->config;
-    const bool own = kind->n_kv_head > 0 && is_missing(r, "num_key_value_heads");
+    const bool own = kind->n_kv_head > 0 && tg_hf_is_missing(r, "num_key_value_heads");
 
-    c->n_layer = tg_hf_need_size(r, 0, "num_hidden_layers");
-    c->n_head = tg_hf_need_size(r, 0, "num_attention_heads");
-    c->n_embd = tg_hf_need_size(r, 0, "hidden_size");
-    c->n_inner = tg_hf_need_size(r, 0, "intermediate_size");
-    c->vocab_size = tg_hf_need_size(r, 0, "vocab_size");
-    c->n_ctx = tg_hf_get_size(r, 0, "max_position_embeddings", kind->n_ctx);
-    c->n_kv_head = tg_hf_get_size(r, 0, "num_key_value_heads", own ? kind->n_kv_head : c->n_head);
+    c->n_layer = read_size(r, "num_hidden_layers", kind->n_layer);
+    c->n_head = read_size(r, "num_attention_heads", kind->n_head);
+    c->n_embd = read_size(r, "hidden_size", kind->n_embd);
+    c->n_inner = read_size(r, "intermediate_size", kind->n_inner);
+    c->vocab_size = read_size(r, "vocab_size", kind->vocab_size);
+    c->n_ctx = tg_hf_get_size(r, r->in, "max_position_embeddings", kind->n_ctx);
+    c->n_kv_head = tg_hf_get_size(r, r->in, "num_key_value_heads", own ? kind->n_kv_head : c->n_head);
     c->head_dim = kind->head_dim > 0 || c->n_head == 0 ? kind->head_dim : c->n_embd / c->n_head;
-    c->head_dim = tg_hf_get_size(r, 0, "head_dim", c->head_dim);
-    c->layer_norm_epsilon = tg_hf_get_number(r, 0, "rms_norm_eps", EPSILON);
+    c->head_dim = tg_hf_get_size(r, r->in, "head_dim", c->head_dim);
+    c->layer_norm_epsilon =
+        tg_hf_get_number(r, r->in, "rms_norm_eps", kind->epsilon > 0 ? kind->epsilon : EPSILON);
 }
 
-/* ---- rotation */
+/* ---- scores, logits and biases */
 
-/* The scaling in the object at `in`. */
-static void read_scaling(tg_hf_reading *r, size_t in, const char *name)
+/* Null is no cap. */
+static double read_cap(tg_hf_reading *r, const char *name, double otherwise)
 {
-    tg_config *c = &r->f->config;
-    char type[TG_SHOWN_MAX], shown[TG_SHOWN_MAX + 10];
+    double cap;
 
-    tg_hf_get_text(r, in, "rope_type", type);
-    if (type[0] == '\0')
-        tg_hf_get_text(r, in, "type", type);
-    if (type[0] == '\0' || strcmp(type, "default") == 0)
+    if (!tg_json_find(&r->j, r->in, name))
+        return tg_hf_is_missing(r, name) ? otherwise : 0;
+    cap = tg_json_get_number(&r->j);
+    if (cap <= 0)
+        tg_hf_refuse(r, name, "a cap that is not above 0");
+    else if (otherwise == 0)
+        tg_hf_refuse(r, name, "a cap of this family");
+    return cap;
+}
+
+static void read_scores(tg_hf_reading *r, const struct kind *kind)
+{
+    static const char name[] = "query_pre_attn_scalar";
+    tg_config *c = &r->f->config;
+    double scalar;
+
+    if (kind->query_scalar == 0)
         return;
-    if (strcmp(type, "linear") == 0) {
-        c->rope_scaling = TG_ROPE_LINEAR;
-    } else if (strcmp(type, "llama3") == 0) {
-        c->rope_scaling = TG_ROPE_LLAMA3;
-        c->rope_low_freq = tg_hf_need_number(r, in, "low_freq_factor");
-        c->rope_high_freq = tg_hf_need_number(r, in, "high_freq_factor");
-        c->rope_ctx = tg_hf_need_size(r, in, "original_max_position_embeddings");
-    } else {
-        snprintf(shown, sizeof shown, "scaling \"%s\"", type);
-        tg_hf_refuse(r, name, shown);
-    }
-    c->rope_factor = tg_hf_need_number(r, in, "factor");
+    scalar = tg_hf_get_number(r, r->in, name, kind->query_scalar);
+    if (scalar <= 0)
+        tg_hf_refuse(r, name, "a number that is not above 0");
+    else if (scalar != (double)c->head_dim)
+        c->attn_scale = 1 / sqrt(scalar);
+    c->attn_cap = read_cap(r, "attn_logit_softcapping", kind->attn_cap);
+    c->final_logit_softcapping = read_cap(r, "final_logit_softcapping", kind->cap);
 }
 
-/* In files of transformers 5 one object has all; before, the base was a member of the config.  What the
- * object says counts. */
-static void read_rotation(tg_hf_reading *r, bool neox)
+static void read_biases(tg_hf_reading *r, const struct kind *kind)
 {
-    static const char *const objects[] = {"rope_scaling", "rope_parameters"};
     tg_config *c = &r->f->config;
-    double part = tg_hf_get_number(r, 0, "partial_rotary_factor", 1);
+    const bool bias = tg_hf_get_bool(r, "attention_bias", false);
 
-    c->rope_theta = tg_hf_get_number(r, 0, neox ? "rotary_emb_base" : "rope_theta", THETA);
-    c->rope_factor = c->rope_low_freq = c->rope_high_freq = c->embed_scale = 1;
-    c->rope_ctx = 1;
-    for (size_t i = 0; i < 2; i++) {
-        size_t at;
+    if (bias && !tg_config_has(c, TG_CONFIG_QKV_BIAS))
+        tg_hf_refuse(r, "attention_bias", "true");
+    c->qkv_bias = kind->qkv_bias || bias;
+    c->out_bias = !kind->qkv_bias && bias;
+    if (tg_config_has(c, TG_CONFIG_MLP_BIAS))
+        c->mlp_bias = tg_hf_get_bool(r, "mlp_bias", false);
+}
 
-        if (!tg_json_find(&r->j, 0, objects[i]))
-            continue;
-        at = r->j.at;
-        c->rope_theta = tg_hf_get_number(r, at, "rope_theta", c->rope_theta);
-        part = tg_hf_get_number(r, at, "partial_rotary_factor", part);
-        read_scaling(r, at, objects[i]);
-    }
-    if (part != 1 && !neox)
-        tg_hf_refuse(r, "partial_rotary_factor", "a rotation of part of a head");
+/* ---- the MLP, and what only Gemma has */
+
+/* Gemma 1's "gelu" is an old name of the other kind of GELU; where both names of the member are there, their
+ * values must be the same. */
+static tg_activation read_gemma_activation(tg_hf_reading *r, bool first)
+{
+    static const char newer[] = "hidden_activation";
+    tg_activation activation = TG_GELU_TANH;
+
+    if (!first)
+        return tg_hf_get_activation(r, newer, activation);
+    activation = tg_hf_get_activation(r, "hidden_act", activation);
+    if (activation == TG_GELU_ERF)
+        activation = TG_GELU_TANH;
+    if (tg_hf_get_activation(r, newer, activation) != activation)
+        tg_hf_refuse(r, newer, "another value than that of \"hidden_act\"");
+    return activation;
+}
+
+static void read_gemma(tg_hf_reading *r, const struct kind *kind)
+{
+    tg_config *c = &r->f->config;
+
+    c->activation = read_gemma_activation(r, kind->query_scalar == 0);
+    c->norm_offset = 1;
+    c->embed_scale = sqrt((double)c->n_embd);
+    if (tg_hf_get_bool(r, "use_bidirectional_attention", false))
+        tg_hf_refuse(r, "use_bidirectional_attention", "true");
 }
 
 /* ---- GPT-NeoX */
@@ -140,6 +190,7 @@ static void read_neox(tg_hf_reading *r)
     tg_config *c = &r->f->config;
 
     c->n_kv_head = c->head_dim = 0; /* as many heads, of the width divided by them */
+    c->activation = tg_hf_get_activation(r, "hidden_act", TG_GELU_ERF);
     c->layer_norm_epsilon = tg_hf_get_number(r, 0, "layer_norm_eps", 1e-5);
     c->qkv_bias = c->out_bias = tg_hf_get_bool(r, "attention_bias", true);
     read_part(r);
@@ -147,21 +198,7 @@ static void read_neox(tg_hf_reading *r)
         tg_hf_refuse(r, "use_parallel_residual", "attention and MLP one after the other");
 }
 
-/* ---- what is refused, unless it makes no difference */
-
-static void check_window(tg_hf_reading *r, const struct kind *kind)
-{
-    const size_t n_ctx = r->f->config.n_ctx;
-    size_t window;
-    char shown[96];
-
-    if (kind->window == 0 || (kind->window_is_asked_for && !tg_hf_get_bool(r, "use_sliding_window", false)))
-        return;
-    window = tg_hf_get_size(r, 0, "sliding_window", is_missing(r, "sliding_window") ? kind->window : n_ctx);
-    snprintf(shown, sizeof shown, "a window of %zu, shorter than the context of %zu,", window, n_ctx);
-    if (window < n_ctx)
-        tg_hf_refuse(r, "sliding_window", shown);
-}
+/* ---- all of it */
 
 static unsigned family_number(const char *name)
 {
@@ -171,24 +208,48 @@ static unsigned family_number(const char *name)
     return (unsigned)number;
 }
 
+/* Models of texts and images: the settings of the text's are in an object. */
+static void enter_part(tg_hf_reading *r, const char *part)
+{
+    if (!tg_json_find(&r->j, 0, part)) {
+        tg_hf_refuse(r, part, "a config without it");
+        return;
+    }
+    r->in = r->j.at;
+    r->f->text_only = true;
+    if (!r->j.status)
+        r->j.status = tg_notes_add(&r->f->notes, r->j.err,
+                                   "config.json is of a model of texts and images: only the former is used");
+}
+
 void tg_hf_family_read(tg_hf_reading *r, size_t type)
 {
     const struct kind *kind = &kinds[type];
     tg_config *c = &r->f->config;
-    const bool bias = tg_hf_get_bool(r, "attention_bias", false);
+    double part;
 
     c->family = family_number(kind->family);
-    read_sizes(r, kind);
-    c->activation = tg_hf_get_activation(r, "hidden_act", kind->neox ? TG_GELU_ERF : TG_SILU);
-    read_rotation(r, kind->neox);
-    check_window(r, kind);
-    c->tied = tg_hf_get_bool(r, "tie_word_embeddings", false);
-    c->qkv_bias = kind->qkv_bias || bias;
-    c->out_bias = !kind->qkv_bias && bias;
-    c->mlp_bias = tg_hf_get_bool(r, "mlp_bias", false);
-    c->qk_norm = kind->qk_norm;
-    if (kind->neox)
-        read_neox(r);
+    c->tied = tg_hf_get_bool(r, "tie_word_embeddings", kind->tied); /* of the whole */
     tg_hf_refuse_quantised(r);
+    if (kind->part)
+        enter_part(r, kind->part);
+    read_sizes(r, kind);
+    part =
+        tg_hf_read_rotation(r, kind->neox ? "rotary_emb_base" : "rope_theta", kind->theta, kind->local_theta);
+    if (part != 1 && !kind->neox)
+        tg_hf_refuse(r, "partial_rotary_factor", "a rotation of part of a head");
+    if (kind->unrotated)
+        tg_hf_read_unrotated(r);
+    tg_hf_read_windows(r, kind->windows, kind->window);
+    read_scores(r, kind);
+    read_biases(r, kind);
+    c->qk_norm = kind->qk_norm;
+    c->embed_scale = 1;
+    if (kind->gemma)
+        read_gemma(r, kind);
+    else if (kind->neox)
+        read_neox(r);
+    else
+        c->activation = tg_hf_get_activation(r, "hidden_act", TG_SILU);
     r->f->config_known = ~(uint64_t)0;
 }

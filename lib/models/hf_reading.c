@@ -5,9 +5,14 @@
 
 #include "lib/base/size.h"
 
+bool tg_hf_is_missing(tg_hf_reading *r, const char *name)
+{
+    return !tg_json_has(&r->j, r->in, name);
+}
+
 bool tg_hf_get_bool(tg_hf_reading *r, const char *name, bool otherwise)
 {
-    return tg_json_find(&r->j, 0, name) ? tg_json_get_bool(&r->j) : otherwise;
+    return tg_json_find(&r->j, r->in, name) ? tg_json_get_bool(&r->j) : otherwise;
 }
 
 double tg_hf_get_number(tg_hf_reading *r, size_t in, const char *name, double otherwise)
@@ -37,7 +42,7 @@ tg_activation tg_hf_get_activation(tg_hf_reading *r, const char *name, tg_activa
                  {"silu", TG_SILU},          {"swish", TG_SILU}};
     char value[TG_SHOWN_MAX], shown[TG_SHOWN_MAX + 2];
 
-    tg_hf_get_text(r, 0, name, value);
+    tg_hf_get_text(r, r->in, name, value);
     for (size_t i = 0; i < sizeof known / sizeof known[0]; i++)
         if (strcmp(value, known[i].name) == 0)
             return known[i].kind;

@@ -1,5 +1,5 @@
 /*
- * hf_reading: a config.json of Hugging Face's that is being read.  Only for hf_config.c and hf_families.c.
+ * hf_reading: a config.json of Hugging Face's that is being read.  Only for the files hf_*.c that read it.
  *
  * A member that is null counts as missing.
  */
@@ -17,9 +17,14 @@ typedef struct tg_hf_reading {
     tg_model_file *f;
     const tg_model_ask *ask;
     tg_json j; /* it keeps the reader's first failure, and others */
+    size_t in; /* the object that has the model's settings; 0: the whole */
 } tg_hf_reading;
 
-/* The member of the object at `in` (0: the whole), or `otherwise` where it is missing. */
+/* Whether r->in has no such member, not even null. */
+bool tg_hf_is_missing(tg_hf_reading *r, const char *name);
+
+/* The member of the object at `in` (0: the whole; without `in`: r->in), or `otherwise` where it is missing.
+ */
 bool tg_hf_get_bool(tg_hf_reading *r, const char *name, bool otherwise);
 double tg_hf_get_number(tg_hf_reading *r, size_t in, const char *name, double otherwise);
 size_t tg_hf_get_size(tg_hf_reading *r, size_t in, const char *name, size_t otherwise);

@@ -1,4 +1,5 @@
 /* Which stored tensor is which parameter, for families whose tensors have the shapes of their parameters. */
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -13,6 +14,34 @@ struct match {
 };
 
 /* ---- names */
+
+/* The name of a tensor without what models of texts and images put in it, in either of two places. */
+static const char *plain_name(const tg_model_file *f, const tg_stored *s, char out[TG_NAME_MAX + 1])
+{
+    static const char part[] = "language_model.", model[] = "model.";
+    const size_t n = sizeof part - 1, first = sizeof model - 1;
+    const char *name = s->array.name;
+
+    if (!f->text_only)
+        return name;
+    if (strncmp(name, part, n) == 0)
+        return name + n;
+    if (strncmp(name, model, first) != 0 || strncmp(name + first, part, n) != 0)
+        return name;
+    snprintf(out, TG_NAME_MAX + 1, "%s%s", model, name + first + n);
+    return out;
+}
+
+static bool is_of_images(const tg_model_file *f, const char *name)
+{
+    static const char *const begins[] = {"vision_tower.", "multi_modal_projector.", "model.vision_tower.",
+                                         "model.multi_modal_projector."};
+    bool is = false;
+
+    for (size_t i = 0; f->text_only && i < sizeof begins / sizeof *begins; i++)
+        is = is || strncmp(name, begins[i], strlen(begins[i])) == 0;
+    return is;
+}
 
 /* What old files have besides parameters: the frequencies of rotation, which follow from the config. */
 static bool is_ignored(const char *name)
@@ -153,18 +182,20 @@ static tg_status surplus(struct match *m, const tg_stored *s, tg_err *err)
 
 static tg_status match_one(struct match *m, const tg_stored *s, tg_err *err)
 {
+    char plain[TG_NAME_MAX + 1];
+    const char *const name = plain_name(m->f, s, plain);
     size_t layer, n = 1;
-    const tg_name *row = find_row(m, s->array.name, &layer);
+    const tg_name *row = find_row(m, name, &layer);
     tg_param_kind kind[3];
-    const tg_param *p[3] = {row ? NULL : tg_params_find(&m->f->table, s->array.name)};
+    const tg_param *p[3] = {row ? NULL : tg_params_find(&m->f->table, name)};
     tg_status status = TG_OK;
 
     if (row)
         n = parts_of(kind, m, row->kind);
     for (size_t i = 0; row && i < n; i++)
         p[i] = param_of(m, (int)kind[i], layer);
-    if (!p[0] && ((row && row->kind == TG_NAME_IGNORED) || is_ignored(s->array.name) ||
-                  is_tied_head(m, s->array.name)))
+    if (!p[0] && ((row && row->kind == TG_NAME_IGNORED) || is_ignored(name) || is_of_images(m->f, name) ||
+                  is_tied_head(m, name)))
         return TG_OK;
     if (!p[0])
         return surplus(m, s, err);
@@ -178,13 +209,14 @@ static tg_status match_one(struct match *m, const tg_stored *s, tg_err *err)
 /* The tensor of a kind outside the blocks, or NULL. */
 static const tg_stored *find(const struct match *m, tg_param_kind kind)
 {
-    char buffer[TG_NAME_MAX + 1];
+    char buffer[TG_NAME_MAX + 1], plain[TG_NAME_MAX + 1];
     const char *const name = single_name(buffer, m, kind);
-    const tg_stored *s = NULL;
 
-    for (size_t i = 0; !s && i < m->f->n_files; i++)
-        s = tg_tensor_list_find(&m->f->file[i]->list, name);
-    return s;
+    for (size_t i = 0; i < m->f->n_files; i++)
+        for (size_t t = 0; t < m->f->file[i]->list.n; t++)
+            if (strcmp(plain_name(m->f, &m->f->file[i]->list.tensor[t], plain), name) == 0)
+                return &m->f->file[i]->list.tensor[t];
+    return NULL;
 }
 
 static tg_status find_tie(struct match *m, tg_err *err)

@@ -41,6 +41,10 @@ TG_MUST_CHECK tg_status tg_hf_read_around(tg_model_file *f, const char *path, bo
 TG_MUST_CHECK tg_status tg_hf_bos_read(tg_model_file *f, const char *directory, const char *tokenizer,
                                        tg_err *err);
 
+/* The scale of the embedding (Gemma's) in the type of its values, as transformers rounds it.  After the
+ * tensors have been matched. */
+void tg_hf_round_scale(tg_model_file *f);
+
 /* Open a PyTorch file in memory, whose storages are read once for their checksums, and then taken out of it.
  * Errors as tg_torch_open(). */
 TG_MUST_CHECK tg_status tg_torch_open_loaded(tg_torch *t, tg_loaded *file, tg_err *err);

@@ -161,6 +161,7 @@ static tg_status read_model(struct reading *r, const char *path, tg_err *err)
     if (status || (status = tg_torch_list(&r->file->list, &r->t, r->state, true, err)) ||
         (status = tg_model_file_match(r->f, r->names, r->ask, err)))
         return status;
+    tg_hf_round_scale(r->f);
     return turn(r, err);
 }
 

@@ -4,12 +4,15 @@
     families.py BIN [FAMILY]...    BIN: the directory of the tools
 
 For each twin: the logits and every layer's attention probabilities, here and by transformers in float32, each
-compared with transformers in double precision.  tg may be LIMIT times as far away as transformers' float32, and
-what rounding of float32 explains anyway is allowed (FLOOR).  Prints a line for each family; exits with 1 if one
-says DIFFERS.
+compared with transformers in double precision (in_double() says in which sense).  tg may be LIMIT times as far
+away as transformers' float32, and what rounding of float32 explains anyway is allowed (FLOOR).  The largest
+difference of a single text is chance to a factor of two, on both sides: means over TEXTS are compared.  Prints a
+line for each family; exits with 1 if one says DIFFERS.  Every other config.json lacks what the class assumes anyway.
 
 Norms and biases are random, since fresh ones are 1 and 0; bases of rotation are small, so that positions matter.
 """
+import copy
+import json
 import os
 import subprocess
 import sys
@@ -28,6 +31,7 @@ transformers.logging.disable_progress_bar()
 LIMIT = 1.2
 FLOOR = 4e-7  # of the largest value
 TOKENS = 48
+TEXTS = 4
 
 # L, H, KV, D, C, F, V, tied
 SHAPES = [
@@ -64,20 +68,72 @@ def llama(i, s):
                                     mlp_bias=i % 5 == 4, rope_parameters=rope(i, [50.0, 10000.0][i % 2]))
 
 
+def windows(i, layers, window="sliding_window"):
+    """A window shorter than the text; it is on some layers, by a list in each second twin."""
+    kinds = ["full_attention", "sliding_attention"]
+    some = {"layer_types": [kinds[(i + n) % 2] for n in range(layers)]} if i % 2 else {}
+    return {window: [5, 1, 17, 32][i % 4], **some}
+
+
 def mistral(i, s):
-    return transformers.MistralConfig(**s, sliding_window=None, rope_parameters=rope(0, 30.0))
+    window = [None, 9, 31, 2][i % 4]
+    return transformers.MistralConfig(**s, sliding_window=window, rope_parameters=rope(0, 30.0))
 
 
 def qwen2(i, s):
     s = dict(s, head_dim=None, hidden_size=s["num_attention_heads"] * s["head_dim"])
-    return transformers.Qwen2Config(**{k: v for k, v in s.items() if v is not None}, rope_parameters=rope(i, 40.0))
+    some = {} if i % 3 == 0 else dict(windows(i, s["num_hidden_layers"]), use_sliding_window=True, max_window_layers=i % 3 - 1)
+    return transformers.Qwen2Config(**{k: v for k, v in s.items() if v is not None}, **some,
+                                    rope_parameters=rope(i, 40.0))
 
 
 def qwen3(i, s):
-    return transformers.Qwen3Config(**s, attention_bias=False, rope_parameters=rope(i, 100.0))
+    some = {} if i % 3 == 0 else dict(windows(i, s["num_hidden_layers"]), use_sliding_window=True, max_window_layers=1)
+    return transformers.Qwen3Config(**s, **some, attention_bias=False, rope_parameters=rope(i, 100.0))
 
 
-FAMILIES = {"llama": llama, "mistral": mistral, "qwen2": qwen2, "qwen3": qwen3}
+def smollm3(i, s):
+    L = s["num_hidden_layers"]
+    some = {"no_rope_layers": [(i + n) % 2 for n in range(L)]} if i % 2 else {"no_rope_layer_interval": 2}
+    if i % 3 == 0:
+        some.update(use_sliding_window=True, sliding_window=11)
+    return transformers.SmolLM3Config(**s, **some, pad_token_id=0, rope_parameters=rope(i, 60.0))
+
+
+def gemma(i, s):
+    return transformers.GemmaConfig(**s, attention_bias=i % 4 == 3, rope_parameters=rope(i, 50.0))
+
+
+def gemma2(i, s):
+    caps = [{}, {"attn_logit_softcapping": 2.0, "final_logit_softcapping": 3.0},
+            {"attn_logit_softcapping": None, "final_logit_softcapping": None}][i % 3]
+    return transformers.Gemma2Config(**s, **windows(i, s["num_hidden_layers"]), **caps,
+                                     query_pre_attn_scalar=[s["head_dim"], 5][i % 2], rope_parameters=rope(i, 50.0))
+
+
+def gemma3_text(i, s):
+    some = windows(i, s["num_hidden_layers"])
+    if i % 4 == 2:
+        some["sliding_window_pattern"] = 2
+    both = {"full_attention": rope(i, 200.0), "sliding_attention": {"rope_type": "default", "rope_theta": 20.0}}
+    return transformers.Gemma3TextConfig(**s, **some, query_pre_attn_scalar=[s["head_dim"], 7][i % 2],
+                                         rope_parameters=both)
+
+
+def gemma3(i, s):
+    vision = dict(hidden_size=8, intermediate_size=8, num_hidden_layers=1, num_attention_heads=1, image_size=28,
+                  patch_size=14)
+    return transformers.Gemma3Config(text_config=gemma3_text(i, s), vision_config=vision, mm_tokens_per_image=4,
+                                     image_token_index=s["vocab_size"] - 1, tie_word_embeddings=s["tie_word_embeddings"])
+
+
+def olmo2(i, s):
+    return transformers.Olmo2Config(**s, rms_norm_eps=[1e-5, 1e-6][i % 2], pad_token_id=0,
+                                    rope_parameters=rope(i, 70.0))
+
+
+FAMILIES = {f.__name__: f for f in (llama, mistral, smollm3, qwen2, qwen3, gemma, gemma2, gemma3_text, gemma3, olmo2)}
+HALVES = {"gemma": torch.float16, "gemma2": torch.bfloat16}  # every third twin of these is stored so
 
 
 def twin(config, seed):
@@ -92,9 +148,9 @@ def twin(config, seed):
     return model
 
 
-def frequencies(config):
-    """In double precision, since transformers has them in float32 even in a model in double precision."""
+def frequencies(config, layer_type=None):
     r = config.rope_parameters
+    r = r[layer_type] if layer_type else r
     d = int((getattr(config, "head_dim", None) or config.hidden_size // config.num_attention_heads)
             * r.get("partial_rotary_factor", 1))
     f = float(r["rope_theta"]) ** (-torch.arange(0, d, 2, dtype=torch.float64) / d)
@@ -107,19 +163,39 @@ def frequencies(config):
     return f
 
 
-def in_double(model):
+def norm_of(module):
+    eps = module.eps if hasattr(module, "eps") else module.variance_epsilon
+    gain = module.weight + (1 if type(module).__name__.startswith("Gemma") else 0)
+    return lambda x: gain * x / (x.square().mean(-1, keepdim=True) + eps).sqrt()
+
+
+def in_double(model, stored):
+    """What transformers computes in float32 even in a model in double precision: angles, norms, the scale of
+    Gemma's embedding (and the softmax, see run()).  The scale is rounded to 16 bits if the weights are stored so."""
     model = model.double()
-    f = frequencies(model.config)
+    config = model.config.get_text_config()
 
-    def forward(x, position_ids, *_):
-        angles = torch.cat([position_ids[..., None].double() * f] * 2, -1)
-        return angles.cos(), angles.sin()
+    def angles(x, position_ids, layer_type=None):
+        a = torch.cat([position_ids[..., None].double() * frequencies(config, layer_type)] * 2, -1)
+        return a.cos(), a.sin()
 
-    next(m for n, m in model.named_modules() if n.endswith("rotary_emb")).forward = forward
+    for name, m in model.named_modules():
+        if name.endswith("rotary_emb"):
+            m.forward = angles
+        elif type(m).__name__.endswith("RMSNorm"):
+            m.forward = norm_of(m)
+        elif hasattr(m, "scalar_embed_scale"):
+            exact = torch.tensor(m.scalar_embed_scale, dtype=torch.float64)
+            m.embed_scale = exact if stored is torch.float32 else exact.to(stored).double()
     return model
 
 
+softmax = torch.nn.functional.softmax
+
+
 def run(model, ids):
+    double = next(model.parameters()).dtype is torch.float64
+    torch.nn.functional.softmax = (lambda x, dim, dtype=None: softmax(x, dim)) if double else softmax
     with torch.no_grad():
         out = model(ids, output_attentions=True)
     return [out.logits[0].double().numpy(), *(a[0].double().numpy() for a in out.attentions)]
@@ -143,23 +219,56 @@ def distance(got, want):
     return max(np.abs(g - w).max() / max(1, np.abs(w).max()) for g, w in zip(got, want))
 
 
+# What must be in a file, except in Gemma 3's.
+MUST = {"num_hidden_layers", "num_attention_heads", "hidden_size", "intermediate_size", "vocab_size"}
+
+
+def leave_out_defaults(path, config):
+    """Leave out of config.json what the classes assume anyway."""
+    name = os.path.join(path, "config.json")
+    with open(name) as f:
+        text = json.load(f)
+    kept = {"model_type"} | (set() if config.model_type.startswith("gemma3") else MUST)
+    for part, c in ((text, config), (text.get("text_config", {}), config.get_text_config())):
+        assumed = type(c)().to_dict()
+        for key in [k for k in part if k not in kept and k in assumed and part[k] == assumed[k]]:
+            del part[key]
+    with open(name, "w") as f:
+        json.dump(text, f)
+
+
+def texts(i, V):
+    return [torch.randint(0, V, (1, TOKENS), generator=torch.Generator().manual_seed(100 * i + t)) for t in range(TEXTS)]
+
+
+def compare(family, i, shape):
+    """The distances of tg and of transformers' float32, of logits and of probabilities, each a mean over texts."""
+    stored = HALVES.get(family, torch.float32) if i % 3 == 0 else torch.float32
+    model = twin(FAMILIES[family](i, sizes(shape)), i).to(stored)
+    off = np.zeros((2, 2))
+    with tempfile.TemporaryDirectory() as where:
+        path = os.path.join(where, "twin")
+        model.save_pretrained(path)
+        if i % 2:
+            leave_out_defaults(path, model.config)
+        model = model.float()
+        double = in_double(copy.deepcopy(model), stored)
+        for ids in texts(i, shape[6]):
+            want = run(double, ids)
+            for n, got in enumerate((ours(path, ids, where), run(model, ids))):
+                assert [g.shape for g in got] == [w.shape for w in want], (family, i)
+                off[:, n] += [distance(got[:1], want[:1]) / TEXTS, distance(got[1:], want[1:]) / TEXTS]
+    return off
+
+
 def judge(family):
     worst, bad = (0.0, 0.0, 0.0), 0
     for i, shape in enumerate(SHAPES):
-        with tempfile.TemporaryDirectory() as where:
-            model = twin(FAMILIES[family](i, sizes(shape)), i)
-            path = os.path.join(where, "twin")
-            model.save_pretrained(path)
-            ids = torch.randint(0, shape[6], (1, TOKENS), generator=torch.Generator().manual_seed(i))
-            theirs, got, want = run(model, ids), ours(path, ids, where), run(in_double(model), ids)
-            assert [g.shape for g in got] == [w.shape for w in want], (family, i)
-            off = [(distance(got[:1], want[:1]), distance(theirs[:1], want[:1])),
-                   (distance(got[1:], want[1:]), distance(theirs[1:], want[1:]))]
-            for name, (mine, peer) in zip(("logits", "probabilities"), off):
-                if mine > LIMIT * peer + FLOOR:
-                    bad += 1
-                    print(f"{family} {i} {shape}: {name} are {mine:.2e} off, transformers' float32 {peer:.2e}")
-                worst = max(worst, (mine / peer, mine, peer))
+        for name, (mine, peer) in zip(("logits", "probabilities"), compare(family, i, shape)):
+            if mine > LIMIT * peer + FLOOR:
+                bad += 1
+                print(f"{family} {i} {shape}: {name} are {mine:.2e} off, transformers' float32 {peer:.2e}")
+            worst = max(worst, (mine / peer, mine, peer))
     print(f"{family}: {len(SHAPES)} twins, at most {worst[0]:.2f} x transformers' float32 "
           f"({worst[1]:.1e} against {worst[2]:.1e}): {'DIFFERS' if bad else 'ok'}", flush=True)
     return bad

@@ -2,127 +2,9 @@
  * Hugging Face's directories of Llama, Mistral, Qwen 2 and Qwen 3: what their configs say, and what they must
  * not say.  tests/judges/families.py compares the numbers of such models with transformers'.
  */
-#include <fcntl.h>
-#include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
-#include "formats/safetensors.h"
-#include "lib/gpt/family.h"
-#include "lib/models/model_file.h"
-#include "tests/unit/check.h"
-#include "tests/unit/small_model.h"
-
-static char directory[64] = "/tmp/test_hf_families.XXXXXX", path[128];
-
-static const char *in_directory(const char *name)
-{
-    snprintf(path, sizeof path, "%s/%s", directory, name);
-    return path;
-}
-
-#define SIZES                                                                                                \
-    "\"hidden_size\": 12, \"intermediate_size\": 20, \"num_hidden_layers\": 2, \"num_attention_heads\": 4, " \
-    "\"vocab_size\": 256, \"max_position_embeddings\": 64"
-
-static void write_json(const char *sizes, const char *members)
-{
-    FILE *f = fopen(in_directory("config.json"), "w");
-
-    CHECK(f && fprintf(f, "{%s%s}\n", sizes, members) > 0 && fclose(f) == 0);
-}
-
-static void write_config(const char *members)
-{
-    write_json(SIZES ", ", members);
-}
-
-/* The tensors of a model with that config, each with a number of its own; all but `missing`, and `other` with
- * a column more. */
-static void write_tensors(const tg_config *c, const char *missing, const char *other)
-{
-    const int fd = open(in_directory("model.safetensors"), O_WRONLY | O_CREAT | O_TRUNC, 0600);
-    tg_array arrays[64];
-    tg_safetensors_writer w;
-    tg_params table;
-    size_t n = 0;
-    tg_err err = {0};
-
-    CHECK_OK(tg_params_build(&table, c, &err), &err);
-    for (size_t i = 0; i < table.n; i++) {
-        const tg_param *p = &table.entry[i];
-
-        if (missing && strcmp(p->name, missing) == 0)
-            continue;
-        arrays[n] = (tg_array){.dtype = TG_F32, .ndim = p->ndim, .count = p->count};
-        snprintf(arrays[n].name, sizeof arrays[n].name, "%s", p->name);
-        arrays[n].shape[0] = p->shape[0] + (other && strcmp(p->name, other) == 0);
-        arrays[n].shape[1] = p->shape[1];
-        arrays[n].count = arrays[n].shape[0] * (p->ndim == 2 ? p->shape[1] : 1);
-        n++;
-    }
-    CHECK_OK(tg_safetensors_begin(&w, fd, arrays, n, &err), &err);
-    for (size_t i = 0; i < n; i++)
-        for (size_t e = 0; e < arrays[i].count; e++) {
-            const float x = (float)i + (float)(e % 100) / 1024;
-
-            CHECK_OK(tg_safetensors_put(&w, &x, sizeof x, &err), &err);
-        }
-    tg_safetensors_end(&w);
-    tg_params_free(&table);
-    close(fd);
-}
-
-static tg_config base(const char *family)
-{
-    tg_config c = {.n_layer = 2,
-                   .n_head = 4,
-                   .n_embd = 12,
-                   .n_ctx = 64,
-                   .vocab_size = 256,
-                   .n_kv_head = 4,
-                   .head_dim = 3,
-                   .n_inner = 20,
-                   .layer_norm_epsilon = 1e-6,
-                   .activation = TG_SILU,
-                   .rope_theta = 10000,
-                   .rope_factor = 1,
-                   .rope_low_freq = 1,
-                   .rope_high_freq = 1,
-                   .rope_ctx = 1,
-                   .embed_scale = 1};
-
-    while (strcmp(tg_families[c.family]->name, family) != 0)
-        c.family++;
-    return c;
-}
-
-static void expect_read(tg_config want)
-{
-    tg_model_file f;
-    tg_err err = {0};
-
-    write_tensors(&want, NULL, NULL);
-    CHECK_OK(tg_model_file_open(&f, directory, NULL, &err), &err);
-    CHECK(memcmp(&f.config, &want, sizeof want) == 0);
-    for (size_t i = 0; i < f.table.n; i++) {
-        tg_float_buffer buffer = {0};
-        const float *x;
-
-        CHECK_OK(tg_model_file_get(&x, &buffer, &f, i, false, &err), &err);
-        CHECK(x[0] == (float)i &&
-              x[f.table.entry[i].count - 1] == (float)i + (float)((f.table.entry[i].count - 1) % 100) / 1024);
-        free(buffer.x);
-    }
-    tg_model_file_close(&f);
-}
-
-static void expect(const char *members, tg_config want)
-{
-    write_config(members);
-    expect_read(want);
-}
+#include "tests/unit/hf_directory.h"
 
 static void configs(void)
 {
@@ -174,10 +56,6 @@ static void configs(void)
 /* What transformers' classes assume where a config says nothing, or null. */
 static void defaults(void)
 {
-#define FEW                                                                                                  \
-    "\"hidden_size\": 64, \"intermediate_size\": 20, \"num_hidden_layers\": 2, \"num_attention_heads\": "    \
-    "32, "                                                                                                   \
-    "\"vocab_size\": 256, \"model_type\": "
     static const struct {
         const char *members, *family;
         size_t n_ctx, n_kv_head, head_dim;
@@ -218,32 +96,14 @@ static void activations(void)
     expect("\"model_type\": \"llama\", \"head_dim\": 4, \"hidden_act\": \"gelu_pytorch_tanh\"", c);
 }
 
-/* What is refused if this is asked for. */
-static void refuse_asked(const char *members, const tg_model_ask *ask, tg_status status, const char *message)
-{
-    tg_model_file f;
-    tg_err err = {0};
-
-    write_config(members);
-    CHECK_EQ(tg_model_file_open(&f, directory, ask, &err), status);
-    CHECK_HAS(err.message, message);
-    CHECK_HAS(err.message, directory);
-}
-
-static void refuse(const char *members, const char *message)
-{
-    refuse_asked(members, NULL, TG_EDATA, message);
-}
-
 static void refusals(void)
 {
     tg_config c = base("llama");
 
     c.head_dim = 4;
     write_tensors(&c, NULL, NULL);
-#define LLAMA "\"model_type\": \"llama\", \"head_dim\": 4"
-    refuse("\"model_type\": \"mixtral\"",
-           "\"model_type\" is \"mixtral\", expected one of gpt2|llama|mistral|qwen2|qwen3");
+    refuse("\"model_type\": \"mixtral\"", "\"model_type\" is \"mixtral\", expected one of "
+                                          "gpt2|llama|mistral|smollm3|qwen2|qwen3|gemma|gemma2|");
     refuse(LLAMA ", \"rope_scaling\": {\"type\": \"yarn\", \"factor\": 2}",
            "\"rope_scaling\": scaling \"yarn\"");
     refuse(LLAMA ", \"rope_parameters\": {\"rope_type\": \"longrope\"}",
@@ -265,8 +125,6 @@ static void refusals(void)
            "config/n_kv_head is 3, expected a divisor of config/n_head, 4");
     refuse("\"model_type\": \"llama\", \"head_dim\": 5",
            "5 channels of a head are rotated, expected an even number");
-    refuse("\"model_type\": \"mistral\", \"sliding_window\": 8",
-           "\"sliding_window\": a window of 8, shorter than the context of 64, is not supported");
     refuse(LLAMA ", \"mlp_bias\": true", "model.layers.0.mlp.gate_proj.bias is missing");
     write_tensors(&c, "model.layers.1.self_attn.k_proj.weight", NULL);
     refuse(LLAMA, "model.layers.1.self_attn.k_proj.weight is missing");
@@ -275,23 +133,6 @@ static void refusals(void)
     c.mlp_bias = true;
     write_tensors(&c, NULL, NULL);
     refuse(LLAMA, "model.layers.0.mlp.gate_proj.bias is not a tensor of a llama with this config");
-}
-
-/* A window where the config leaves it to the class. */
-static void assumed_windows(void)
-{
-    static const char *const members[] = {
-        "\"mistral\", \"max_position_embeddings\": 4097",
-        "\"qwen2\", \"max_position_embeddings\": 4097, \"use_sliding_window\": true"};
-
-    for (size_t i = 0; i < 2; i++) {
-        tg_model_file f;
-        tg_err err = {0};
-
-        write_json(FEW, members[i]);
-        CHECK_EQ(tg_model_file_open(&f, directory, NULL, &err), TG_EDATA);
-        CHECK_HAS(err.message, "\"sliding_window\": a window of 4096, shorter than the context of 4097,");
-    }
 }
 
 /* Options for files that do not say something are not for these. */
@@ -504,7 +345,6 @@ int main(void)
     RUN(defaults);
     RUN(activations);
     RUN(refusals);
-    RUN(assumed_windows);
     RUN(options);
     RUN(untied);
     RUN(neox);
