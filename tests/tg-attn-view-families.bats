@@ -5,6 +5,7 @@
 load helper
 load dumps
 load page
+load pictures
 
 # family NAME [OPTION]...: dump.npz and all.tsv, of a small model of that family, and page.html.
 family() {
@@ -159,5 +160,41 @@ END
 score = float(re.findall(r"(?m)^scores\[.* = (-?[0-9.e-]+)$", open("trace").read())[-1])
 want = float(open("value").read())
 assert abs(score - want) <= 1e-8 + 1e-7 * abs(want), (score, want)'
+    done
+}
+
+# ---- images
+
+@test "images: keys that a window hides are hatched, as those after the query are" {
+    slow
+    need_numpy
+    for name in mistral gemma2; do
+        for mask in -1e9 -inf; do
+            family "$name" --mask "$mask"
+            for show in probs scores; do
+                tg-attn-view -q --show $show -o out.svg --force dump.npz
+                tg-attn-view -q --show $show -o out.png --force dump.npz
+                png_module
+                svg_module
+                python3 - << 'END'
+import numpy as np, png, svg
+image = svg.Image("out.svg")
+rows, palette = png.read("out.png")
+dump = np.load("dump.npz")
+H, window = int(dump["dump/n_head"]), int(dump["dump/window"])
+assert len(image.maps) == 2 * H
+for n, (x0, y0, side, _) in enumerate(image.maps):
+    cell, hides = side // 12, int(dump["dump/window_layers"]) >> n // H & 1
+    for i in range(12):
+        for j in range(12):
+            hidden = j > i or hides and i - j >= window
+            assert (image.at(x0 + j * cell, y0 + i * cell) == "url(#masked)") == bool(hidden), (n, i, j)
+            pixels = {rows[y0 + i * cell + y][x0 + j * cell + x] for y in range(cell) for x in range(cell)}
+            assert (pixels <= {244, 245}) == bool(hidden), (n, i, j, pixels)
+END
+            done
+            tg-attn-view -q --show scores -l 0 -a 0 -o out.svg --force dump.npz
+            run -1 grep -q 'inf<' out.svg
+        done
     done
 }
