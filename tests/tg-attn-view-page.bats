@@ -2,29 +2,7 @@
 
 load helper
 load dumps
-
-need_chromium() {
-    need python3
-    PYTHONDONTWRITEBYTECODE=1 PYTHONPATH=$ROOT/tests python3 -c 'import browser, sys; sys.exit(browser.find() is None)' ||
-        skip "Chromium is not installed"
-}
-
-# page FILE: run Python on standard input with `page`, FILE open in the browser.  At the end nothing
-# has been refused, thrown or fetched.
-page() {
-    cat > page.py
-    PYTHONDONTWRITEBYTECODE=1 PYTHONPATH=$ROOT/tests python3 - "$@" << 'END'
-import os, sys
-from browser import Browser
-with Browser(1400, 1000) as page:
-    page.count_cpu()
-    page.open("file://" + os.path.abspath(sys.argv[1]))
-    page.settle()
-    exec(compile(open("page.py").read(), "page.py", "exec"))
-    assert page.problems == [], page.problems
-    assert len(page.requests) == 1, page.requests
-END
-}
+load page
 
 @test "the page is one file, which fetches nothing and runs its own script alone" {
     slow
@@ -788,35 +766,7 @@ END
         tg-attn-dump -m "$ROOT/docs/data/induction" -p "$text" -o dump.npz
         tg-attn-view --html -o page.html dump.npz
         tg-attn-dump -m "$ROOT/docs/data/induction" -p "$text" -f tsv > all.tsv
-        page page.html << 'END'
-import numpy as np, re
-lines = open("all.tsv").read().splitlines(keepends=True)
-cells = {tuple(map(int, f[:5])): f for f in (line.rstrip("\n").split("\t") for line in lines[1:])}
-T, layers, heads = page.run("[T, dump.layers, H]")
-assert len(cells) == len(layers) * heads * T * T
-same = lambda text, stored: np.float32(text) == np.float32(stored)
-small = 0
-for layer in layers:
-    for h in range(heads):
-        page.run(f"goTo({layer}, {h})")
-        for i in range(T):
-            page.run(f"moveTo({i}, 0)"); page.settle()
-            assert page.run("rowText()") == lines[0] + "".join("\t".join(cells[layer, h, 0, i, j]) + "\n" for j in range(T))
-            # drawn at once: a frame per cell would take minutes
-            shown = page.run("""Array.from({length: T}, (_, j) => { view.j = j; showCell();
-                const of = (id, n) => [...byId(id).querySelectorAll("tr")].map((r) => [r.cells[0].textContent, r.cells[n].textContent]);
-                const facts = Object.fromEntries(of("facts", 1)), steps = Object.fromEntries(of("steps", 1));
-                return [facts.score, facts.probability, steps.score, steps.probability, byId("said").textContent, valueText()]; })""")
-            for j, (score, prob, step, result, said, value) in enumerate(shown):
-                cell = cells[layer, h, 0, i, j]
-                assert same(score, cell[8]) and same(prob, cell[10]), (cell, score, prob)
-                assert value == prob, (cell, value, prob)
-                if j <= i:
-                    small += float(prob) < 1e-9
-                    assert step.split(" = ")[-1] == score and result.split(" = ")[-1] == prob, (cell, step, result)
-                    assert said.endswith(f"score {score}, probability {prob}"), (cell, said)
-assert small > 20 or T < 40, small
-END
+        echo 'assert small > 20 or T < 40, small' | every_cell page.html all.tsv
     done
 }
 

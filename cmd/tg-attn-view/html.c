@@ -8,6 +8,7 @@
 #include "formats/json.h"
 #include "formats/sha256.h"
 #include "lib/base/choice.h"
+#include "lib/base/decimal.h"
 #include "lib/base/size.h"
 
 /* ---- the security policy: only the page's own script and style run, and nothing is fetched */
@@ -94,6 +95,48 @@ static void put_colors(tg_sink *out)
     }
 }
 
+/* Write the layers of the page that have a window. */
+static void put_window(tg_sink *out, const view *v)
+{
+    bool any = false;
+
+    for (size_t m = 0; m < v->n; m += view_same_layer(v, m)) {
+        const size_t layer = v->map[m].layer->number, window = tg_dump_rule(v->dump, layer).window;
+
+        if (window == 0)
+            continue;
+        if (!any)
+            tg_sink_print(out, ", \"window\": {\"keys\": %zu, \"layers\": [", window);
+        tg_sink_print(out, "%s%zu", any ? ", " : "", layer);
+        any = true;
+    }
+    tg_sink_puts(out, any ? "]}" : "");
+}
+
+/* Write a setting of scores, so that the page has its very bits, unless the dump has none. */
+static void put_setting(tg_sink *out, const char *name, double value)
+{
+    char digits[TG_DECIMAL_SIZE];
+
+    if (value > 0)
+        tg_sink_print(out, ", \"%s\": %.*s", name, (int)(tg_decimal_general(digits, 17, value) - digits),
+                      digits);
+}
+
+/* Only what is not as in GPT-2, where each head has keys of its own and they divide the channels. */
+static void put_family(tg_sink *out, const view *v)
+{
+    const tg_dump *a = v->dump;
+
+    if (a->KV != a->H)
+        tg_sink_print(out, ", \"KV\": %zu", a->KV);
+    if (a->C != a->H * a->D)
+        tg_sink_print(out, ", \"C\": %zu", a->C);
+    put_setting(out, "attnScale", a->attn_scale);
+    put_setting(out, "attnCap", a->attn_cap);
+    put_window(out, v);
+}
+
 static void put_facts(tg_sink *out, const view *v)
 {
     const tg_scale_kind scale = v->show == TG_ATTN_PROBS ? v->scale.kind : TG_SCALE_AUTO;
@@ -107,6 +150,7 @@ static void put_facts(tg_sink *out, const view *v)
                   tg_choice_name(mask, TG_ATTN_MASKS, a->mask));
     tg_sink_print(out, ", \"nLayer\": %zu, \"B\": %zu, \"b\": %zu, \"T\": %zu, \"H\": %zu, \"D\": %zu",
                   a->n_layer, a->B, v->b, a->T, a->H, a->D);
+    put_family(out, v);
     tg_sink_print(out, ", \"start\": {\"layer\": %zu, \"head\": %zu}", v->map->layer->number, v->map->head);
     tg_sink_print(out, ", \"show\": \"%s\", \"scale\": \"%s\", \"layers\": [", tg_attn_stage_name(v->show),
                   tg_choice_name(name, TG_SCALE_KINDS, scale));
@@ -126,7 +170,7 @@ static void put_facts(tg_sink *out, const view *v)
 static void put_array(tg_sink *out, const view *v, const tg_dump_layer *layer, tg_attn_stage stage)
 {
     const tg_dump *a = v->dump;
-    const size_t size = a->T * a->H * a->D;
+    const size_t size = a->T * (tg_attn_stage_of_keys(stage) ? a->KV : a->H) * a->D;
     const unsigned char *data = (const unsigned char *)(layer->data[stage] + v->b * size);
     char text[TG_BASE64_SIZE(PIECE)];
 

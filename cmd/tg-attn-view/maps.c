@@ -65,13 +65,6 @@ static tg_status check_layers(const view *v, size_t layer, tg_err *err)
         return tg_fail(err, TG_EUSAGE, "layer %zu is not in the dump", layer);
     if (dump->n == 0)
         return tg_fail(err, TG_EDATA, "the dump has no layers");
-    if (v->page && dump->KV != dump->H)
-        return tg_fail(err, TG_EDATA, "a page needs keys of all %zu heads, the dump has those of %zu",
-                       dump->H, dump->KV);
-    if (v->page && (dump->window > 0 || dump->attn_scale > 0 || dump->attn_cap > 0))
-        return tg_fail(err, TG_EDATA,
-                       "a page computes scores q k / sqrt(D) without a window, the dump has others: draw it "
-                       "as an image, or without -o");
     for (size_t l = 0; l < dump->n; l++) {
         if (!has_enough(v, &dump->layer[l], &needs))
             return tg_fail(err, TG_EDATA, "layer %zu lacks %s", dump->layer[l].number, needs);

@@ -1,6 +1,7 @@
 /* view: the sheet: where its cells, labels and legend are. */
 #include "cmd/tg-attn-view/sheet.h"
 
+#include <math.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -228,12 +229,22 @@ static unsigned step_of(const view_sheet *s, const tg_grid *g, size_t i, size_t 
     return tg_colormap_step(tg_scale_place(&s->v->scale, (double)g->cell[i * g->side + j]));
 }
 
-/* Draw a query's cells: one rectangle for neighbours of the same colour. */
+/* The first cell of query i that no window hides; a query sees itself. */
+static size_t first_seen(const tg_grid *g, size_t i)
+{
+    size_t j = 0;
+
+    while (j < i && isinf(g->cell[i * g->side + j]))
+        j++;
+    return j;
+}
+
+/* Draw a query's cells that are not masked: one rectangle for neighbours of the same colour. */
 static void draw_row(const view_sheet *s, const tg_grid *g, size_t i, size_t x, size_t y)
 {
     const size_t cell = s->l.cell;
 
-    for (size_t first = 0, end; first <= i; first = end) {
+    for (size_t first = first_seen(g, i), end; first <= i; first = end) {
         const unsigned step = step_of(s, g, i, first);
 
         for (end = first + 1; end <= i && step_of(s, g, i, end) == step;)

@@ -105,6 +105,6 @@ LONG_BATS = $(patsubst %,tests/%.bats,pipeline unit faults docs tg-train crash d
 BATS = $(LONG_BATS) $(filter-out $(LONG_BATS) tests/cross.bats,$(wildcard tests/*.bats))
 # What `make check` leaves out: files of slow tests, or for other builds.  With the sanitizers also documents, packages
 # and other shells, of which they see no more than the release build's tests do, and what cannot run with them.
-SLOW_BATS = $(patsubst %,tests/%.bats,unit crash faults interop network races tg-attn-view-page)
+SLOW_BATS = $(patsubst %,tests/%.bats,unit crash faults interop network races tg-attn-view-page tg-attn-view-families)
 ONCE_BATS = $(patsubst %,tests/%.bats,bench completions docs guides hardening images mpi packaging sandbox trial)
 CHECK_BATS = $(filter-out $(SLOW_BATS) $(if $(filter asan,$(FLAVOUR)),$(ONCE_BATS),tests/bad-files.bats),$(BATS))

@@ -59,11 +59,10 @@ class Thumb {
 
     addRow(data, i) {
         const [scores, probs] = this.row;
-        fillScores(scores, data, this.h, i);
-        fillProbs(probs, scores, i + 1);
+        const {first} = fillRow(scores, probs, data, this.h, i);
         reduceRow(this.scores, this.side, T, i, scores, 0, i + 1);
         reduceRow(this.probs, this.side, T, i, probs, 0, i + 1);
-        for (let j = 0; j <= i; j++) {
+        for (let j = first; j <= i; j++) {
             this.most = Math.max(this.most, Math.abs(scores[j]));
             this.maxima[i] = Math.max(this.maxima[i], probs[j]);
         }
@@ -189,7 +188,7 @@ function drawValues(context, head, scale) {
     context.textAlign = "center";
     context.textBaseline = "middle";
     for (let i = i0; i < end; i++) {
-        for (let j = j0; j <= i && j < j0 + n; j++) {
+        for (let j = Math.max(j0, firstSeen(view.layer, i)); j <= i && j < j0 + n; j++) {
             const x = numbers[rowStart(i) + j], text = shortText(x);
             context.fillStyle = inks[stepOf(placeOf(scale, x))];
             if (context.measureText(text).width <= cell - 2)

@@ -1,16 +1,16 @@
 "use strict";
 
 // Numbers: the dump that the page carries, and what attention makes of it, computed in double
-// precision in the order of the reference (lib/nn/ref/attention_rows.c, softmax.c), so that
-// Math.fround() of a result is the number that tg-attn-dump stores.
+// precision in the order of the reference (lib/nn/ref/attention_rows.c, attention_rule.c, softmax.c),
+// so that Math.fround() of a result is the number that tg-attn-dump stores.
 
 const dump = JSON.parse(document.getElementById("dump").textContent);
 const {T, H, D, B, b} = dump;
-const C = H * D;
+const {KV = H, C = H * D} = dump; // only named where they differ: heads of keys, and the model's width
 
 // ---- q and k, as they lie in memory
 
-const layers = new Map(); // number of a layer: {q, k}, once it was looked at
+const layers = new Map(); // number of a layer: {q, k, window}, once it was looked at
 
 function decode(id) {
     const element = document.getElementById(id);
@@ -24,58 +24,86 @@ function decode(id) {
 
 function layerOf(number) {
     if (!layers.has(number))
-        layers.set(number, {q: decode(`q${number}`), k: decode(`k${number}`)});
+        layers.set(number, {q: decode(`q${number}`), k: decode(`k${number}`), window: windowOf(number)});
     return layers.get(number);
 }
 
-// Where head h of token t starts in q and k: in the whole array, and in the page's part of it,
-// which is sequence b.
-function baseOf(t, h) {
-    return (dump.layout === "bhtd" ? (b * H + h) * T + t : (b * T + t) * H + h) * D;
+// The head of keys that head h of queries reads: groups of H/KV heads share one.
+const keyHeadOf = (h) => Math.floor(h / (H / KV));
+
+// Where head h of `heads` starts at token t.
+function placeIn(heads, t, h) {
+    return (dump.layout === "bhtd" ? (b * heads + h) * T + t : (b * T + t) * heads + h) * D;
 }
 
-function localBase(t, h) {
-    return baseOf(t, h) - b * T * C;
-}
+// Where q of token t, and the k that head h reads, start: in the whole array, and in the page's part of
+// it, which is sequence b.
+const baseOf = (t, h) => placeIn(H, t, h);
+const keyBaseOf = (t, h) => placeIn(KV, t, keyHeadOf(h));
+const localBase = (t, h) => baseOf(t, h) - b * T * H * D;
+const localKeyBase = (t, h) => keyBaseOf(t, h) - b * T * KV * D;
 
 function offsetOf(h, i, j) {
     return ((b * H + h) * T + i) * T + j;
 }
 
+// ---- what the window of a layer hides
+
+// How many keys a query of the layer sees, itself included.
+const windowOf = (layer) => dump.window?.layers.includes(layer) ? dump.window.keys : Infinity;
+
+const firstIn = (window, i) => Math.max(0, i + 1 - window);
+const firstSeen = (layer, i) => firstIn(windowOf(layer), i);
+const isMasked = (layer, i, j) => j > i || j < firstSeen(layer, i);
+
+// ---- the rule of scores: a scale in place of 1/sqrt(D), and a cap, where the dump has them
+
+const ROOT = Math.sqrt(D), FACTOR = dump.attnScale ? dump.attnScale * ROOT : 1, CAP = dump.attnCap;
+
+const scaled = (sum) => sum / ROOT * FACTOR;
+const capped = (score) => CAP ? CAP * Math.tanh(score / CAP) : score;
+
 // ---- rows
 
-// scores[0..i] of query i: the sum over ascending d, divided by the root of D.
-function fillScores(scores, {q, k}, h, i) {
-    const root = Math.sqrt(D);
+// scores[first..i] of query i, each of a sum over ascending d.
+function fillScores(scores, {q, k}, h, first, i) {
     const qi = localBase(i, h);
-    for (let j = 0; j <= i; j++) {
-        const kj = localBase(j, h);
+    for (let j = first; j <= i; j++) {
+        const kj = localKeyBase(j, h);
         let sum = 0;
         for (let d = 0; d < D; d++)
             sum += q[qi + d] * k[kj + d];
-        scores[j] = sum / root;
+        scores[j] = capped(scaled(sum));
     }
 }
 
-// probs[0..n-1] = softmax of scores[0..n-1]; returns the greatest score and the sum of exponentials.
-function fillProbs(probs, scores, n) {
-    let max = scores[0], sum = 0;
-    for (let j = 1; j < n; j++)
+// probs[first..i] = softmax of scores[first..i]; returns the greatest score and the sum of exponentials.
+function fillProbs(probs, scores, first, i) {
+    let max = scores[first], sum = 0;
+    for (let j = first + 1; j <= i; j++)
         max = scores[j] > max ? scores[j] : max;
-    for (let j = 0; j < n; j++) {
+    for (let j = first; j <= i; j++) {
         probs[j] = Math.exp(scores[j] - max);
         sum += probs[j];
     }
-    for (let j = 0; j < n; j++)
+    for (let j = first; j <= i; j++)
         probs[j] /= sum;
     return {max, sum};
+}
+
+// Row i of a head, of the layer's data: keys before `first` are masked, and NaN.
+function fillRow(scores, probs, data, h, i) {
+    const first = firstIn(data.window, i);
+    scores.fill(NaN, 0, first);
+    probs.fill(NaN, 0, first);
+    fillScores(scores, data, h, first, i);
+    return {first, ...fillProbs(probs, scores, first, i)};
 }
 
 // Row i of a head, unrounded.
 function rowOf(layer, h, i) {
     const scores = new Float64Array(i + 1), probs = new Float64Array(i + 1);
-    fillScores(scores, layerOf(layer), h, i);
-    return {scores, probs, ...fillProbs(probs, scores, i + 1)};
+    return {scores, probs, ...fillRow(scores, probs, layerOf(layer), h, i)};
 }
 
 // ---- whole heads
@@ -89,7 +117,7 @@ function topOf(maxima) {
 }
 
 // A head's rows, computed a few at a time: work(deadline) goes on until then; true when all are
-// there.  Rounded, as they are in a dump.
+// there.  Rounded, as they are in a dump; NaN: masked.
 class Head {
     constructor(layer, h) {
         this.layer = layer;
@@ -114,9 +142,10 @@ class Head {
 
     addRow(data, i) {
         const [scores, probs] = this.row, at = rowStart(i);
-        fillScores(scores, data, this.h, i);
-        fillProbs(probs, scores, i + 1);
-        for (let j = 0; j <= i; j++) {
+        const {first} = fillRow(scores, probs, data, this.h, i);
+        this.scores.fill(NaN, at, at + first);
+        this.probs.fill(NaN, at, at + first);
+        for (let j = first; j <= i; j++) {
             this.scores[at + j] = scores[j];
             this.probs[at + j] = probs[j];
             this.most = Math.max(this.most, Math.abs(scores[j]));
@@ -140,12 +169,12 @@ function headOf(layer, h) {
 // ---- fewer cells: each holds the greatest of the cells that it stands for, or NaN: all masked
 
 // Take in the n numbers of row i, for keys j0 on, of a square of `size` tokens from (i0, j0), made
-// `side` cells wide.
+// `side` cells wide.  NaN takes the place of no number.
 function reduceRow(cells, side, size, i, row, at, n) {
     const line = Math.floor(i * side / size) * side;
     for (let j = 0; j < n; j++) {
         const c = line + Math.floor(j * side / size);
-        if (!(cells[c] >= row[at + j]))
+        if (row[at + j] > cells[c] || Number.isNaN(cells[c]))
             cells[c] = row[at + j];
     }
 }

@@ -13,7 +13,9 @@ function refresh() {
 }
 
 function showTitle() {
-    byId("title").textContent = `Layer ${view.layer}, head ${view.head}: ` +
+    const window = windowOf(view.layer);
+    byId("title").textContent = `Layer ${view.layer}, head ${view.head}` +
+        (window === Infinity ? ": " : `, window ${window}: `) +
         (view.show === "probs" ? "probabilities" : "scores") +
         (view.from.n < T ? ` (${view.from.n} of ${T} tokens)` : "");
 }
@@ -162,8 +164,8 @@ function addressLater() {
 }
 
 function greatestKey(i) {
-    const {probs} = rowOf(view.layer, view.head, i);
-    return probs.indexOf(Math.max(...probs));
+    const {probs, first} = rowOf(view.layer, view.head, i);
+    return probs.indexOf(Math.max(...probs.subarray(first)));
 }
 
 // What an address says, as far as it makes sense here.
@@ -239,7 +241,8 @@ function onWord(event) {
     const t = Number(event.target.dataset.t ?? NaN);
     if (Number.isNaN(t))
         return;
-    point(event, view.way === "row" ? {i: t, j: Math.min(view.j, t)} : {i: Math.max(view.i, t), j: t});
+    point(event, view.way === "row" ? {i: t, j: clamp(view.j, firstSeen(view.layer, t), t)}
+        : {i: clamp(view.i, t, t + windowOf(view.layer) - 1), j: t});
     event.target.title = titleOf(headOf(view.layer, view.head), t);
 }
 
@@ -270,7 +273,7 @@ function onHeadKey(event) {
 }
 
 function makeThumb(layer, h) {
-    const name = `layer ${layer}, head ${h}`;
+    const name = `layer ${layer}, head ${h}` + (KV < H ? `, key head ${keyHeadOf(h)}` : "");
     const button = element("button", "", {type: "button", class: "thumb", tabindex: -1, "aria-pressed": "false",
         "aria-label": name, title: name});
     const canvas = button.appendChild(element("canvas", "", {width: 1, height: 1}));
@@ -323,13 +326,17 @@ function sizeTerms() {
     style.setProperty("--at", digits(Math.max(baseOf(T - 1, H - 1) + D - 1, 9999)));
 }
 
+const layoutOf = (heads) => dump.layout === "bhtd" ? `[B,${heads},T,D]` : `[B,T,${heads},D]`;
+
 function describe() {
-    const count = (n, what) => `${n} ${what}${n === 1 ? "" : "s"}`;
     document.title = `Attention: ${dump.name}`;
     byId("name").textContent = dump.name;
     byId("shape").textContent = `${count(T, "token")}, ${count(dump.nLayer, "layer")} of ` +
-        `${count(H, "head")}, C = ${C}, D = ${D}` + (B > 1 ? `, B = ${B}, of which b = ${b}` : "") +
-        `; q and k lie as ${dump.layout === "bhtd" ? "[B,H,T,D]" : "[B,T,H,D]"}`;
+        `${count(H, "head")}, ${KV < H ? `KV = ${count(KV, "head")} of keys, ` : ""}C = ${C}, D = ${D}` +
+        (B > 1 ? `, B = ${B}, of which b = ${b}` : "") +
+        (KV < H ? `; q lies as ${layoutOf("H")}, k as ${layoutOf("KV")}` : `; q and k lie as ${layoutOf("H")}`);
+    if (dump.window)
+        byId("hidden").textContent = ", or hidden by the layer’s window";
 }
 
 function onResize() {

@@ -17,32 +17,52 @@ function setRows(table, rows) {
 
 // ---- facts
 
+// A base's formula: in symbols or in numbers, as its parts are.
+const baseText = (b, heads, h, T, t, D) => dump.layout === "bhtd" ? `= ((${b}·${heads} + ${h})·${T} + ${t})·${D}`
+    : `= ((${b}·${T} + ${t})·${heads} + ${h})·${D}`;
+
 // "offset" and its formula in symbols, then in numbers: the second line spans the table.
 function basesOf({i, j, head: h}) {
-    const formula = (t, letter) => dump.layout === "bhtd"
-        ? [`((b·H + h)·T + ${letter})·D`, `((${b}·${H} + ${h})·${T} + ${t})·${D}`]
-        : [`((b·T + ${letter})·H + h)·D`, `((${b}·${T} + ${t})·${H} + ${h})·${D}`];
-    return [["q_base", i, "i"], ["k_base", j, "j"]].flatMap(([name, t, letter]) => {
-        const [symbols, numbers] = formula(t, letter);
-        return [[name, String(baseOf(t, h)), `= ${symbols}`], ["", `= ${numbers}`]];
-    });
+    const [name, symbol, number] = KV < H ? ["KV", "h/(H/KV)", `${h}/${H / KV}`] : ["H", "h", h];
+    return [
+        ["q_base", String(baseOf(i, h)), baseText("b", "H", "h", "T", "i", "D")],
+        ["", baseText(b, H, h, T, i, D)],
+        ["k_base", String(keyBaseOf(j, h)), baseText("b", name, symbol, "T", "j", "D")],
+        ["", baseText(b, KV, number, T, j, D)]
+    ];
 }
 
-const cellScore = (row, {i, j}) => j > i ? MASKED : storedText(row.scores[j]);
-const cellProb = (row, {i, j}) => j > i ? "0" : storedText(row.probs[j]);
+// The head of keys that serves the head of queries; nothing where each has its own.
+const keyHeadRows = ({head: h}) => KV === H ? []
+    : [["key head", String(keyHeadOf(h)), `= h/(H/KV) = ${h}/${H / KV}` + (h % (H / KV) ? ", rounded down" : "")]];
+
+// Why a cell is masked, or is not; where layers have a window, what this one's does is a second line.
+function maskRows({layer, i, j}) {
+    const window = windowOf(layer), masked = isMasked(layer, i, j), none = window === Infinity;
+    const why = j > i ? "j > i" : none ? "j ≤ i" : masked ? `i - j ≥ ${window}` : `j ≤ i, i - j < ${window}`;
+    const said = none ? "this layer has no window"
+        : `${masked && j < i ? "hidden by" : j > i ? "after" : "in"} the window of ${count(window, "key")}`;
+    return [["mask", masked ? "1" : "0", why], ...(dump.window ? [["", said]] : [])];
+}
+
+// `at` may be a place of the shown head that is not the chosen one.
+const cellMasked = ({i, j}) => isMasked(view.layer, i, j);
+const cellScore = (row, at) => cellMasked(at) ? MASKED : storedText(row.scores[at.j]);
+const cellProb = (row, at) => cellMasked(at) ? "0" : storedText(row.probs[at.j]);
 
 function showFacts(row) {
-    const {i, j, head: h, layer} = view, masked = j > i, table = byId("facts");
+    const {i, j, head: h, layer} = view, masked = cellMasked(view), table = byId("facts");
     const about = (t) => (dump.ids ? `id ${dump.ids[t]} ` : "") + quoted(t).trim() + sharedBy(t);
     setRows(table, [
         ["query i", String(i), about(i)],
         ["key j", String(j), about(j)],
         ["layer, head", `${layer}, ${h}`, `h.${layer}` + (B > 1 ? `; b = ${b}, B = ${B}` : "")],
+        ...keyHeadRows(view),
         ...basesOf(view),
         ["offset", String(offsetOf(h, i, j)), "= ((b·H + h)·T + i)·T + j"],
         ["", `= ((${b}·${H} + ${h})·${T} + ${i})·${T} + ${j}`],
         ["score", cellScore(row, view), masked ? "stands for “not looked at”" : ""],
-        ["mask", masked ? "1" : "0", masked ? "j > i" : "j ≤ i"],
+        ...maskRows(view),
         ["probability", cellProb(row, view), ""]
     ]);
     for (const line of table.rows) {
@@ -61,15 +81,15 @@ let termsTop = 0; // how far they are scrolled
 // Every product, with where both factors lie and what they are; a masked cell has none.  Only the rows in
 // sight exist: hundreds would make each movement slow.
 function showTerms() {
-    const {i, j, head: h, layer} = view, {q, k} = layerOf(layer), masked = j > i, rows = [];
+    const {i, j, head: h, layer} = view, {q, k} = layerOf(layer), masked = cellMasked(view), rows = [];
     const table = byId("terms").querySelector("table"), body = table.tBodies[0];
     const first = clamp(Math.floor(termsTop / TERM_HEIGHT), 0, Math.max(D - TERMS, 0));
     let sum = 0;
     for (let d = 0; d < D; d++) {
-        const x = q[localBase(i, h) + d], y = k[localBase(j, h) + d];
+        const x = q[localBase(i, h) + d], y = k[localKeyBase(j, h) + d];
         sum += x * y;
         if (d >= first && d < first + TERMS)
-            rows.push([String(d), String(baseOf(i, h) + d), storedText(x), String(baseOf(j, h) + d),
+            rows.push([String(d), String(baseOf(i, h) + d), storedText(x), String(keyBaseOf(j, h) + d),
                 storedText(y), masked ? "—" : textOf(x * y), masked ? "—" : textOf(sum)]);
     }
     body.style.height = `${D * TERM_HEIGHT}px`;
@@ -83,30 +103,47 @@ function onTermsScroll() {
     showTerms();
 }
 
+// What the model sets itself.
+const ofModel = (x) => `${textOf(x)}, a setting of the model`;
+
+// From the sum to the score; a cap is two steps more.
+function scoreSteps(sum, score) {
+    const scale = dump.attnScale ? ofModel(dump.attnScale) : `1/√D = 1/√${D} = ${textOf(1 / ROOT)}`;
+    const product = dump.attnScale ? "sum·scale" : "sum/√D";
+    return [["sum", textOf(sum)], ["scale", scale], ...(CAP ? [
+        ["s", `${product} = ${textOf(scaled(sum))}`],
+        ["cap", ofModel(CAP)],
+        ["score", `cap·tanh(s/cap) = ${storedText(score)}`]
+    ] : [["score", `${product} = ${storedText(score)}`]])];
+}
+
+// The same steps of a masked cell.
+function maskedSteps({layer, i, j}) {
+    const why = j > i ? `masked, ${j} > ${i}` : `hidden, ${i} - ${j} ≥ ${windowOf(layer)}`;
+    return [["sum", `not computed: ${why}`], ["scale", "—"], ...(CAP ? [["s", "—"], ["cap", "—"]] : []),
+        ["score", `${MASKED} (dump/mask)`], ["max", "—"], ["exponential", "—"], ["their sum", "—"],
+        ["probability", "0"]];
+}
+
 function showSteps(row, sum) {
     const {i, j} = view, table = byId("steps");
-    const names = ["sum", "scale", "score", "max", "exponential", "their sum", "probability"];
-    if (j > i) {
-        const said = [`not computed: masked, ${j} > ${i}`, "—", `${MASKED} (dump/mask)`, "—", "—", "—", "0"];
-        setRows(table, names.map((name, n) => [name, said[n]]));
+    if (cellMasked(view)) {
+        setRows(table, maskedSteps(view));
         return;
     }
     const greatest = row.scores.indexOf(row.max), e = Math.exp(row.scores[j] - row.max);
-    const said = [
-        textOf(sum),
-        `1/√D = 1/√${D} = ${textOf(1 / Math.sqrt(D))}`,
-        `sum/√D = ${storedText(row.scores[j])}`,
-        `of the row: ${storedText(row.max)}, at key ${greatest}${quoted(greatest)}`,
-        `exp(score - max) = ${textOf(e)}`,
-        `over j = 0 to ${i}: ${textOf(row.sum)}`,
-        `${textOf(e)} / ${textOf(row.sum)} = ${storedText(row.probs[j])}`
-    ];
-    setRows(table, names.map((name, n) => [name, said[n]]));
+    setRows(table, [
+        ...scoreSteps(sum, row.scores[j]),
+        ["max", `of the row: ${storedText(row.max)}, at key ${greatest}${quoted(greatest)}`],
+        ["exponential", `exp(score - max) = ${textOf(e)}`],
+        ["their sum", `over j = ${row.first} to ${i}: ${textOf(row.sum)}`],
+        ["probability", `${textOf(e)} / ${textOf(row.sum)} = ${storedText(row.probs[j])}`]
+    ]);
 }
 
 const placeText = ({i, j}) => `query ${i}${quoted(i)}, key ${j}${quoted(j)}`;
 
-const numbersText = (row, at) => at.j > at.i ? "masked"
+const numbersText = (row, at) => cellMasked(at) ? "masked"
     : `score ${cellScore(row, at)}, probability ${cellProb(row, at)}`;
 
 // The cell under the pointer, or else the chosen one: numbers first, since tokens may be long.
@@ -141,8 +178,8 @@ const fieldOf = (t) => tokenAt(t).replaceAll('"', "\\x22");
 // The query's row, byte for byte as tg-attn-dump -f tsv prints it.
 function rowText() {
     const {layer, head: h, i} = view, row = rowOf(layer, h, i), named = Boolean(dump.tokens);
-    const lines = Array.from({length: T}, (_, j) => [layer, h, b, i, j, baseOf(i, h), baseOf(j, h),
-        offsetOf(h, i, j), ...(j > i ? [PRINTED_MASK, 1, 0]
+    const lines = Array.from({length: T}, (_, j) => [layer, h, b, i, j, baseOf(i, h), keyBaseOf(j, h),
+        offsetOf(h, i, j), ...(isMasked(layer, i, j) ? [PRINTED_MASK, 1, 0]
             : [printedText(row.scores[j]), 0, printedText(row.probs[j])]),
         ...(named ? [fieldOf(i), fieldOf(j)] : [])].join("\t"));
     return ["layer\thead\tb\ti\tj\tq_base\tk_base\toffset\tscore\tmasked\tprob"

@@ -2,6 +2,8 @@
 
 const clamp = (x, low, high) => Math.min(Math.max(x, low), high);
 
+const count = (n, what) => `${n} ${what}${n === 1 ? "" : "s"}`;
+
 function element(tag, text, attributes = {}) {
     const made = document.createElement(tag);
     made.textContent = text;

@@ -1,0 +1,70 @@
+# The page of tg-attn-view --html in a browser, for tests.
+
+need_chromium() {
+    need python3
+    PYTHONDONTWRITEBYTECODE=1 PYTHONPATH=$ROOT/tests python3 -c 'import browser, sys; sys.exit(browser.find() is None)' ||
+        skip "Chromium is not installed"
+}
+
+# page FILE: run Python on standard input with `page`, FILE open in the browser.  At the end nothing
+# has been refused, thrown or fetched.
+page() {
+    cat > page.py
+    PYTHONDONTWRITEBYTECODE=1 PYTHONPATH=$ROOT/tests python3 - "$@" << 'END'
+import os, sys
+from browser import Browser
+with Browser(1400, 1000) as page:
+    page.count_cpu()
+    page.open("file://" + os.path.abspath(sys.argv[1]))
+    page.settle()
+    exec(compile(open("page.py").read(), "page.py", "exec"))
+    assert page.problems == [], page.problems
+    assert len(page.requests) == 1, page.requests
+END
+}
+
+# every_cell FILE TSV: in each cell, the page FILE shows the offsets, the mask and the numbers that
+# tg-attn-dump -f tsv has printed; then Python on standard input, with `page`, and `small`, the number of
+# probabilities near 0.
+every_cell() {
+    need_numpy
+    { cat << 'END'; cat; } > cells.py
+import numpy as np
+lines = open(sys.argv[2]).read().splitlines(keepends=True)
+cells = {tuple(map(int, f[:5])): f for f in (line.rstrip("\n").split("\t") for line in lines[1:])}
+T, layers, heads = page.run("[T, dump.layers, H]")
+assert len(cells) == len(layers) * heads * T * T
+same = lambda text, stored: np.float32(text) == np.float32(stored)
+number = lambda formula: str(eval(formula.lstrip("= ").replace("·", "*").replace("/", "//")))
+small = 0
+for layer in layers:
+    for h in range(heads):
+        page.run(f"goTo({layer}, {h})")
+        for i in range(T):
+            page.run(f"moveTo({i}, 0)"); page.settle()
+            assert page.run("rowText()") == lines[0] + "".join("\t".join(cells[layer, h, 0, i, j]) + "\n" for j in range(T))
+            # drawn at once: a frame per cell would take minutes
+            shown = page.run("""Array.from({length: T}, (_, j) => { view.j = j; showCell();
+                const of = (id) => [...byId(id).querySelectorAll("tr")].map((r) => [r.cells[0].textContent, r.cells[1].textContent]);
+                const terms = [...byId("terms").querySelectorAll("tbody tr")].map((r) => [...r.cells].map((c) => c.textContent));
+                return [of("facts"), Object.fromEntries(of("steps")), terms[0], byId("said").textContent, valueText()]; })""")
+            for j, (facts, steps, term, said, value) in enumerate(shown):
+                cell, of = cells[layer, h, 0, i, j], dict(facts)
+                score, prob = of["score"], of["probability"]
+                assert [of["q_base"], of["k_base"], of["offset"], of["mask"]] == cell[5:8] + cell[9:10], (cell, facts)
+                for above, line in zip(facts, facts[1:]):
+                    assert not line[1].startswith("= ") or number(line[1]) == above[1], (cell, above, line)
+                assert [term[1], term[3]] == cell[5:7], (cell, term)
+                assert same(score, cell[8]) and same(prob, cell[10]), (cell, score, prob)
+                assert value == prob, (cell, value, prob)
+                if cell[9] == "0":
+                    small += float(prob) < 1e-9
+                    assert steps["score"].split(" = ")[-1] == score, (cell, steps)
+                    assert steps["probability"].split(" = ")[-1] == prob, (cell, steps)
+                    assert said.endswith(f"score {score}, probability {prob}"), (cell, said)
+                else:
+                    assert steps["sum"].startswith("not computed: ") and steps["probability"] == "0", (cell, steps)
+                    assert said.endswith(": masked") and term[5:] == ["—", "—"], (cell, said, term)
+END
+    page "$@" < cells.py
+}
