@@ -214,6 +214,8 @@ check_guide() {
 @test "from text to tokens: a vocabulary, step by step" { slow; check_guide from-text-to-tokens; }
 @test "checkpoints: from a download to its induction heads" { slow; check_guide checkpoints; }
 
+@test "from GPT-2 to Llama: norm, rotation, shared keys, SwiGLU" { slow; check_guide from-gpt2-to-llama; }
+
 @test "there is a test here for each guide, and the map has them in order" {
     for guide in "${GUIDES[@]}"; do
         grep -q "check_guide $guide; }" "$BATS_TEST_FILENAME"
