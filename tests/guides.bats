@@ -214,6 +214,8 @@ check_guide() {
 @test "from text to tokens: a vocabulary, step by step" { slow; check_guide from-text-to-tokens; }
 @test "checkpoints: from a download to its induction heads" { slow; check_guide checkpoints; }
 
+@test "from GPT-2 to Llama: norm, rotation, shared keys, SwiGLU" { slow; check_guide from-gpt2-to-llama; }
+
 @test "there is a test here for each guide, and the map has them in order" {
     for guide in "${GUIDES[@]}"; do
         grep -q "check_guide $guide; }" "$BATS_TEST_FILENAME"
@@ -280,6 +282,13 @@ scale = 1/sqrt(D) = 1/sqrt(2) = 0.70710678
  0.30000000    0 0.26118259
  0.40000000    0 0.28865141
  0.20000000    0 0.23632778
+  0  6.28318531   1.00000000  0.00000000
+  1  3.14159265  -1.00000000  0.00000000
+  1  [9] =  2.00000000  [11] = -1.00000000  [9] = -2.00000000
+scores[0,2,1] = scores.data[7] = 0.00000000
+k_base = ((b*T + j)*KV + h/(H/KV))*D = ((0*3 + 1)*2 + 3/2)*2 = 6
+ 0 3 0 2 1     22      6     34   0.70710678    0 0.57597535
+its head: att.data[22..23] = 2.82026950 7.17973050
 [2,4,512]
 [2,4,8,64]
 [2,8,4,64]

@@ -232,6 +232,56 @@ np.savez("more.npz", **a)'
     said "h.0.qkv is in the dump, but only another family's model has it"
 }
 
+# ---- the worked examples
+
+@test "example rope: q and k are what the rotation makes, and the score depends on the distance" {
+    run -0 --separate-stderr tg-attn-dump --example rope -f tsv
+    [[ -z $stderr ]]
+    awk -F '\t' 'NR > 1 && $5 <= $4 {
+        want = $4 == $5 ? "1.5" : $4 - $5 == 1 ? "0" : "-0.5"
+        if ($9 != want || $6 != $4 * 4 || $7 != $5 * 4) { print; exit bad = 1 }
+        n++
+    } END { exit bad || n != 6 }' <<< "$output"
+    tg-attn-dump --example rope --stage k.proj -f tsv | cut -f 7 | paste -sd ' ' > got
+    tg-attn-dump --example rope --stage k -f tsv | cut -f 7 | paste -sd ' ' >> got
+    printf '%s\n' 'value 1 1 0 0 1 1 0 0 1 1 0 0' 'value 1 1 0 0 -1 0 0 1 1 -1 0 0' | cmp - got
+    run -2 --separate-stderr tg-attn-dump --example rope --stage k.normed
+    said 'stage k.normed needs a model'
+    run -2 --separate-stderr tg-attn-dump --example rope --heads 2
+    said 'the 1 head of the example cannot be read as 2: q and k are rotated by their width'
+}
+
+@test "example gqa: two heads read one head of keys" {
+    run -0 --separate-stderr tg-attn-dump --example gqa --query 2 --key 1 -f tsv
+    [[ -z $stderr ]]
+    # head, q_base, k_base, offset
+    cut -f 2,6-8 <<< "$output" | tail -n +2 | paste -sd ' ' > got
+    printf '0\t16\t4\t7 1\t18\t4\t16 2\t20\t6\t25 3\t22\t6\t34\n' | cmp - got
+    run -0 --separate-stderr tg-attn-dump --example gqa --head 3 --query 2
+    has '#   head h of q reads head h/(H/KV) = h/2 of k and v' '# att.data[22..23] = 2.82026950 7.17973050'
+    run -2 --separate-stderr tg-attn-dump --example gqa --heads 2
+    said 'the 4 heads of the example cannot be read as 2: they share keys'
+}
+
+@test "the examples rope and gqa in dumps, pictures and pages" {
+    for example in rope gqa; do
+        for layout in bthd bhtd; do
+            tg-attn-dump --example $example --layout $layout -o d.npz --force
+            tg-attn-dump --example $example --check d.npz > got
+            grep -q 'elements: all equal$' got
+            [[ $(grep -c '^h.0.[qk].proj' got) = $([[ $example = rope ]] && echo 2 || echo 0) ]]
+            tg-attn-view --show scores --color never -l 0 -a 0 d.npz > shown-$layout
+        done
+        cmp shown-bthd shown-bhtd
+    done
+    run -1 --separate-stderr tg-attn-view -o page.html d.npz
+    said 'd.npz: a page needs keys of all 4 heads, the dump has those of 2'
+    tg-attn-dump --example rope -o d.npz --force
+    tg-attn-view -o page.html d.npz
+    run -1 --separate-stderr tg-attn-dump --example baseline --check d.npz
+    said 'd.npz: h.0.q.proj is in the dump, but only a model has it'
+}
+
 # ---- traces
 
 # trace ARGUMENT...: run it; it prints and says nothing else.
@@ -291,6 +341,23 @@ def check(name, l, at, lines, a):
 for path in glob.glob("trace-*"):
     _, name, l, at = path.split("-")
     check(name, l, at, open(path).read().splitlines(), np.load(name + ".dump.npz"))'
+}
+
+@test "traces of the examples rope and gqa" {
+    trace --example rope --trace 0,2,1 --through att --backward
+    has '# 3. the rotation of q and k' 'q at position 2, angle = 2 * frequency[m]' \
+        '  0  6.28318531   1.00000000  0.00000000' '  1  3.14159265  -1.00000000  0.00000000' \
+        '  1  [9] =  2.00000000  [11] = -1.00000000  [9] = -2.00000000' \
+        'k at position 1, angle = 1 * frequency[m]' '  1  1.57079633   0.00000000  1.00000000' \
+        '  1  [5] =  1.00000000  [7] =  0.00000000  [7] =  1.00000000' 'scores[0,2,1] = scores.data[7] = 0.00000000' \
+        '# 14. what it adds before the rotation' \
+        '  1  [5] =  0.01636335  [7] = -0.00818167  [7] = -0.01636335'
+    trace --example gqa --trace 0,3,2,1 --through att --backward
+    has 'g = h/(H/KV) = 3/2 = 1' 'q_base = ((b*T + i)*H + h)*D = ((0*3 + 2)*4 + 3)*2 = 22' \
+        'k_base = ((b*T + j)*KV + h/(H/KV))*D = ((0*3 + 1)*2 + 3/2)*2 = 6' \
+        'scores[0,3,2,1] = scores.data[34] = 0.70710678' 'its head: att.data[22..23] = 2.82026950 7.17973050' \
+        'dk.data[6..7] over the queries i >= j, and over heads'
+    [[ $output != *rotation* ]]
 }
 
 @test "a trace through grouped heads, norms, rotation, scale, window and cap" {

@@ -10,12 +10,24 @@
 #include "lib/base/size.h"
 #include "lib/gpt/family.h"
 
+/* Read the example's channels as `heads` heads, or as it has them. */
+static tg_status divide_example(tg_qkv_view *view, const worked_example *e, size_t heads, tg_err *err)
+{
+    if (heads == NOT_GIVEN || heads == view->H)
+        return TG_OK;
+    if (e->q_steps.projected || view->KV < view->H)
+        return tg_fail(err, TG_EUSAGE, "the %zu head%s of the example cannot be read as %zu: %s", view->H,
+                       cli_plural(view->H), heads,
+                       e->q_steps.projected ? "q and k are rotated by their width" : "they share keys");
+    return tg_attn_set_heads(view, heads, err);
+}
+
 static tg_status open_example(attn_input *in, const attn_options *o, tg_err *err)
 {
     const worked_example *e = example_get(o->example);
     tg_qkv_view view = e->view;
     const size_t floats = example_floats(e);
-    tg_status status = o->heads == NOT_GIVEN ? TG_OK : tg_attn_set_heads(&view, o->heads, err);
+    tg_status status = divide_example(&view, e, o->heads, err);
 
     if (status)
         return status;
@@ -25,6 +37,8 @@ static tg_status open_example(attn_input *in, const attn_options *o, tg_err *err
         example_fill(&view, in->numbers);
     }
     tg_attn_layers_given(&in->layers, &view);
+    in->layers.given_q = e->q_steps;
+    in->layers.given_k = e->k_steps;
     snprintf(in->title, sizeof in->title, "%s", e->title);
     in->remark = e->filled;
     return TG_OK;

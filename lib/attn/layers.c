@@ -94,15 +94,15 @@ bool tg_attn_layer_has(const tg_attn_layer *layer, tg_attn_stage stage)
 
 bool tg_attn_layers_have(const tg_attn_layers *n, tg_attn_stage stage)
 {
-    const bool of_model = n->model != NULL;
+    const tg_attn_layer given = {.q_steps = n->given_q, .k_steps = n->given_k};
     const tg_attn_layer made = {
-        .x = of_model ? n->infer.x : NULL,
-        .qkv = of_model && tg_config_family(&n->model->config)->qkv ? n->infer.x : NULL,
+        .x = n->infer.x,
+        .qkv = n->model && tg_config_family(&n->model->config)->qkv ? n->infer.x : NULL,
         .q_steps = {.projected = n->projected[0], .normed = n->normed[0]},
         .k_steps = {.projected = n->projected[1], .normed = n->normed[1]},
     };
 
-    return tg_attn_layer_has(&made, stage);
+    return tg_attn_layer_has(n->model ? &made : &given, stage);
 }
 
 tg_status tg_attn_layers_select(tg_attn_layers *layers, const tg_attn_filter *filter, tg_err *err)
@@ -206,7 +206,8 @@ static bool step(tg_attn_layers *layers, tg_attn_layer *layer)
     if (layers->model)
         step_model(layers, layer);
     else
-        *layer = (tg_attn_layer){.view = layers->given};
+        *layer =
+            (tg_attn_layer){.view = layers->given, .q_steps = layers->given_q, .k_steps = layers->given_k};
     layer->view.layout = layers->layout;
     layers->next++;
     return true;

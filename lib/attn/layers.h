@@ -25,17 +25,18 @@
 
 TG_API_BEGIN
 
-/* How q, or k, came to be in a family that norms or rotates it; in others all is NULL. */
+/* How q, or k, came to be in a family, or an example, that norms or rotates it; in others all is NULL. */
 typedef struct tg_attn_steps {
     const float *projected; /* [B,T,heads*D] x w + bias */
     const float *normed;    /* [B,T,heads*D]; NULL: the model has no norm of it */
     const float *rstd;      /* [B,T,heads*D / norm.C] of the norm: for each head, or for all at once */
     tg_rmsnorm norm;
-    tg_matrix angles; /* [T,d] of rotation (lib/nn/rotary.h); NULL: the layer does not rotate */
+    tg_matrix angles;        /* [T,d] of rotation (lib/nn/rotary.h); NULL: the layer does not rotate */
+    const double *frequency; /* [d/2] of the angles of given arrays; NULL: those of the model's config */
 } tg_attn_steps;
 
 /* What one layer's attention reads.  The arrays are valid until the next layer.  For given arrays,
- * everything except the view is NULL. */
+ * everything except the view, and the steps if they were given, is NULL. */
 typedef struct tg_attn_layer {
     size_t number; /* from 0 */
     tg_qkv_view view;
@@ -56,6 +57,7 @@ typedef struct tg_attn_layers {
     const tg_model *model; /* NULL: given arrays */
     const int32_t *ids;    /* [T] the model's text */
     tg_qkv_view given;
+    tg_attn_steps given_q, given_k; /* how these came to be, if the caller sets them; B = 1 */
     tg_attn_layout layout; /* of the layers' views; the caller may change it from the default, bthd */
     tg_attn_filter filter; /* in range; set by tg_attn_layers_select() */
     size_t next;           /* the number of the next layer */

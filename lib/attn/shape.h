@@ -4,7 +4,7 @@
  *
  *     x       [B,T,C]    the input, after ln_1; only in a model
  *     qkv     [B,T,3C]   x w + bias; only in a model that computes all three at once
- *     q.proj, k.proj      like q and k: x w + bias; only in a model that norms or rotates them,
+ *     q.proj, k.proj      like q and k: x w + bias; only where they are normed or rotated
  *     q.normed, k.normed  and then normed; only in a model that norms them
  *     q, k, v [B,T,H,D]  as attention reads them; or, with layout bhtd, [B,H,T,D]
  *     scores  [B,H,T,T]  of key j for query i, scaled and masked
@@ -52,7 +52,7 @@ typedef enum tg_attn_stage {
 
 const char *tg_attn_stage_name(tg_attn_stage stage); /* "x" */
 
-/* Whether only a model has it: x, qkv, out, and what q and k were before. */
+/* Whether arrays q, k and v alone do not have it: x, qkv, out, and what q and k were before. */
 bool tg_attn_stage_of_model(tg_attn_stage stage);
 
 /* Whether it is not divided into heads: x, qkv, out. */

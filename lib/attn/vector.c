@@ -34,13 +34,27 @@ static void fill_norm(tg_attn_vector *v, const tg_attn_steps *s)
     tg_double_from_float(v->normed, (v->is_normed ? s->normed : s->projected) + v->at.t * cols + first, v->D);
 }
 
-static void fill_rotation(tg_attn_vector *v, const tg_config *config, size_t layer, tg_matrix angles)
+/* The frequency of pair m: that of given arrays, or of the model. */
+static double frequency_of(const tg_attn_layers *layers, size_t layer, const tg_attn_steps *s, size_t m)
 {
+    const tg_config *config;
+
+    if (s->frequency)
+        return s->frequency[m];
+    config = &layers->model->config;
+    return tg_rope_frequency(config, tg_rope_is_local(config, layer), m);
+}
+
+static void fill_rotation(tg_attn_vector *v, const tg_attn_layers *layers, size_t layer,
+                          const tg_attn_steps *s)
+{
+    const tg_matrix angles = s->angles;
+
     v->pairs = angles.data ? angles.cols / 2 : 0;
     for (size_t m = 0; m < v->pairs; m++) {
         const float *cosine = tg_floats(angles) + v->at.t * angles.ld + m;
 
-        v->angle[m] = (double)v->at.t * tg_rope_frequency(config, tg_rope_is_local(config, layer), m);
+        v->angle[m] = (double)v->at.t * frequency_of(layers, layer, s, m);
         v->cosines[m] = (double)cosine[0];
         v->sines[m] = (double)cosine[v->pairs];
     }
@@ -53,7 +67,7 @@ void tg_attn_vector_fill(tg_attn_vector *v, const tg_attn_layers *layers, const 
     tg_double_from_float(v->projected, steps->projected + (at.t * at.heads + at.head) * v->D, v->D);
     tg_double_from_float(v->made, row + at.head * v->D, v->D);
     fill_norm(v, steps);
-    fill_rotation(v, &layers->model->config, layer->number, steps->angles);
+    fill_rotation(v, layers, layer->number, steps);
 }
 
 /* dnormed = dmade, rotated back. */

@@ -2,12 +2,12 @@
  * vector: how the query or the key of one head, at one token, came to be, and its gradient back through that.
  *
  *     normed[d] = projected[d] * rstd * gain[d]                          where the model norms it
- *     q[d]      = from[d] * cos[m] - from[d+n] * sin[m]    d = m         where the layer rotates it:
- *     q[d+n]    = from[d+n] * cos[m] + from[d] * sin[m]                  m < n pairs, from: normed or
- * projected q[d]      = from[d]                                  d >= 2n
+ *     q[m]      = from[m] * cos[m] - from[m+n] * sin[m]         where the layer rotates it: m < n pairs,
+ *     q[m+n]    = from[m+n] * cos[m] + from[m] * sin[m]         from is normed or projected
+ *     q[d]      = from[d]                                       d >= 2n
  *
- * All these are the model's own float32 numbers, as doubles; nothing is computed again.  The angle of pair m
- * is the token's position times a frequency.
+ * All these are the model's own float32 numbers, or an example's, as doubles; nothing is computed again.  The
+ * angle of pair m is the token's position times a frequency.
  */
 #ifndef TG_ATTN_VECTOR_H
 #define TG_ATTN_VECTOR_H

@@ -70,7 +70,7 @@ $(addprefix $(BUILD)/unit/,test_train test_eval test_ablate): $(BUILD)/obj/tests
 
 # Parts of tg-attn-dump: its worked examples, and its lines.
 EXAMPLE_OBJ := $(BUILD)/obj/cmd/tg-attn-dump/example.o
-$(BUILD)/unit/test_attn $(BUILD)/unit/test_heads $(BUILD)/unit/test_trace: $(EXAMPLE_OBJ)
+$(addprefix $(BUILD)/unit/,test_attn test_example test_heads test_trace): $(EXAMPLE_OBJ)
 $(BUILD)/unit/test_lines: $(EXAMPLE_OBJ) $(LINES_OBJ)
 
 # The tests that take the name of an instruction set, and those of code that cuts its work
