@@ -273,11 +273,9 @@ np.savez("more.npz", **a)'
             tg-attn-view --show scores --color never -l 0 -a 0 d.npz > shown-$layout
         done
         cmp shown-bthd shown-bhtd
+        tg-attn-view --force -o page.html d.npz
     done
-    run -1 --separate-stderr tg-attn-view -o page.html d.npz
-    said 'd.npz: a page needs keys of all 4 heads, the dump has those of 2'
     tg-attn-dump --example rope -o d.npz --force
-    tg-attn-view -o page.html d.npz
     run -1 --separate-stderr tg-attn-dump --example baseline --check d.npz
     said 'd.npz: h.0.q.proj is in the dump, but only a model has it'
 }
