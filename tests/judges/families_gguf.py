@@ -202,24 +202,6 @@ def as_decoded(w, name, x):
     w.add_tensor(name, x)
 
 
-def double(model):
-    """families.py's, and of those with frequencies for each type of layer."""
-    if "full_attention" not in model.config.rope_parameters:
-        return in_double(model)
-    model = model.double()
-    c = model.config
-    D = getattr(c, "head_dim", None) or c.hidden_size // c.num_attention_heads
-
-    def forward(x, position_ids, layer_type):
-        rope = c.rope_parameters[layer_type]
-        f = float(rope["rope_theta"]) ** (-torch.arange(0, D, 2, dtype=torch.float64) / D)
-        angles = torch.cat([position_ids[..., None].double() * f / rope.get("factor", 1.0)] * 2, -1)
-        return angles.cos(), angles.sin()
-
-    next(m for n, m in model.named_modules() if n.endswith("rotary_emb")).forward = forward
-    return model
-
-
 def distance(got, want):
     return max(np.abs(g - w).mean() for g, w in zip(got, want))
 
@@ -244,7 +226,7 @@ def judge(family):
                 paths = [write(os.path.join(where, f"{n}.gguf"), model, turn=t)
                          for n, t in (("q8_0", as_q8_0), ("decoded", as_decoded))]
                 checks["decoded blocks"] = same(*(ours(path, ids, where) for path in paths))
-            theirs, want = run(model, ids), run(double(model), ids)
+            theirs, want = run(model, ids), run(in_double(model, torch.float32), ids)
             assert [g.shape for g in got] == [x.shape for x in want], (family, i)
             mine, peer = distance(got, want), distance(theirs, want)
             checks[f"transformers: {mine:.1e} off, its float32 {peer:.1e}"] = mine <= LIMIT * peer + FLOOR
