@@ -20,15 +20,15 @@ struct kind {
     size_t head_dim;           /* 0: hidden_size / num_attention_heads */
     double epsilon;            /* 0: 1e-6 */
     double theta, local_theta; /* 0: 10000; that of all layers */
+    double query_scalar;       /* scores are divided by the root of it; 0: of head_dim */
+    double attn_cap, cap;      /* of scores and of logits; 0: the class has none */
+    size_t window;             /* 0: none, which null means in all of them */
     tg_hf_windows windows;
-    size_t window; /* 0: none, which null means in all of them */
     bool tied;
     bool qkv_bias; /* whatever the config says */
     bool qk_norm;
-    bool unrotated;       /* some layers do not rotate */
-    bool gemma;           /* gains from 1, a scale of the embedding, GELU */
-    double query_scalar;  /* scores are divided by the root of it; 0: of head_dim */
-    double attn_cap, cap; /* of scores and of logits; 0: the class has none */
+    bool unrotated; /* some layers do not rotate */
+    bool gemma;     /* gains from 1, a scale of the embedding, GELU */
     bool neox; /* LayerNorm, the exact GELU, a rotation of part of a head; keys of their own (read_neox()) */
 };
 
