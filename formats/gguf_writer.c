@@ -112,6 +112,12 @@ void tg_gguf_put_i32s(tg_gguf_writer *w, const char *key, const int32_t *value, 
     append(w, &w->values, n > 0 ? value : (const int32_t[]){0}, n * sizeof *value);
 }
 
+void tg_gguf_put_f32s(tg_gguf_writer *w, const char *key, const float *value, size_t n)
+{
+    put_array(w, key, TG_GGUF_F32, n);
+    append(w, &w->values, n > 0 ? value : (const float[]){0}, n * sizeof *value);
+}
+
 void tg_gguf_put_texts(tg_gguf_writer *w, const char *key, size_t n)
 {
     put_array(w, key, TG_GGUF_TEXT, n);

@@ -63,6 +63,7 @@ void tg_gguf_put_f32(tg_gguf_writer *w, const char *key, float value);
 void tg_gguf_put_bool(tg_gguf_writer *w, const char *key, bool value);
 void tg_gguf_put_text(tg_gguf_writer *w, const char *key, const void *text, size_t n);
 void tg_gguf_put_i32s(tg_gguf_writer *w, const char *key, const int32_t *value, size_t n);
+void tg_gguf_put_f32s(tg_gguf_writer *w, const char *key, const float *value, size_t n);
 
 /* An array of n texts, which follow one by one. */
 void tg_gguf_put_texts(tg_gguf_writer *w, const char *key, size_t n);

@@ -47,6 +47,55 @@ same_model() {
     cmp <(tg-attn-dump -m a.npz --ids '1 2 6') <(tg-attn-dump -m a.gguf --ids '1 2 6')
 }
 
+@test "other families: to GGUF and back, the same logits; q8_0 is read" {
+    local name
+    for name in baby-llama baby-qwen3 baby-gemma3 baby-neox; do
+        tg-init -q -P $name --seed 7 -o $name.npz
+        tg-eval -m $name.npz -p 'To be, or not to be: that is the question.' --logits -o want.npz --force
+        tg-convert -q $name.npz --to gguf -o $name.gguf
+        tg-convert $name.gguf -o back.npz --force
+        tg-eval -m back.npz -p 'To be, or not to be: that is the question.' --logits -o got.npz --force
+        diff <(arrays want.npz | grep logits) <(arrays got.npz | grep logits)
+        tg-convert -q back.npz --to gguf -o again.gguf --force
+        cmp $name.gguf again.gguf
+        tg-convert -q $name.npz --to gguf --dtype q8_0 -o small.gguf --force
+        [[ $(size small.gguf) -lt $(($(size $name.gguf) / 3)) ]]
+        tg-sample -q -m small.gguf -p 'To be' -n 4 > /dev/null
+        rm small.gguf
+    done
+}
+
+@test "what llama.cpp cannot say of another family is refused by name" {
+    tg-init -q -P baby-llama --n-layer 1 --window 8 -o window.npz
+    run -2 --separate-stderr tg-convert window.npz --to gguf -o no.gguf
+    said "config/window is 8, but llama.cpp's \"llama\" can only have 0"
+    tg-init -q -P baby-qwen3 --n-layer 1 --qk-norm no -o norm.npz
+    run -2 --separate-stderr tg-convert norm.npz --to gguf -o no.gguf
+    said "config/qk_norm is 0, but llama.cpp's \"qwen3\" can only have 1"
+    tg-init -q -P baby-gemma3 --n-layer 1 --activation gelu -o gelu.npz
+    run -2 --separate-stderr tg-convert gelu.npz --to gguf -o no.gguf
+    said "config/activation is gelu, but llama.cpp's \"gemma3\" can only have gelu_new"
+    run -2 --separate-stderr tg-convert gelu.npz --to gguf --split-qkv -o no.gguf
+    [[ ! -e no.gguf ]]
+}
+
+@test "a SentencePiece vocabulary to GGUF and back" {
+    python3 -c '
+import json
+pieces = ["<unk>", "<s>", "</s>", *("<0x%02X>" % b for b in range(256)), "\u2581a", "ab", "\u2581", "a", "b"]
+print(json.dumps({
+    "added_tokens": [{"id": i, "content": pieces[i], "special": True} for i in range(3)],
+    "normalizer": {"type": "Sequence", "normalizers": [{"type": "Prepend", "prepend": "\u2581"},
+                   {"type": "Replace", "pattern": {"String": " "}, "content": "\u2581"}]},
+    "model": {"type": "BPE", "unk_token": "<unk>", "byte_fallback": True, "vocab": {p: i for i, p in enumerate(pieces)},
+              "merges": [["\u2581", "a"], ["a", "b"]]}}))' > tokenizer.json
+    tg-init -q -P baby-llama --n-layer 1 --n-embd 32 -t tokenizer.json -o llama.npz
+    run -0 --separate-stderr tg-convert llama.npz --to gguf -o llama.gguf
+    tg-convert llama.gguf -o back.npz
+    diff <(tg-info llama.npz | grep ^tokenizer) <(tg-info back.npz | grep ^tokenizer)
+    cmp <(tg-tokenize -m llama.npz --ids <<< 'a ab x') <(tg-tokenize -m llama.gguf --ids <<< 'a ab x')
+}
+
 @test "-m takes a GGUF file; rounded types change the numbers, not the shapes" {
     local type
     cmp <(tg-attn-dump -m model.npz -p 'To be') <(tg-attn-dump -m model.gguf -p 'To be')

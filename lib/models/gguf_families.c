@@ -6,58 +6,12 @@
 #include <string.h>
 
 #include "lib/gpt/family.h"
+#include "lib/models/gguf_archs.h"
 #include "lib/models/gguf_keys.h"
-
-#define DIVISORS "rope_freqs.weight"
-
-/* ---- the families */
-
-#define EPSILON_RMS "attention.layer_norm_rms_epsilon"
-
-/* A family as llama.cpp calls it, and what its files do not say. */
-static const struct kind {
-    const char *architecture;
-    const char *family; /* ours */
-    const char *epsilon;
-    tg_activation activation;
-    bool pairs; /* its converter turns the rows of q and k */
-    bool qk_norm;
-    bool scaled;         /* the vectors of tokens, by sqrt(C) */
-    bool capped;         /* scores and logits: attn_logit_softcapping, final_logit_softcapping */
-    bool partly;         /* rotated: rope.dimension_count channels */
-    bool same_rotation;  /* with and without a window, scaled or not */
-    size_t windows;      /* of so many layers all but the last have the window; 0: none has */
-    size_t window;       /* where the file does not say it */
-    double window_theta; /* the base of these; 0: of all layers */
-    size_t wide_scale;   /* layers of the one size whose scores are divided by sqrt(C / H), not sqrt(D) */
-    const tg_names *names;
-} kinds[] = {
-#define GATED .epsilon = EPSILON_RMS, .names = &tg_names_gguf_gated
-    {"llama", "llama", GATED, .activation = TG_SILU, .pairs = true},
-    {"qwen2", "qwen2", GATED, .activation = TG_SILU},
-    {"qwen3", "qwen3", GATED, .activation = TG_SILU, .qk_norm = true},
-    {"gemma", "gemma", GATED, .activation = TG_GELU_TANH, .scaled = true},
-    {"gemma2", "gemma2", GATED, .activation = TG_GELU_TANH, .scaled = true, .capped = true, .windows = 2,
-     .window = 4096, .same_rotation = true, .wide_scale = 46},
-    {"gemma3", "gemma3", GATED, .activation = TG_GELU_TANH, .scaled = true, .qk_norm = true, .windows = 6,
-     .window_theta = 10000, .wide_scale = 62},
-    {"olmo2", "olmo2", GATED, .activation = TG_SILU, .qk_norm = true, .windows = 4},
-    /* transformers computes the exact GELU, llama.cpp the other form */
-    {"gptneox", "gpt_neox", .names = &tg_names_gguf_neox, .epsilon = "attention.layer_norm_epsilon",
-     .activation = TG_GELU_ERF, .partly = true},
-};
-
-static const struct kind *kind_of(tg_span architecture)
-{
-    for (size_t i = 0; i < sizeof kinds / sizeof kinds[0]; i++)
-        if (tg_span_is(architecture, kinds[i].architecture))
-            return &kinds[i];
-    return NULL;
-}
 
 bool tg_gguf_is_family(tg_span architecture)
 {
-    return kind_of(architecture) != NULL;
+    return tg_gguf_arch_named(architecture) != NULL;
 }
 
 const char *tg_gguf_families(void)
@@ -76,7 +30,7 @@ static unsigned family_number(const char *name)
 
 struct reading {
     tg_model_file *f;
-    const struct kind *kind;
+    const tg_gguf_arch *kind;
     tg_gguf_keys k;
 };
 
@@ -173,7 +127,7 @@ static void read_sizes(struct reading *r)
 static void read_scaling(struct reading *r)
 {
     tg_config *c = &r->f->config;
-    const tg_stored *divisors = tg_tensor_list_find(&r->f->file[0]->list, DIVISORS);
+    const tg_stored *divisors = tg_tensor_list_find(&r->f->file[0]->list, TG_GGUF_DIVISORS);
     const bool given = tg_gguf_keys_have(&r->k, "rope.scaling.type");
     const tg_span type = given ? tg_gguf_get_text(r->k.g, r->k.key) : (tg_span){"linear", 6};
     const double factor = tg_gguf_keys_real_or(&r->k, "rope.scaling.factor",
@@ -189,7 +143,7 @@ static void read_scaling(struct reading *r)
         c->rope_factor = factor;
         if (divisors)
             tg_gguf_keys_refuse(&r->k, "rope.scaling.factor",
-                                "linear scaling, and " DIVISORS " besides, are not supported");
+                                "linear scaling, and " TG_GGUF_DIVISORS " besides, are not supported");
     }
     if (divisors && !r->k.g->status)
         r->k.g->status = tg_gguf_read_divisors(c, divisors, r->k.g->err);
@@ -261,7 +215,7 @@ static void read_biases(struct reading *r)
 
 void tg_gguf_family_read(tg_model_file *f, tg_gguf *g, tg_names *names)
 {
-    struct reading r = {f, kind_of(tg_gguf_get_text(g, "general.architecture")), {.g = g}};
+    struct reading r = {f, tg_gguf_arch_named(tg_gguf_get_text(g, "general.architecture")), {.g = g}};
     tg_config *c = &f->config;
 
     if (!r.kind)

@@ -1,5 +1,6 @@
 /*
- * gguf_families: what GGUF files of the families after GPT-2 say of a model.  Only for gguf_read.c.
+ * gguf_families: what GGUF files of the families after GPT-2 say of a model.  Only for GGUF's reader and
+ * writer.
  */
 #ifndef TG_MODELS_GGUF_FAMILIES_H
 #define TG_MODELS_GGUF_FAMILIES_H
@@ -25,5 +26,8 @@ void tg_gguf_family_read(tg_model_file *f, tg_gguf *g, tg_names *names);
  * computes.
  */
 TG_MUST_CHECK tg_status tg_gguf_read_divisors(tg_config *c, const tg_stored *divisors, tg_err *err);
+
+/* The divisor of frequency j by Llama 3's scaling, which the config has. */
+double tg_gguf_divisor(const tg_config *c, size_t j);
 
 #endif

@@ -135,3 +135,10 @@ tg_status tg_gguf_read_divisors(tg_config *c, const tg_stored *divisors, tg_err 
                    "%s: these divisors are not those of Llama 3's scaling, others are not supported",
                    divisors->array.name);
 }
+
+double tg_gguf_divisor(const tg_config *c, size_t j)
+{
+    const double s = share(c, pow(c->rope_theta, -2.0 * (double)j / (double)tg_config_rope_dim(c)));
+
+    return 1 / ((1 - s) / c->rope_factor + s);
+}

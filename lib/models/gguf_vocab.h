@@ -1,7 +1,7 @@
 /*
  * gguf_vocab: vocabularies in GGUF's named values, as llama.cpp has them.
  *
- *   tokenizer.ggml.model       "gpt2", which is byte pair encoding; "llama", SentencePiece's (read only);
+ *   tokenizer.ggml.model       "gpt2", which is byte pair encoding; "llama", SentencePiece's;
  *                              "no_vocab": none
  *   tokenizer.ggml.pre         llama.cpp's name of a rule that splits texts
  *   tokenizer.ggml.tokens      the text of each id, no two alike; ordinary tokens as in GPT-2's files
@@ -9,10 +9,11 @@
  *   tokenizer.ggml.merges      two halves with a space between them
  *   tokenizer.ggml.scores      SentencePiece's, float32
  *   tokenizer.ggml.add_space_prefix  whether a space is put before a text, of SentencePiece's; absent: yes
+ *   tokenizer.ggml.unknown_token_id  the unknown piece, likewise
  *   tokenizer.ggml.eos_token_id, bos_token_id
  *   tokenizer.ggml.add_bos_token  whether bos_token_id begins each text; absent: yes of "llama", and of
- * "gpt2" with the rule of Llama 3 tg.tokenizer.kind          ours: "bytes", "char", "bpe"; llama.cpp ignores
- * it
+ *                              "gpt2" with the rule of Llama 3
+ *   tg.tokenizer.kind          ours: "bytes", "char", "bpe"; llama.cpp ignores it
  *
  * llama.cpp merges the texts of halves, which need not be tokens.  So characters of several bytes can be
  * written as merges of these bytes.
@@ -28,6 +29,7 @@
 #include "formats/gguf_writer.h"
 #include "lib/models/model_file.h"
 #include "lib/split/split.h"
+#include "lib/spm/spm.h"
 #include "lib/text/tokenizer.h"
 
 #define TG_GGUF_KIND_KEY "tg.tokenizer.kind"
@@ -72,6 +74,13 @@ typedef struct tg_gguf_texts {
     size_t n, used, capacity, ends_capacity;
 } tg_gguf_texts;
 
+/* Continue the text that is next, `mapped`: as GPT-2's files write its bytes; end it; text i.  TG_ENOMEM. */
+TG_MUST_CHECK tg_status tg_gguf_texts_put(tg_gguf_texts *t, const void *text, size_t n, bool mapped,
+                                          tg_err *err);
+TG_MUST_CHECK tg_status tg_gguf_texts_end(tg_gguf_texts *t, tg_err *err);
+tg_span tg_gguf_texts_at(const tg_gguf_texts *t, size_t i);
+void tg_gguf_texts_free(tg_gguf_texts *t);
+
 /* A vocabulary as it will be written. */
 typedef struct tg_gguf_vocab {
     const char *kind; /* of the tokenizer; NULL: there is none, only n ids */
@@ -81,6 +90,10 @@ typedef struct tg_gguf_vocab {
     int32_t *type;     /* [n] */
     uint32_t bos, eos; /* the tokens that begin and end a text */
     bool add_bos;      /* bos begins every text */
+    /* SentencePiece's */
+    float *scores;  /* [n]; NULL: it is no such vocabulary */
+    size_t unknown; /* the id of the unknown piece; no id: there is none */
+    bool prefix;    /* a space is put before a text */
 } tg_gguf_vocab;
 
 /*
@@ -90,6 +103,11 @@ typedef struct tg_gguf_vocab {
  */
 TG_MUST_CHECK tg_status tg_gguf_vocab_make(tg_gguf_vocab *v, const tg_tokenizer *tok, size_t n, bool lossy,
                                            tg_notes *notes, tg_err *err);
+
+/* For these two: SentencePiece's part of the making and of the file. */
+TG_MUST_CHECK tg_status tg_gguf_spm_make(tg_gguf_vocab *v, const tg_spm_vocab *spm, bool lossy,
+                                         tg_notes *notes, tg_err *err);
+void tg_gguf_spm_put(tg_gguf_writer *w, const tg_gguf_vocab *v);
 
 /* Refuse what llama.cpp does otherwise (TG_EUSAGE), or note it if `lossy`. */
 TG_MUST_CHECK tg_status tg_gguf_lose(tg_notes *notes, bool lossy, tg_err *err, const char *what);

@@ -268,11 +268,28 @@ static int64_t piece_type(const tg_gguf_value *types, size_t id, tg_span text)
     return tg_spm_is_byte(text.p, text.n, &byte) ? TG_SPM_BYTE : TG_SPM_NORMAL;
 }
 
+/* How many pieces there are before those that only name rows of the embedding: "[PAD7]". */
+static size_t count_pieces(const tg_gguf_value *tokens, const tg_gguf_value *types)
+{
+    const unsigned char *at = tokens->at;
+    size_t n = 0;
+
+    for (size_t id = 0; id < tokens->n; id++) {
+        const tg_span text = tg_gguf_next_text(&at);
+
+        if (!types || tg_gguf_integer(types, id) != TG_GGUF_UNUSED || text.n < 4 ||
+            memcmp(text.p, "[PAD", 4) != 0)
+            n = id + 1;
+    }
+    return n;
+}
+
 static void add_pieces(tg_spm_pieces *p, tg_gguf *g, const tg_gguf_value *tokens)
 {
     static const char scores_key[] = "tokenizer.ggml.scores";
     const tg_gguf_value *scores = tg_gguf_find(g, scores_key), *types = NULL;
     const unsigned char *at = tokens ? tokens->at : NULL;
+    size_t n = 0;
 
     if (tg_gguf_find(g, types_key))
         types = tg_gguf_get_integers(g, types_key);
@@ -284,7 +301,9 @@ static void add_pieces(tg_spm_pieces *p, tg_gguf *g, const tg_gguf_value *tokens
     else if (types && types->n != tokens->n)
         g->status = tg_fail(g->err, TG_EDATA, "%s has %zu elements, %s has %zu", types_key, types->n,
                             tokens_key, tokens->n);
-    for (size_t id = 0; !g->status && id < tokens->n; id++) {
+    else
+        n = count_pieces(tokens, types);
+    for (size_t id = 0; !g->status && id < n; id++) {
         const tg_span text = tg_gguf_next_text(&at);
 
         g->status = tg_spm_pieces_add(p, text.p, text.n, tg_gguf_real(scores, id),

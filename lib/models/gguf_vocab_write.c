@@ -2,7 +2,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "lib/base/grow.h"
 #include "lib/base/size.h"
 #include "lib/base/utf8.h"
 #include "lib/bpe/bpe.h"
@@ -10,52 +9,8 @@
 #include "lib/spm/spm.h"
 #include "lib/text/encoder.h"
 #include "lib/text/ids.h"
-#include "lib/vocab/byte_map.h"
 #include "lib/vocab/foreign.h"
 #include "lib/vocab/vocab_tokens.h"
-
-/* ---- what llama.cpp cannot hold */
-
-tg_status tg_gguf_lose(tg_notes *notes, bool lossy, tg_err *err, const char *what)
-{
-    if (lossy)
-        return tg_notes_add(notes, err, "llama.cpp differs: %s", what);
-    return tg_fail(err, TG_EUSAGE, "llama.cpp differs: %s (--lossy accepts that)", what);
-}
-
-/* ---- lists of texts */
-
-/* Continue the text that is next.  `mapped`: as GPT-2's files write its bytes. */
-static tg_status put(tg_gguf_texts *t, const void *text, size_t n, bool mapped, tg_err *err)
-{
-    const unsigned char *bytes = text;
-    const tg_status status =
-        tg_grow(&t->p, &t->capacity, t->used + TG_BYTE_MAP_MAX * n, 1, "a vocabulary", err);
-
-    for (size_t i = 0; !status && i < n; i++) {
-        t->p[t->used] = (char)bytes[i];
-        t->used += mapped ? tg_byte_map_put(t->p + t->used, bytes[i]) : 1;
-    }
-    return status;
-}
-
-/* The text ends here. */
-static tg_status end_text(tg_gguf_texts *t, tg_err *err)
-{
-    const tg_status status =
-        tg_grow(&t->ends, &t->ends_capacity, t->n + 1, sizeof *t->ends, "a vocabulary", err);
-
-    if (!status)
-        t->ends[t->n++] = t->used;
-    return status;
-}
-
-static tg_span text_at(const tg_gguf_texts *t, size_t i)
-{
-    const size_t begin = i > 0 ? t->ends[i - 1] : 0;
-
-    return (tg_span){t->p + begin, t->ends[i] - begin};
-}
 
 /* ---- tokens */
 
@@ -79,8 +34,8 @@ static tg_status make_tokens(tg_gguf_vocab *v, const tg_tokenizer *tok, tg_err *
             n = (size_t)snprintf(padding, sizeof padding, "[PAD%zu]", id);
             token = padding;
         }
-        if (!(status = put(&v->tokens, token, n, v->type[id] == TG_GGUF_NORMAL, err)))
-            status = end_text(&v->tokens, err);
+        if (!(status = tg_gguf_texts_put(&v->tokens, token, n, v->type[id] == TG_GGUF_NORMAL, err)))
+            status = tg_gguf_texts_end(&v->tokens, err);
     }
     return status;
 }
@@ -95,7 +50,7 @@ static tg_status check_unique(const tg_gguf_vocab *v, tg_err *err)
     if (!sorted)
         return tg_fail_memory(err, v->n * sizeof *sorted, "a vocabulary");
     for (size_t i = 0; i < v->n; i++)
-        sorted[i] = text_at(&v->tokens, i);
+        sorted[i] = tg_gguf_texts_at(&v->tokens, i);
     qsort(sorted, v->n, sizeof *sorted, tg_span_compare);
     for (size_t i = 1; !status && i < v->n; i++)
         if (tg_span_compare(&sorted[i - 1], &sorted[i]) == 0)
@@ -112,10 +67,11 @@ static tg_status put_merge(tg_gguf_texts *t, const void *left, size_t n, const v
 {
     tg_status status;
 
-    if ((status = put(t, left, n, true, err)) || (status = put(t, " ", 1, false, err)) ||
-        (status = put(t, right, m, true, err)))
+    if ((status = tg_gguf_texts_put(t, left, n, true, err)) ||
+        (status = tg_gguf_texts_put(t, " ", 1, false, err)) ||
+        (status = tg_gguf_texts_put(t, right, m, true, err)))
         return status;
-    return end_text(t, err);
+    return tg_gguf_texts_end(t, err);
 }
 
 static tg_status make_merges(tg_gguf_vocab *v, const tg_bpe_vocab *bpe, tg_err *err)
@@ -237,6 +193,11 @@ static tg_status choose_pre(tg_gguf_vocab *v, const tg_bpe_vocab *bpe, bool loss
 
 /* ---- the vocabulary */
 
+static bool is_text(const tg_gguf_vocab *v, size_t id)
+{
+    return v->type[id] != TG_GGUF_CONTROL && v->type[id] != TG_GGUF_UNUSED;
+}
+
 /* llama.cpp takes some token as the end of a text, 11 if the file names none: the right one, else one that
  * is no text, else the last. */
 static tg_status choose_end(tg_gguf_vocab *v, const tg_tokenizer *tok, tg_notes *notes, tg_err *err)
@@ -249,12 +210,12 @@ static tg_status choose_end(tg_gguf_vocab *v, const tg_tokenizer *tok, tg_notes 
     v->bos = v->eos = (uint32_t)end;
     if (end >= 0)
         return TG_OK;
-    for (id = v->n - 1; id > 0 && v->type[id] == TG_GGUF_NORMAL; id--)
+    for (id = v->n - 1; id > 0 && is_text(v, id); id--)
         ;
-    if (v->type[id] == TG_GGUF_NORMAL)
+    if (is_text(v, id))
         id = strcmp(v->kind, "bytes") == 0 ? 0 : v->n - 1;
     v->bos = v->eos = (uint32_t)id;
-    if (v->type[id] != TG_GGUF_NORMAL)
+    if (!is_text(v, id))
         return TG_OK;
     token = tg_tokenizer_token(tok, (int32_t)id, &n);
     return tg_notes_add(notes, err,
@@ -266,16 +227,20 @@ static tg_status choose_end(tg_gguf_vocab *v, const tg_tokenizer *tok, tg_notes 
 static tg_status make(tg_gguf_vocab *v, const tg_tokenizer *tok, bool lossy, tg_notes *notes, tg_err *err)
 {
     const tg_bpe_vocab *bpe = tg_bpe_vocab_of(tok);
+    const tg_spm_vocab *spm = tg_spm_vocab_of(tok);
     tg_status status;
 
-    if (tg_spm_vocab_of(tok))
-        return tg_fail(err, TG_EUSAGE, "SentencePiece vocabularies cannot be written as GGUF yet");
-    v->pre = tg_gguf_pre_for(TG_SPLIT_GPT2, false)->name;
-    if ((status = make_tokens(v, tok, err)) || (status = check_unique(v, err)))
+    if (spm)
+        status = tg_gguf_spm_make(v, spm, lossy, notes, err);
+    else
+        status = make_tokens(v, tok, err);
+    if (status || (status = check_unique(v, err)))
         return status;
+    if (!spm)
+        v->pre = tg_gguf_pre_for(TG_SPLIT_GPT2, false)->name;
     if (bpe)
         status = choose_pre(v, bpe, lossy, notes, err);
-    if (!status)
+    if (!status && !spm)
         status = bpe ? make_merges(v, bpe, err) : make_char_merges(v, tok, err);
     return status ? status : choose_end(v, tok, notes, err);
 }
@@ -288,29 +253,41 @@ tg_status tg_gguf_vocab_make(tg_gguf_vocab *v, const tg_tokenizer *tok, size_t n
         return TG_OK;
     v->kind = tg_tokenizer_kind_name(tok);
     /* unreached: another kind: there is none with a text */
-    if (strcmp(v->kind, "bytes") == 0 || strcmp(v->kind, "char") == 0 || strcmp(v->kind, "bpe") == 0)
+    if (strcmp(v->kind, "bytes") == 0 || strcmp(v->kind, "char") == 0 || strcmp(v->kind, "bpe") == 0 ||
+        tg_spm_vocab_of(tok))
         return make(v, tok, lossy, notes, err);
     v->kind = NULL;
     return tg_gguf_lose(notes, lossy, err, "it has no such vocabulary");
 }
 
-void tg_gguf_vocab_put(tg_gguf_writer *w, const tg_gguf_vocab *v)
+static void put_tokens(tg_gguf_writer *w, const tg_gguf_vocab *v)
 {
-    static const char bpe[] = "gpt2", none[] = "no_vocab";
-
-    if (!v->kind) {
-        tg_gguf_put_text(w, "tokenizer.ggml.model", none, strlen(none));
-        return;
-    }
-    tg_gguf_put_text(w, "tokenizer.ggml.model", bpe, strlen(bpe));
-    tg_gguf_put_text(w, "tokenizer.ggml.pre", v->pre, strlen(v->pre));
     tg_gguf_put_texts(w, "tokenizer.ggml.tokens", v->n);
     for (size_t i = 0; i < v->n; i++)
-        tg_gguf_put_element(w, text_at(&v->tokens, i).p, text_at(&v->tokens, i).n);
+        tg_gguf_put_element(w, tg_gguf_texts_at(&v->tokens, i).p, tg_gguf_texts_at(&v->tokens, i).n);
     tg_gguf_put_i32s(w, "tokenizer.ggml.token_type", v->type, v->n);
+}
+
+static void put_merges(tg_gguf_writer *w, const tg_gguf_vocab *v)
+{
+    tg_gguf_put_text(w, "tokenizer.ggml.pre", v->pre, strlen(v->pre));
     tg_gguf_put_texts(w, "tokenizer.ggml.merges", v->merges.n);
     for (size_t i = 0; i < v->merges.n; i++)
-        tg_gguf_put_element(w, text_at(&v->merges, i).p, text_at(&v->merges, i).n);
+        tg_gguf_put_element(w, tg_gguf_texts_at(&v->merges, i).p, tg_gguf_texts_at(&v->merges, i).n);
+}
+
+void tg_gguf_vocab_put(tg_gguf_writer *w, const tg_gguf_vocab *v)
+{
+    const char *const model = !v->kind ? "no_vocab" : v->scores ? "llama" : "gpt2";
+
+    tg_gguf_put_text(w, "tokenizer.ggml.model", model, strlen(model));
+    if (!v->kind)
+        return;
+    put_tokens(w, v);
+    if (v->scores)
+        tg_gguf_spm_put(w, v);
+    else
+        put_merges(w, v);
     tg_gguf_put_u32(w, "tokenizer.ggml.bos_token_id", v->bos);
     tg_gguf_put_u32(w, "tokenizer.ggml.eos_token_id", v->eos);
     tg_gguf_put_bool(w, "tokenizer.ggml.add_bos_token", v->add_bos);
@@ -319,10 +296,9 @@ void tg_gguf_vocab_put(tg_gguf_writer *w, const tg_gguf_vocab *v)
 
 void tg_gguf_vocab_free(tg_gguf_vocab *v)
 {
-    free(v->tokens.p);
-    free(v->tokens.ends);
-    free(v->merges.p);
-    free(v->merges.ends);
+    tg_gguf_texts_free(&v->tokens);
+    tg_gguf_texts_free(&v->merges);
     free(v->type);
+    free(v->scores);
     *v = (tg_gguf_vocab){0};
 }

@@ -1,8 +1,9 @@
-/* GPT-2 as a GGUF file for llama.cpp. */
+/* Models as GGUF files for llama.cpp; of GPT-2 here, of other families by gguf_write_families.c. */
 #include <string.h>
 
 #include "formats/gguf_writer.h"
 #include "lib/models/gguf_vocab.h"
+#include "lib/models/gguf_write_families.h"
 #include "lib/models/writing.h"
 
 /* ---- what is written */
@@ -17,20 +18,6 @@ struct tensor {
     tg_gguf_kind kind;
 };
 
-/* How a tensor is stored: vectors and positions in float32, as llama.cpp wants them; a matrix whose rows are
- * no whole blocks in float16, as its own tools do. */
-static tg_gguf_kind kind_of(const struct tensor *t, tg_write_type type)
-{
-    static const tg_gguf_kind kinds[TG_WRITE_TYPES] = {[TG_WRITE_F32] = TG_GGUF_AS_F32,
-                                                       [TG_WRITE_F16] = TG_GGUF_AS_F16,
-                                                       [TG_WRITE_BF16] = TG_GGUF_AS_BF16,
-                                                       [TG_WRITE_Q8_0] = TG_GGUF_AS_Q8_0};
-
-    if (t->param->ndim == 1 || t->param->kind == TG_WPE)
-        return TG_GGUF_AS_F32;
-    return tg_gguf_can_store(kinds[type], t->shape[1]) ? kinds[type] : TG_GGUF_AS_F16;
-}
-
 /* Tensor i: entry i of the padded table; after the last one, the head that is tied to the embedding. */
 static void describe(struct tensor *t, const tg_padded_params *padded, tg_write_type type, size_t i)
 {
@@ -42,21 +29,14 @@ static void describe(struct tensor *t, const tg_padded_params *padded, tg_write_
                  p->layer);
     t->shape[0] = p->shape[t->transposed];
     t->shape[1] = p->shape[!t->transposed];
-    t->kind = kind_of(t, type);
+    t->kind = tg_gguf_kind_of(t->param, t->shape[1], type);
 }
 
-/* ---- the file */
+/* ---- the file of GPT-2 */
 
 static void put_config(tg_gguf_writer *w, const tg_config *c, tg_write_type type)
 {
-    static const char architecture[] = "gpt2";
-    static const uint32_t file_types[TG_WRITE_TYPES] = {
-        [TG_WRITE_F32] = 0, [TG_WRITE_F16] = 1, [TG_WRITE_BF16] = 32, [TG_WRITE_Q8_0] = 7}; /* llama.cpp's */
-
-    tg_gguf_put_text(w, "general.architecture", architecture, strlen(architecture));
-    tg_gguf_put_u32(w, "general.file_type", file_types[type]);
-    if (type == TG_WRITE_Q8_0)
-        tg_gguf_put_u32(w, "general.quantization_version", 2);
+    tg_gguf_put_start(w, "gpt2", type);
     tg_gguf_put_u32(w, "gpt2.block_count", (uint32_t)c->n_layer);
     tg_gguf_put_u32(w, "gpt2.context_length", (uint32_t)c->n_ctx);
     tg_gguf_put_u32(w, "gpt2.embedding_length", (uint32_t)c->n_embd);
@@ -81,8 +61,7 @@ static tg_status put_tensor(tg_gguf_writer *w, tg_padded_params *padded, const s
     return TG_OK;
 }
 
-static tg_status put_tensors(tg_gguf_writer *w, tg_padded_params *padded, const tg_write_options *o,
-                             tg_err *err)
+static tg_status put_all(tg_gguf_writer *w, tg_padded_params *padded, const tg_write_options *o, tg_err *err)
 {
     const size_t n = padded->file.table.n + padded->file.config.tied;
     struct tensor t;
@@ -99,29 +78,46 @@ static tg_status put_tensors(tg_gguf_writer *w, tg_padded_params *padded, const 
     return status;
 }
 
+static tg_status put_tensors(tg_gguf_writer *w, const tg_model_file *f, const tg_write_options *o,
+                             tg_err *err)
+{
+    tg_padded_params padded = {0};
+    tg_status status = tg_padded_params_open(&padded, f, err);
+
+    if (!status)
+        status = put_all(w, &padded, o, err);
+    tg_padded_params_close(&padded);
+    return status;
+}
+
+/* ---- the file, of any family */
+
+/* Which tokens begin and end a text, where that is not what the tokenizer says. */
+static void put_vocab(tg_gguf_writer *w, tg_gguf_vocab *vocab, const tg_config *c)
+{
+    if (c->bos_token > 0)
+        vocab->bos = (uint32_t)(c->bos_token - 1);
+    if (c->eos_token > 0)
+        vocab->eos = (uint32_t)(c->eos_token - 1);
+    vocab->add_bos = c->add_bos;
+    tg_gguf_vocab_put(w, vocab);
+}
+
 static tg_status write_model(int fd, const tg_model_file *f, const tg_write_options *o, tg_err *err)
 {
+    const bool gpt2 = f->config.family == 0;
     tg_notes unused = {0};
     tg_gguf_vocab vocab;
-    tg_padded_params padded = {0};
     tg_gguf_writer w;
     tg_status finished,
         status = tg_gguf_vocab_make(&vocab, f->tokenizer, f->config.vocab_size, true, &unused, err);
 
     tg_gguf_begin(&w, fd);
-    if (!status)
-        status = tg_padded_params_open(&padded, f, err);
     if (!status) {
-        put_config(&w, &f->config, o->type);
-        if (f->config.bos_token > 0) /* where that is not what the tokenizer says */
-            vocab.bos = (uint32_t)(f->config.bos_token - 1);
-        if (f->config.eos_token > 0)
-            vocab.eos = (uint32_t)(f->config.eos_token - 1);
-        vocab.add_bos = f->config.add_bos;
-        tg_gguf_vocab_put(&w, &vocab);
-        status = put_tensors(&w, &padded, o, err);
+        (gpt2 ? put_config : tg_gguf_family_config)(&w, &f->config, o->type);
+        put_vocab(&w, &vocab, &f->config);
+        status = (gpt2 ? put_tensors : tg_gguf_family_tensors)(&w, f, o, err);
     }
-    tg_padded_params_close(&padded);
     tg_gguf_vocab_free(&vocab);
     tg_notes_free(&unused);
     finished = tg_gguf_finish(&w, status ? NULL : err);
@@ -129,21 +125,6 @@ static tg_status write_model(int fd, const tg_model_file *f, const tg_write_opti
 }
 
 /* ---- what a file cannot hold */
-
-static tg_status check_config(const tg_model_file *f, const tg_write_options *o, tg_notes *notes, tg_err *err)
-{
-    char what[TG_OTHER_ACTIVATION_MAX];
-    tg_status status;
-
-    if ((status = tg_names_check_family(&tg_names_gguf, &f->config, "a GGUF file", err)))
-        return status;
-    if (o->split_qkv)
-        return tg_fail(err, TG_EUSAGE,
-                       "llama.cpp's GPT-2 has q, k and v in one matrix: they cannot be split");
-    if (tg_other_activation(what, &f->config))
-        status = tg_gguf_lose(notes, o->lossy, err, what);
-    return status ? status : tg_check_head_bias(f, o, "llama.cpp's GPT-2", notes, err);
-}
 
 /* What a matrix's rows cannot be. */
 static tg_status note_types(const tg_model_file *f, const tg_write_options *o, tg_notes *notes, tg_err *err)
@@ -155,12 +136,27 @@ static tg_status note_types(const tg_model_file *f, const tg_write_options *o, t
                         f->config.n_embd);
 }
 
+static tg_status check_gpt2(const tg_model_file *f, const tg_write_options *o, tg_notes *notes, tg_err *err)
+{
+    char what[TG_OTHER_ACTIVATION_MAX];
+    tg_status status = TG_OK;
+
+    if (o->split_qkv)
+        return tg_fail(err, TG_EUSAGE,
+                       "llama.cpp's GPT-2 has q, k and v in one matrix: they cannot be split");
+    if (tg_other_activation(what, &f->config))
+        status = tg_gguf_lose(notes, o->lossy, err, what);
+    if (status || (status = tg_check_head_bias(f, o, "llama.cpp's GPT-2", notes, err)))
+        return status;
+    return note_types(f, o, notes, err);
+}
+
 static tg_status check(const tg_model_file *f, const tg_write_options *o, tg_notes *notes, tg_err *err)
 {
     tg_gguf_vocab vocab = {0};
-    tg_status status;
+    tg_status status = (f->config.family == 0 ? check_gpt2 : tg_gguf_family_check)(f, o, notes, err);
 
-    if ((status = check_config(f, o, notes, err)) || (status = note_types(f, o, notes, err)))
+    if (status)
         return status;
     status = tg_gguf_vocab_make(&vocab, f->tokenizer, f->config.vocab_size, o->lossy, notes, err);
     tg_gguf_vocab_free(&vocab);

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "lib/gpt/family.h"
+#include "lib/models/canonical.h"
 
 #define BIT(member) TG_CONFIG_BIT(TG_CONFIG_##member)
 
@@ -87,21 +88,15 @@ static const tg_hf_class classes[] = {
     {CLASS("gpt_neox", "GPTNeoX", "gpt_neox", neox), .fused = true, .divides = true},
 };
 
-/* Bits of layers that the model has. */
-static uint64_t of_model(const tg_config *c, uint64_t layers)
-{
-    return c->n_layer < 64 ? layers & (((uint64_t)1 << c->n_layer) - 1) : layers;
-}
-
 static bool has_windows(const tg_config *c)
 {
-    return c->window > 0 && of_model(c, c->window_layers) != 0;
+    return tg_config_canonical(c).window > 0;
 }
 
 /* Llama's own class has neither windows nor layers that do not rotate. */
 static const char *type_for(const tg_config *c)
 {
-    if (of_model(c, c->unrotated_layers) != 0)
+    if (tg_config_canonical(c).unrotated_layers != 0)
         return "smollm3";
     return has_windows(c) || c->n_embd % c->n_head != 0 ? "mistral" : "llama";
 }
@@ -130,11 +125,6 @@ tg_config tg_hf_class_padded(const tg_hf_class *class, const tg_config *c)
 
 /* ---- what a class cannot say */
 
-static bool same_float(double a, double b)
-{
-    return (float)a == (float)b;
-}
-
 static double root(size_t x)
 {
     return sqrt((double)x);
@@ -147,26 +137,7 @@ size_t tg_hf_scale(const tg_config *c)
     if (c->attn_scale == 0)
         return tg_config_head_dim(c);
     x = round(1 / (c->attn_scale * c->attn_scale));
-    return x >= 1 && x < TG_SIZE_LIMIT && same_float(1 / sqrt(x), c->attn_scale) ? (size_t)x : 0;
-}
-
-/* The config in one of the ways to say the same. */
-static tg_config canonical(const tg_config *config)
-{
-    tg_config c = *config;
-
-    c.unrotated_layers = of_model(config, c.unrotated_layers);
-    c.window_layers = has_windows(config) ? of_model(config, c.window_layers) : 0;
-    c.window = has_windows(config) ? c.window : 0;
-    if (!has_windows(config))
-        c.rope_local_theta = 0;
-    if (c.rope_dim == tg_config_head_dim(config))
-        c.rope_dim = 0;
-    if (same_float(c.attn_scale, 1 / root(tg_config_head_dim(config))))
-        c.attn_scale = 0;
-    if (same_float(c.embed_scale, root(c.n_embd)))
-        c.embed_scale = root(c.n_embd);
-    return c;
+    return x >= 1 && x < TG_SIZE_LIMIT && tg_same_float(1 / sqrt(x), c->attn_scale) ? (size_t)x : 0;
 }
 
 /* What the members are that the class's keys do not say. */
@@ -193,7 +164,7 @@ static uint64_t said(const tg_hf_class *class)
 static tg_status check_fixed(const tg_hf_class *class, const tg_config *config, tg_err *err)
 {
     const tg_config padded = tg_hf_class_padded(class, config);
-    const tg_config c = canonical(&padded), want = fixed(class, config);
+    const tg_config c = tg_config_canonical(&padded), want = fixed(class, config);
     char got[32], expected[32];
 
     for (size_t i = 0; i < TG_CONFIG_MEMBERS; i++) {

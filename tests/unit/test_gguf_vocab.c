@@ -9,6 +9,7 @@
 
 #include "lib/bpe/bpe.h"
 #include "lib/models/gguf_vocab.h"
+#include "lib/spm/spm.h"
 #include "lib/text/chars.h"
 #include "lib/text/encoder.h"
 #include "lib/tokens/tokenizer_read.h"
@@ -509,16 +510,6 @@ static void no_memory(void)
 
 /* ---- SentencePiece */
 
-/* The writer has no arrays of floats: one of integers becomes one. */
-static void make_floats(unsigned char *file, size_t n, const char *key)
-{
-    const size_t length = strlen(key);
-
-    for (size_t i = 0; i + length + 8 < n; i++)
-        if (memcmp(file + i, key, length) == 0)
-            file[i + length + 4] = TG_GGUF_F32; /* after the type of an array */
-}
-
 /* A file with a vocabulary of pieces; prefix: 0, 1 or, if the file does not say it, -1. */
 static unsigned char *spm_file(size_t *n, int prefix, size_t n_scores, size_t n_types)
 {
@@ -528,26 +519,23 @@ static unsigned char *spm_file(size_t *n, int prefix, size_t n_scores, size_t n_
     static const int32_t types[] = {TG_GGUF_UNKNOWN, TG_GGUF_CONTROL, TG_GGUF_NORMAL,      TG_GGUF_NORMAL,
                                     TG_GGUF_NORMAL,  TG_GGUF_NORMAL,  TG_GGUF_USER_DEFINED};
     const int fd = memfd_create("vocab", 0);
-    int32_t scores[7];
-    unsigned char *file;
+    float scores[7];
     tg_gguf_writer w;
     tg_err err = {0};
 
     for (size_t i = 0; i < 7; i++)
-        memcpy(&scores[i], &(float){-(float)i}, sizeof scores[i]);
+        scores[i] = -(float)i;
     tg_gguf_begin(&w, fd);
     tg_gguf_put_text(&w, "tokenizer.ggml.model", "llama", 5);
     tg_gguf_put_texts(&w, "tokenizer.ggml.tokens", 7);
     for (size_t i = 0; i < 7; i++)
         tg_gguf_put_element(&w, tokens[i], strlen(tokens[i]));
-    tg_gguf_put_i32s(&w, "tokenizer.ggml.scores", scores, n_scores);
+    tg_gguf_put_f32s(&w, "tokenizer.ggml.scores", scores, n_scores);
     tg_gguf_put_i32s(&w, "tokenizer.ggml.token_type", types, n_types);
     if (prefix >= 0)
         tg_gguf_put_bool(&w, "tokenizer.ggml.add_space_prefix", prefix);
     CHECK_OK(tg_gguf_finish(&w, &err), &err);
-    file = taken(fd, n);
-    make_floats(file, *n, "tokenizer.ggml.scores");
-    return file;
+    return taken(fd, n);
 }
 
 static tg_status read_spm(const tg_tokenizer **tok, int prefix, size_t n_scores, size_t n_types, tg_err *err)
@@ -657,10 +645,96 @@ static void token_before_a_text(void)
     (void)adds_bos("llama", NULL, 1, true);
 }
 
+/* Pieces to be written: some texts of each type, and then all bytes, if there are any. */
+struct pieces {
+    tg_spm_vocab view;
+    uint32_t ends[262], special[3];
+    unsigned char tokens[300], types[262];
+    float scores[262];
+};
+
+static const tg_tokenizer *spm_of(struct pieces *p, tg_spm_prefix prefix, size_t n)
+{
+    static const char *const texts[] = {"<unk>", "<s>", "</s>", "\xE2\x96\x81", "a", "\xE2\x96\x81x"};
+    static const unsigned char types[] = {TG_SPM_UNKNOWN, TG_SPM_CONTROL, TG_SPM_CONTROL,
+                                          TG_SPM_NORMAL,  TG_SPM_UNUSED,  TG_SPM_USER_DEFINED};
+    const tg_tokenizer *tok;
+    tg_err err = {0};
+    uint32_t at = 0;
+
+    *p = (struct pieces){.special = {0, 1, 2}};
+    for (uint32_t id = 0; id < n; id++) {
+        const size_t length = id < 6 ? strlen(texts[id]) : 1;
+
+        memcpy(p->tokens + at, id < 6 ? texts[id] : (const char[]){(char)(id - 6)}, length);
+        p->ends[id] = at += (uint32_t)length;
+        p->types[id] = id < 6 ? types[id] : TG_SPM_BYTE;
+        p->scores[id] = -(float)id / 3;
+    }
+    p->view = (tg_spm_vocab){.prefix = prefix,
+                             .n = n,
+                             .ends = p->ends,
+                             .tokens = p->tokens,
+                             .scores = p->scores,
+                             .types = p->types,
+                             .n_special = 3,
+                             .special = p->special};
+    CHECK_OK(tg_spm_create(&tok, &p->view, &err), &err);
+    return tok;
+}
+
+static void sentencepiece_stays_the_same(void)
+{
+    static const tg_spm_prefix prefixes[] = {TG_SPM_PREFIX_NONE, TG_SPM_PREFIX_DIVIDED};
+    struct pieces p;
+    struct back b;
+    const unsigned char *at;
+    tg_span text = {0};
+    tg_err err = {0};
+
+    for (size_t i = 0; i < 2; i++) {
+        const tg_tokenizer *tok = spm_of(&p, prefixes[i], 262);
+
+        write_back(&b, tok, 262, false);
+        CHECK(b.tok && tg_tokenizer_same(tok, b.tok, &err) == TG_OK);
+        CHECK_EQ(tg_gguf_get_size(&b.g, "tokenizer.ggml.eos_token_id"), 2);
+        CHECK_EQ(tg_gguf_get_size(&b.g, "tokenizer.ggml.unknown_token_id"), 0);
+        CHECK(tg_gguf_find(&b.g, "tokenizer.ggml.merges") == NULL);
+        at = tg_gguf_get_texts(&b.g, "tokenizer.ggml.tokens")->at;
+        for (size_t id = 0; id < 17; id++) {
+            text = tg_gguf_next_text(&at);
+            CHECK(id != 5 || tg_span_is(text, " x")); /* in the text itself a space is a space */
+        }
+        CHECK(tg_span_is(text, "<0x0A>"));
+        done(&b);
+        tg_tokenizer_free(tok);
+    }
+}
+
+static void what_llama_cannot_merge(void)
+{
+    struct pieces p;
+    const tg_tokenizer *tok = spm_of(&p, TG_SPM_PREFIX_NONE, 262);
+    struct back b;
+
+    expect_loss(spm_of(&p, TG_SPM_PREFIX_FIRST, 262), "it puts a space before each part of a text");
+    expect_loss(spm_of(&p, TG_SPM_PREFIX_METASPACE, 262), "it puts a space before each part of a text");
+    expect_loss(spm_of(&p, TG_SPM_PREFIX_PARTS, 262), "it puts a space before each part of a text");
+    expect_loss(spm_of(&p, TG_SPM_PREFIX_NONE, 6), "it needs a piece for each byte");
+    write_back(&b, tok, 270, false); /* rows without a piece */
+    CHECK_EQ(tg_gguf_get_texts(&b.g, "tokenizer.ggml.tokens")->n, 270);
+    CHECK_EQ(tg_tokenizer_vocab_size(b.tok), 262);
+    CHECK_EQ(b.notes.n, 0);
+    done(&b);
+    tg_tokenizer_free(tok);
+}
+
 int main(void)
 {
     RUN(token_before_a_text);
     RUN(sentencepiece);
+    RUN(sentencepiece_stays_the_same);
+    RUN(what_llama_cannot_merge);
     RUN(vocabularies_stay_the_same);
     RUN(merges_of_characters);
     RUN(rows_without_tokens);

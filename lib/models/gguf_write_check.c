@@ -1,0 +1,162 @@
+/* What llama.cpp's architectures cannot say of a model: each member of a config that no key says has the
+ * value that the architecture assumes. */
+#include <math.h>
+
+#include "lib/gpt/family.h"
+#include "lib/models/canonical.h"
+#include "lib/models/gguf_write_families.h"
+
+#define BIT(member) TG_CONFIG_BIT(TG_CONFIG_##member)
+
+/* ---- members */
+
+/* Those that keys or tensors say; norm_offset is added to the gains. */
+static uint64_t said(const tg_gguf_arch *a)
+{
+    uint64_t members = BIT(N_LAYER) | BIT(N_HEAD) | BIT(N_EMBD) | BIT(N_CTX) | BIT(VOCAB_SIZE) |
+                       BIT(LAYER_NORM_EPSILON) | BIT(N_KV_HEAD) | BIT(HEAD_DIM) | BIT(N_INNER) |
+                       BIT(ROPE_THETA) | BIT(QKV_BIAS) | BIT(ROPE_SCALING) | BIT(ROPE_FACTOR) |
+                       BIT(ROPE_LOW_FREQ) | BIT(ROPE_HIGH_FREQ) | BIT(ROPE_CTX) | BIT(NORM_OFFSET);
+
+    if (!a->tied)
+        members |= BIT(TIED);
+    if (a->biases || a->fused)
+        members |= BIT(OUT_BIAS);
+    if (a->biases)
+        members |= BIT(MLP_BIAS);
+    if (a->partly)
+        members |= BIT(ROPE_DIM);
+    if (a->windows > 0)
+        members |= BIT(WINDOW) | BIT(WINDOW_LAYERS) | BIT(ROPE_LOCAL_THETA);
+    if (a->capped)
+        members |= BIT(ATTN_CAP) | BIT(FINAL_LOGIT_SOFTCAPPING);
+    return members;
+}
+
+/* By what scores are multiplied in a model of this size; 0: 1 / sqrt(D). */
+static double scale(const tg_gguf_arch *a, const tg_config *c)
+{
+    const size_t wide = c->n_embd / c->n_head;
+
+    return a->wide_scale > 0 && c->n_layer == a->wide_scale ? 1 / sqrt((double)wide) : 0;
+}
+
+/* What the others are. */
+static tg_config fixed(const tg_gguf_arch *a, const tg_config *c)
+{
+    return (tg_config){
+        .tied = a->tied,
+        .qk_norm = a->qk_norm,
+        .activation = a->activation,
+        .attn_scale = scale(a, c),
+        .embed_scale = a->scaled ? sqrt((double)c->n_embd) : 1,
+    };
+}
+
+/* The config that is compared with these.  A window that is no shorter than the context has no effect. */
+static tg_config comparable(const tg_gguf_arch *a, const tg_config *config)
+{
+    tg_config c = *config;
+
+    if (a->windows == 0 && c.window >= c.n_ctx && c.rope_local_theta == 0)
+        c.window = 0;
+    c = tg_config_canonical(&c);
+    if (tg_same_float(config->attn_scale, scale(a, config)))
+        c.attn_scale = scale(a, config);
+    return c;
+}
+
+static tg_status check_fixed(const tg_gguf_arch *a, const tg_config *config, tg_err *err)
+{
+    const tg_config c = comparable(a, config), want = fixed(a, config);
+    char got[32], expected[32];
+
+    for (size_t i = 0; i < TG_CONFIG_MEMBERS; i++) {
+        const tg_field *f = &tg_config_fields.row[i];
+
+        if (said(a) & TG_CONFIG_BIT(i) || !tg_config_has(config, i) || tg_field_equal(f, &c, &want))
+            continue;
+        tg_field_text(got, sizeof got, f, config);
+        tg_field_text(expected, sizeof expected, f, &want);
+        return tg_fail(err, TG_EUSAGE, "%s is %s, but llama.cpp's \"%s\" can only have %s", f->name, got,
+                       a->architecture, expected);
+    }
+    return TG_OK;
+}
+
+/* ---- values that some members cannot have */
+
+/* llama.cpp divides by both. */
+static tg_status check_caps(const tg_gguf_arch *a, const tg_config *c, tg_err *err)
+{
+    const char *const name = c->attn_cap == 0 ? "config/attn_cap" : "config/final_logit_softcapping";
+
+    if (!a->capped || (c->attn_cap > 0 && c->final_logit_softcapping > 0))
+        return TG_OK;
+    return tg_fail(err, TG_EUSAGE, "%s is 0, but llama.cpp's \"%s\" needs a cap", name, a->architecture);
+}
+
+/* Layers with a window: Gemma 2 rotates them as the others, or with a base of their own, but the same
+ * scaling; in Gemma 3 and OLMo 2 they are not scaled. */
+static tg_status check_rotation(const tg_gguf_arch *a, const tg_config *config, tg_err *err)
+{
+    static const char *const scalings[] = {"none", "linear", "llama3"};
+    const tg_config c = tg_config_canonical(config);
+    const char *const scaling = scalings[c.rope_scaling];
+    const bool local = c.rope_local_theta > 0;
+
+    if (c.rope_scaling == TG_ROPE_LLAMA3 && !a->divisors)
+        return tg_fail(err, TG_EUSAGE,
+                       "config/rope_scaling is %s, but llama.cpp's \"%s\" can only have none or linear",
+                       scaling, a->architecture);
+    if (c.rope_scaling == TG_ROPE_PLAIN || c.window == 0 || local != a->same_rotation)
+        return TG_OK;
+    return tg_fail(
+        err, TG_EUSAGE,
+        "config/rope_scaling is %s, but llama.cpp's \"%s\" %s the rotation of layers with a window", scaling,
+        a->architecture, local ? "scales also" : "does not scale");
+}
+
+static tg_status check_square(const tg_gguf_arch *a, const tg_config *c, tg_err *err)
+{
+    const size_t width = c->n_head * tg_config_head_dim(c);
+
+    if (!a->square || width == c->n_embd)
+        return TG_OK;
+    return tg_fail(err, TG_EUSAGE,
+                   "config/head_dim is %zu, but llama.cpp's \"%s\" needs config/n_embd / config/n_head, "
+                   "%zu / %zu",
+                   tg_config_head_dim(c), a->architecture, c->n_embd, c->n_head);
+}
+
+/* What a matrix's rows cannot be. */
+static tg_status note_types(const tg_config *c, tg_notes *notes, tg_err *err)
+{
+    const size_t row[] = {c->n_embd, tg_dim_size(TG_DIM_Q, c), tg_dim_size(TG_DIM_INNER, c)};
+    tg_status status = TG_OK;
+
+    for (size_t i = 0; !status && i < 3; i++)
+        if (!tg_gguf_can_store(TG_GGUF_AS_Q8_0, row[i]) && (i == 0 || row[i] != row[i - 1]))
+            status = tg_notes_add(
+                notes, err,
+                "matrices with rows of %zu values are written as f16: q8_0 needs a multiple of 32", row[i]);
+    return status;
+}
+
+tg_status tg_gguf_family_check(const tg_model_file *f, const tg_write_options *o, tg_notes *notes,
+                               tg_err *err)
+{
+    const tg_config *c = &f->config;
+    const tg_gguf_arch *a = tg_gguf_arch_for(tg_config_family(c)->name);
+    tg_status status;
+
+    if (!a)
+        return tg_names_check_family(&tg_names_gguf, c, "a GGUF file", err);
+    if (o->split_qkv)
+        return tg_fail(err, TG_EUSAGE, "--split-qkv is for GPT-2: llama.cpp's \"%s\" has %s", a->architecture,
+                       a->fused ? "q, k and v joined" : "separate matrices anyway");
+    if ((status = check_fixed(a, c, err)) || (status = check_caps(a, c, err)) ||
+        (status = check_rotation(a, c, err)) || (status = check_square(a, c, err)))
+        return status;
+    return o->type == TG_WRITE_Q8_0 ? note_types(c, notes, err) : TG_OK;
+}
