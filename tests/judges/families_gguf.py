@@ -73,7 +73,20 @@ def gpt_neox(i, s):
         rope_parameters={"rope_type": "default", "rope_theta": 10000.0, "partial_rotary_factor": part})
 
 
-FAMILIES = {**families.FAMILIES, "gemma": gemma, "gemma2": gemma2, "gemma3": gemma3, "olmo2": olmo2, "olmo3": olmo3, "gpt_neox": gpt_neox}
+def without_windows(family):
+    """A twin of families.py that its architecture in GGUF can say."""
+    def config(i, s):
+        c = families.FAMILIES[family](i, s)
+        if getattr(c, "layer_types", None):
+            c.use_sliding_window, c.sliding_window = False, None
+            c.layer_types = ["full_attention"] * c.num_hidden_layers
+        return c
+    return config
+
+
+# whose files and directories hold the same bits
+SAME = ("llama", "qwen2", "qwen3", "gpt_neox")
+FAMILIES = {**{f: without_windows(f) for f in SAME[:3]}, "gemma": gemma, "gemma2": gemma2, "gemma3": gemma3, "olmo2": olmo2, "olmo3": olmo3, "gpt_neox": gpt_neox}
 TYPES = {"mistral": "llama", "gemma3_text": "gemma3", "olmo3": "olmo2", "gpt_neox": "gptneox"}
 
 NAMES = [("model.embed_tokens", "token_embd"), ("gpt_neox.embed_in", "token_embd"), ("embed_out", "output"),
@@ -218,7 +231,7 @@ def judge(family):
             ids = torch.randint(0, shape[6], (1, TOKENS), generator=torch.Generator().manual_seed(i))
             got = ours(write(os.path.join(where, "twin.gguf"), model, fused=i % 3 == 2), ids, where)
             checks = {}
-            if family in (*families.FAMILIES, "gpt_neox"):
+            if family in SAME:
                 model.save_pretrained(os.path.join(where, "twin"))
                 checks["Hugging Face's directory"] = same(got, ours(os.path.join(where, "twin"), ids, where))
             if model.config.hidden_size % 32 == 0:

@@ -77,7 +77,7 @@ def judge(family):
             model = twin(families_gguf.FAMILIES[family](i, sizes(shape)), i)
             path = families_gguf.write(os.path.join(where, "twin.gguf"), model, fused=family == "gpt_neox")
             sources = [path]
-            if family in (*families.FAMILIES, "gpt_neox") and not getattr(model.config, "sliding_window", None):
+            if family in families_gguf.SAME and not getattr(model.config, "sliding_window", None):
                 model.save_pretrained(os.path.join(where, "twin"))
                 sources.append(os.path.join(where, "twin"))
             want = gguf.GGUFReader(path)
