@@ -50,6 +50,9 @@ tiny() {
 @test "unit: gguf" { unit gguf; }
 @test "unit: gguf_vocab" { unit gguf_vocab; }
 @test "unit: gguf_model" { unit gguf_model; }
+@test "unit: gguf_families" { unit gguf_families; }
+@test "unit: gguf_write" { unit gguf_write; }
+@test "unit: gguf_refused" { unit gguf_refused; }
 @test "unit: tokens" { unit tokens; }
 @test "unit: tokenizer" { unit tokenizer; }
 @test "unit: stream" { unit stream; }
@@ -65,10 +68,12 @@ tiny() {
 @test "unit: tensor" { unit tensor; }
 @test "unit: ref" { unit ref; }
 @test "unit: worked" { unit worked; }
+@test "unit: example" { unit example; }
 @test "unit: model_file" { unit model_file; }
 @test "unit: family" { unit family; }
 @test "unit: grouped" { unit grouped; }
 @test "unit: hf_families" { unit hf_families; }
+@test "unit: hf_layers" { unit hf_layers; }
 @test "unit: hf_write" { unit hf_write; }
 @test "unit: hf_weights" { unit hf_weights; }
 @test "unit: llama_ops" { unit llama_ops; }

@@ -12,7 +12,7 @@
 
 static bool has_type(const tg_spm_vocab *spm, tg_spm_type type)
 {
-    return memchr(spm->types, type, spm->n) != NULL;
+    return memchr(spm->types, (int)type, spm->n) != NULL;
 }
 
 /* Where llama.cpp puts a space, user-defined pieces divide a text as special tokens do. */
