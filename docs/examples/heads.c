@@ -86,7 +86,7 @@ static bool read_index(size_t *n, const char *text)
 int main(int argc, char **argv)
 {
     tg_model m;
-    tg_tokens_prompt text = {NULL, 0};
+    tg_tokens_prompt text = {NULL, 0, false};
     tg_err err;
     tg_status status;
     size_t layer, head;

@@ -75,7 +75,8 @@ struct vocabulary {
     uint32_t *code; /* [V] ascending; owned */
     size_t V;
     char (*text)[TG_UTF8_MAX]; /* [V] owned */
-    int32_t *number;           /* [CODES] the id of each code, plus 1; 0: none; owned */
+    int32_t *number;           /* [n_numbers] the id of each code, plus 1; 0: none; owned */
+    size_t n_numbers;          /* ASCII's, and as far as the last code */
 };
 
 static size_t put_text(char text[TG_UTF8_MAX], uint32_t code)
@@ -144,8 +145,9 @@ static tg_status complete(void *tok, size_t *vocab_size, tg_err *err)
     *vocab_size = v->V;
     if ((status = check_codes(v, err)))
         return status;
-    if (!(v->text = malloc(v->V * sizeof *v->text)) || !(v->number = calloc(CODES, sizeof *v->number)))
-        return tg_fail_memory(err, v->V * sizeof *v->text + CODES * sizeof *v->number, "characters");
+    v->n_numbers = tg_size_max(ASCII, (size_t)v->code[v->V - 1] + 1);
+    if (!(v->text = malloc(v->V * sizeof *v->text)) || !(v->number = calloc(v->n_numbers, sizeof *v->number)))
+        return tg_fail_memory(err, v->V * sizeof *v->text + v->n_numbers * sizeof *v->number, "characters");
     for (size_t i = 0; i < v->V; i++) {
         (void)put_text(v->text[i], v->code[i]);
         v->number[v->code[i]] = (int32_t)i + 1;
@@ -224,7 +226,7 @@ static tg_status unknown(const struct vocabulary *v, uint32_t code, uint64_t at,
 static tg_status put_code(struct encoder *e, const struct vocabulary *v, uint32_t code, int32_t *ids,
                           size_t *n, tg_err *err)
 {
-    const int32_t id = v->number[code] - 1;
+    const int32_t id = code < v->n_numbers ? v->number[code] - 1 : -1;
 
     if (id < 0)
         return unknown(v, code, e->at, err);
