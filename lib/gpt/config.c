@@ -1,6 +1,7 @@
 #include "lib/gpt/config.h"
 
 #include <float.h>
+#include <math.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -125,6 +126,45 @@ bool tg_config_has(const tg_config *config, size_t id)
 {
     return tg_config_family(config)->settings & TG_CONFIG_BIT(id);
 }
+
+/* ---- members that follow from others */
+
+static void give_size(const tg_config *c, tg_config_id id, size_t *member, size_t value)
+{
+    if (*member == 0 && tg_config_has(c, id))
+        *member = value;
+}
+
+static void give_real(const tg_config *c, tg_config_id id, double *member, double value)
+{
+    if (*member == 0 && tg_config_has(c, id))
+        *member = value;
+}
+
+void tg_config_neutral(tg_config *c)
+{
+    give_size(c, TG_CONFIG_ROPE_CTX, &c->rope_ctx, 1);
+    give_real(c, TG_CONFIG_ROPE_FACTOR, &c->rope_factor, 1);
+    give_real(c, TG_CONFIG_ROPE_LOW_FREQ, &c->rope_low_freq, 1);
+    give_real(c, TG_CONFIG_ROPE_HIGH_FREQ, &c->rope_high_freq, 1);
+    give_real(c, TG_CONFIG_EMBED_SCALE, &c->embed_scale, 1);
+}
+
+void tg_config_derive(tg_config *c)
+{
+    give_size(c, TG_CONFIG_N_KV_HEAD, &c->n_kv_head, c->n_head);
+    give_size(c, TG_CONFIG_HEAD_DIM, &c->head_dim, c->n_embd / c->n_head);
+    give_size(c, TG_CONFIG_N_INNER, &c->n_inner, 4 * c->n_embd);
+    if (c->norm_offset > 0)
+        give_real(c, TG_CONFIG_EMBED_SCALE, &c->embed_scale, sqrt((double)c->n_embd));
+    if (c->window > 0 && c->window_layers == 0)
+        c->window_layers = ~(uint64_t)0;
+    if (c->n_layer < 64)
+        c->window_layers &= ((uint64_t)1 << c->n_layer) - 1;
+    tg_config_neutral(c);
+}
+
+/* ---- checks of all */
 
 /* Member i alone. */
 static tg_fields member(size_t i)

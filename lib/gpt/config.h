@@ -136,6 +136,15 @@ size_t tg_config_window(const tg_config *config, size_t layer);
 bool tg_config_rotates(const tg_config *config, size_t layer);
 tg_attention_rule tg_config_attention_rule(const tg_config *config, size_t layer);
 
+/*
+ * Give members that are 0, of those that the family has, a value: 1 to what scales rotation or embedding,
+ * which changes nothing (tg_config_neutral); and what follows from the others (tg_config_derive): n_kv_head
+ * that of n_head; head_dim C / H; n_inner 4 C; embed_scale sqrt(C) where norms have an offset; to a window
+ * every layer, where it has none.  H is not 0.
+ */
+void tg_config_neutral(tg_config *config);
+void tg_config_derive(tg_config *config);
+
 /* Check that H >= 1 divides the width C.  Otherwise returns `code` (TG_EDATA for a number
  * from a file, TG_EUSAGE for one from the user), with the possible numbers. */
 TG_MUST_CHECK tg_status tg_config_check_heads(size_t H, size_t C, tg_status code, tg_err *err);

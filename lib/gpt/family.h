@@ -9,6 +9,7 @@
 #ifndef TG_GPT_FAMILY_H
 #define TG_GPT_FAMILY_H
 
+#include "lib/base/choice.h"
 #include "lib/gpt/acts.h"
 #include "lib/gpt/params.h"
 
@@ -59,6 +60,15 @@ extern const tg_page tg_gpt2_page, tg_llama_page, tg_gemma_page, tg_neox_page;
 extern const tg_family *const tg_families[];
 extern const char tg_family_names[];
 extern const tg_page *const tg_pages[];
+
+/* The number of the family with that name; 0, GPT-2's, if there is none. */
+static inline unsigned tg_family_number(const char *name)
+{
+    size_t number = 0;
+
+    (void)tg_choice_find(&number, tg_family_names, name);
+    return (unsigned)number;
+}
 
 static inline const tg_family *tg_config_family(const tg_config *config)
 {

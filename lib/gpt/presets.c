@@ -1,8 +1,5 @@
 #include "lib/gpt/presets.h"
 
-#include <math.h>
-
-#include "lib/base/choice.h"
 #include "lib/gpt/family.h"
 
 /* What the bodies have in common. */
@@ -71,46 +68,10 @@ const char *tg_config_preset_name(size_t i)
     return i < N_PRESETS ? presets[i].name : NULL;
 }
 
-/* The family's number, where a program has fewer families than the presets: 0, GPT-2's. */
-static unsigned family_number(const char *name)
-{
-    size_t number = 0;
-
-    return tg_choice_find(&number, tg_family_names, name) ? (unsigned)number : 0;
-}
-
 tg_config tg_config_preset(size_t i)
 {
     tg_config config = presets[i].config;
 
-    config.family = family_number(presets[i].family);
+    config.family = tg_family_number(presets[i].family);
     return config;
-}
-
-static void give_size(const tg_config *c, tg_config_id id, size_t *member, size_t value)
-{
-    if (*member == 0 && tg_config_has(c, id))
-        *member = value;
-}
-
-static void give_real(const tg_config *c, tg_config_id id, double *member, double value)
-{
-    if (*member == 0 && tg_config_has(c, id))
-        *member = value;
-}
-
-void tg_config_derive(tg_config *c)
-{
-    give_size(c, TG_CONFIG_N_KV_HEAD, &c->n_kv_head, c->n_head);
-    give_size(c, TG_CONFIG_HEAD_DIM, &c->head_dim, c->n_embd / c->n_head);
-    give_size(c, TG_CONFIG_N_INNER, &c->n_inner, 4 * c->n_embd);
-    give_size(c, TG_CONFIG_ROPE_CTX, &c->rope_ctx, 1);
-    give_real(c, TG_CONFIG_ROPE_FACTOR, &c->rope_factor, 1);
-    give_real(c, TG_CONFIG_ROPE_LOW_FREQ, &c->rope_low_freq, 1);
-    give_real(c, TG_CONFIG_ROPE_HIGH_FREQ, &c->rope_high_freq, 1);
-    give_real(c, TG_CONFIG_EMBED_SCALE, &c->embed_scale, c->norm_offset > 0 ? sqrt((double)c->n_embd) : 1);
-    if (c->window > 0 && c->window_layers == 0)
-        c->window_layers = ~(uint64_t)0;
-    if (c->n_layer < 64)
-        c->window_layers &= ((uint64_t)1 << c->n_layer) - 1;
 }

@@ -19,15 +19,6 @@ const char *tg_gguf_families(void)
     return "llama, qwen2, qwen3, gemma, gemma2, gemma3, olmo2, gptneox";
 }
 
-static unsigned family_number(const char *name)
-{
-    unsigned i = 0;
-
-    while (strcmp(tg_families[i]->name, name) != 0)
-        i++;
-    return i;
-}
-
 struct reading {
     tg_model_file *f;
     const tg_gguf_arch *kind;
@@ -154,8 +145,6 @@ static void read_rotation(struct reading *r)
     tg_config *c = &r->f->config;
 
     c->rope_theta = tg_gguf_keys_real_or(&r->k, "rope.freq_base", 10000);
-    c->rope_factor = c->rope_low_freq = c->rope_high_freq = 1;
-    c->rope_ctx = 1;
     read_scaling(r);
 }
 
@@ -224,7 +213,8 @@ void tg_gguf_family_read(tg_model_file *f, tg_gguf *g, tg_names *names)
     *names = *r.kind->names;
     names->family = names->what = r.kind->family;
     names->pairs = r.kind->pairs;
-    c->family = family_number(r.kind->family);
+    c->family = tg_family_number(r.kind->family);
+    tg_config_neutral(c);
     c->activation = r.kind->activation;
     c->qk_norm = r.kind->qk_norm;
     check_features(&r);
@@ -240,6 +230,7 @@ void tg_gguf_family_read(tg_model_file *f, tg_gguf *g, tg_names *names)
 
         c->attn_scale = 1 / sqrt((double)wide);
     }
-    c->embed_scale = r.kind->scaled ? sqrt((double)c->n_embd) : 1;
+    if (r.kind->scaled)
+        c->embed_scale = sqrt((double)c->n_embd);
     f->config_known = ~TG_CONFIG_BIT(TG_CONFIG_TIED);
 }

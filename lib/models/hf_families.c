@@ -5,7 +5,6 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "lib/base/choice.h"
 #include "lib/gpt/family.h"
 #include "lib/models/hf_layers.h"
 #include "lib/models/hf_rotation.h"
@@ -200,14 +199,6 @@ static void read_neox(tg_hf_reading *r)
 
 /* ---- all of it */
 
-static unsigned family_number(const char *name)
-{
-    size_t number = 0;
-
-    (void)tg_choice_find(&number, tg_family_names, name);
-    return (unsigned)number;
-}
-
 /* Models of texts and images: the settings of the text's are in an object. */
 static void enter_part(tg_hf_reading *r, const char *part)
 {
@@ -228,7 +219,8 @@ void tg_hf_family_read(tg_hf_reading *r, size_t type)
     tg_config *c = &r->f->config;
     double part;
 
-    c->family = family_number(kind->family);
+    c->family = tg_family_number(kind->family);
+    tg_config_neutral(c);
     c->tied = tg_hf_get_bool(r, "tie_word_embeddings", kind->tied); /* of the whole */
     tg_hf_refuse_quantised(r);
     if (kind->part)
@@ -244,7 +236,6 @@ void tg_hf_family_read(tg_hf_reading *r, size_t type)
     read_scores(r, kind);
     read_biases(r, kind);
     c->qk_norm = kind->qk_norm;
-    c->embed_scale = 1;
     if (kind->gemma)
         read_gemma(r, kind);
     else if (kind->neox)

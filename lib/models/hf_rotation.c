@@ -88,8 +88,6 @@ double tg_hf_read_rotation(tg_hf_reading *r, const char *base, double theta, dou
     c->rope_theta = tg_hf_get_number(r, r->in, base, theta > 0 ? theta : THETA);
     if (local_theta > 0)
         c->rope_local_theta = tg_hf_get_number(r, r->in, "rope_local_base_freq", local_theta);
-    c->rope_factor = c->rope_low_freq = c->rope_high_freq = 1;
-    c->rope_ctx = 1;
     for (size_t i = 0; i < 2; i++) {
         if (!tg_json_find(&r->j, r->in, objects[i]))
             continue;

@@ -17,12 +17,7 @@ static tg_config base(void)
                        .n_kv_head = 2,
                        .head_dim = 4,
                        .n_inner = 14,
-                       .rope_theta = 100,
-                       .rope_factor = 1,
-                       .rope_low_freq = 1,
-                       .rope_high_freq = 1,
-                       .rope_ctx = 1,
-                       .embed_scale = 1};
+                       .rope_theta = 100};
 }
 
 /* Six heads read two of keys; the second layer does not rotate. */
@@ -83,7 +78,6 @@ static void set_neox(tg_config *c)
     c->activation = TG_GELU_ERF;
     c->n_embd = 24;
     c->n_kv_head = c->head_dim = 0;
-    c->embed_scale = 0;
     c->qkv_bias = c->out_bias = true;
     c->rope_dim = 2;
 }
@@ -107,9 +101,7 @@ void body_create(tg_model *m, size_t i)
 {
     tg_config c = base();
 
-    while (tg_families[c.family] != bodies[i].family)
-        c.family++;
     bodies[i].set(&c);
-    small_model_create(m, c, 1);
+    small_model_create(m, small_family_config(bodies[i].family->name, c), 1);
     small_model_stir(m, 100, 0.5, 0.3);
 }

@@ -1,196 +1,20 @@
-/* hf_directory: a directory as Hugging Face's, with a small model that is then read. */
+/*
+ * hf_directory: the directory of a test that reads or writes files as Hugging Face's.
+ */
 #ifndef TG_TESTS_HF_DIRECTORY_H
 #define TG_TESTS_HF_DIRECTORY_H
 
-#include <fcntl.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <unistd.h>
+#include <stdbool.h>
 
-#include "formats/safetensors.h"
-#include "lib/base/convert.h"
-#include "lib/gpt/family.h"
-#include "lib/models/model_file.h"
-#include "tests/unit/check.h"
-#include "tests/unit/small_model.h"
+extern char hf_directory[64];
 
-static char directory[64] = "/tmp/test_hf.XXXXXX", path[128];
+/* Make it. */
+bool hf_begin(void);
 
-static inline const char *in_directory(const char *name)
-{
-    snprintf(path, sizeof path, "%s/%s", directory, name);
-    return path;
-}
+/* The path of a file in it, valid until the next call. */
+const char *hf_in_directory(const char *name);
 
-#define SIZES                                                                                                \
-    "\"hidden_size\": 12, \"intermediate_size\": 20, \"num_hidden_layers\": 2, \"num_attention_heads\": 4, " \
-    "\"vocab_size\": 256, \"max_position_embeddings\": 64"
-
-static inline void write_json(const char *sizes, const char *members)
-{
-    FILE *f = fopen(in_directory("config.json"), "w");
-
-    CHECK(f && fprintf(f, "{%s%s}\n", sizes, members) > 0 && fclose(f) == 0);
-}
-
-static inline void write_config(const char *members)
-{
-    write_json(SIZES ", ", members);
-}
-
-/* How tensors are named and stored. */
-static struct {
-    const char *prefix; /* before "model.", or else after it */
-    const char *inner;
-    const char *besides; /* a tensor of images' */
-    tg_dtype dtype;
-} stored = {"", "", NULL, {'f', 4}};
-
-static inline void name_tensor(char name[TG_NAME_MAX + 1], const char *own)
-{
-    static const char model[] = "model.";
-    const bool in_model = strncmp(own, model, sizeof model - 1) == 0;
-
-    snprintf(name, TG_NAME_MAX + 1, "%s%s%s%s", stored.prefix, in_model ? model : "",
-             in_model ? stored.inner : "", in_model ? own + sizeof model - 1 : own);
-}
-
-static inline void put(tg_safetensors_writer *w, float x)
-{
-    uint16_t bits = tg_half_from_float(x);
-    tg_err err = {0};
-
-    if (stored.dtype.size == 4) {
-        CHECK_OK(tg_safetensors_put(w, &x, sizeof x, &err), &err);
-        return;
-    }
-    if (stored.dtype.kind == 'B')
-        CHECK(tg_round_to_bf16(&bits, &x, 1));
-    CHECK_OK(tg_safetensors_put(w, &bits, sizeof bits, &err), &err);
-}
-
-/* The tensors of a model with that config, each with a number of its own; all but `missing`, and `other` with
- * a column more. */
-static inline void write_tensors(const tg_config *c, const char *missing, const char *other)
-{
-    const int fd = open(in_directory("model.safetensors"), O_WRONLY | O_CREAT | O_TRUNC, 0600);
-    tg_array arrays[64];
-    tg_safetensors_writer w;
-    tg_params table;
-    size_t n = 0;
-    tg_err err = {0};
-
-    CHECK_OK(tg_params_build(&table, c, &err), &err);
-    for (size_t i = 0; i < table.n; i++) {
-        const tg_param *p = &table.entry[i];
-
-        if (missing && strcmp(p->name, missing) == 0)
-            continue;
-        arrays[n] = (tg_array){.dtype = stored.dtype, .ndim = p->ndim, .count = p->count};
-        name_tensor(arrays[n].name, p->name);
-        arrays[n].shape[0] = p->shape[0] + (other && strcmp(p->name, other) == 0);
-        arrays[n].shape[1] = p->shape[1];
-        arrays[n].count = arrays[n].shape[0] * (p->ndim == 2 ? p->shape[1] : 1);
-        n++;
-    }
-    if (stored.besides) {
-        arrays[n] = (tg_array){.dtype = stored.dtype, .ndim = 1, .shape = {3}, .count = 3};
-        snprintf(arrays[n++].name, sizeof arrays[0].name, "%s", stored.besides);
-    }
-    CHECK_OK(tg_safetensors_begin(&w, fd, arrays, n, &err), &err);
-    for (size_t i = 0; i < n; i++)
-        for (size_t e = 0; e < arrays[i].count; e++)
-            put(&w, (float)i + (float)(e % 100) / 1024);
-    tg_safetensors_end(&w);
-    tg_params_free(&table);
-    close(fd);
-}
-
-static inline tg_config base(const char *family)
-{
-    tg_config c = {.n_layer = 2,
-                   .n_head = 4,
-                   .n_embd = 12,
-                   .n_ctx = 64,
-                   .vocab_size = 256,
-                   .n_kv_head = 4,
-                   .head_dim = 3,
-                   .n_inner = 20,
-                   .layer_norm_epsilon = 1e-6,
-                   .activation = TG_SILU,
-                   .rope_theta = 10000,
-                   .rope_factor = 1,
-                   .rope_low_freq = 1,
-                   .rope_high_freq = 1,
-                   .rope_ctx = 1,
-                   .embed_scale = 1};
-
-    while (strcmp(tg_families[c.family]->name, family) != 0)
-        c.family++;
-    return c;
-}
-
-static inline void expect_read(tg_config want)
-{
-    tg_model_file f;
-    tg_err err = {0};
-
-    write_tensors(&want, NULL, NULL);
-    CHECK_OK(tg_model_file_open(&f, directory, NULL, &err), &err);
-    CHECK(memcmp(&f.config, &want, sizeof want) == 0);
-    for (size_t i = 0; i < f.table.n; i++) {
-        tg_float_buffer buffer = {0};
-        const float *x;
-
-        CHECK_OK(tg_model_file_get(&x, &buffer, &f, i, false, &err), &err);
-        CHECK(x[0] == (float)i &&
-              x[f.table.entry[i].count - 1] == (float)i + (float)((f.table.entry[i].count - 1) % 100) / 1024);
-        free(buffer.x);
-    }
-    tg_model_file_close(&f);
-}
-
-static inline void expect(const char *members, tg_config want)
-{
-    write_config(members);
-    expect_read(want);
-}
-
-/* Another model, whose other sizes are left to the class. */
-#define FEW                                                                                                  \
-    "\"hidden_size\": 64, \"intermediate_size\": 20, \"num_hidden_layers\": 2, \"num_attention_heads\": "    \
-    "32, "                                                                                                   \
-    "\"vocab_size\": 256, \"model_type\": "
-
-#define LLAMA "\"model_type\": \"llama\", \"head_dim\": 4"
-
-static inline void refuse_read_asked(const tg_model_ask *ask, tg_status status, const char *message)
-{
-    tg_model_file f;
-    tg_err err = {0};
-
-    CHECK_EQ(tg_model_file_open(&f, directory, ask, &err), status);
-    CHECK_HAS(err.message, message);
-    CHECK_HAS(err.message, directory);
-}
-
-static inline void refuse_read(const char *message)
-{
-    refuse_read_asked(NULL, TG_EDATA, message);
-}
-
-/* What is refused if this is asked for. */
-static inline void refuse_asked(const char *members, const tg_model_ask *ask, tg_status status,
-                                const char *message)
-{
-    write_config(members);
-    refuse_read_asked(ask, status, message);
-}
-
-static inline void refuse(const char *members, const char *message)
-{
-    refuse_asked(members, NULL, TG_EDATA, message);
-}
+/* Remove it, with a checkpoint in it; the exit status of the test. */
+int hf_done(void);
 
 #endif

@@ -13,16 +13,7 @@
 #include "tests/unit/check.h"
 #include "tests/unit/small_model.h"
 
-char hf_directory[64] = "/tmp/test_hf_write.XXXXXX";
 const tg_write_options hf_f32 = {.type = TG_WRITE_F32};
-
-const char *hf_in_directory(const char *name)
-{
-    static char path[128];
-
-    snprintf(path, sizeof path, "%s/%s", hf_directory, name);
-    return path;
-}
 
 tg_config hf_base(const char *family)
 {
@@ -35,8 +26,6 @@ tg_config hf_base(const char *family)
                    .activation = TG_SILU,
                    .rope_theta = 10000};
 
-    while (strcmp(tg_families[c.family]->name, family) != 0)
-        c.family++;
     if (strncmp(family, "gemma", 5) == 0) {
         c.activation = TG_GELU_TANH;
         c.norm_offset = 1;
@@ -46,8 +35,7 @@ tg_config hf_base(const char *family)
         c.head_dim = 6;
         c.n_inner = 20;
     }
-    tg_config_derive(&c);
-    return c;
+    return small_family_config(family, c);
 }
 
 void hf_open_model(tg_model_file *f, const tg_config *c)
@@ -86,14 +74,4 @@ void hf_write_directory(const tg_model_file *f, const tg_write_options *o)
     for (size_t i = 0; i < w->n_parts; i++)
         write_part(f, &w->part[i], o);
     tg_notes_free(&notes);
-}
-
-int hf_done(void)
-{
-    static const char *const names[] = {"config.json", "model.safetensors", "tokenizer.json"};
-
-    for (size_t i = 0; i < 3; i++)
-        unlink(hf_in_directory(names[i]));
-    rmdir(hf_directory);
-    return check_done();
 }

@@ -5,12 +5,9 @@
 #define TG_TESTS_HF_WRITTEN_H
 
 #include "lib/models/model_file.h"
+#include "tests/unit/hf_directory.h"
 
-extern char hf_directory[64]; /* for mkdtemp() */
 extern const tg_write_options hf_f32;
-
-/* The path of a file in it, valid until the next call. */
-const char *hf_in_directory(const char *name);
 
 /* A config of two layers, of which the caller changes what it is about. */
 tg_config hf_base(const char *family);
@@ -20,8 +17,5 @@ void hf_open_model(tg_model_file *f, const tg_config *c);
 
 /* Write it, without a note. */
 void hf_write_directory(const tg_model_file *f, const tg_write_options *o);
-
-/* Remove the directory; the exit status of the test. */
-int hf_done(void);
 
 #endif

@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "lib/gpt/family.h"
 #include "lib/gpt/presets.h"
 #include "lib/text/chars.h"
 #include "lib/tokens/tokenizer_read.h"
@@ -18,6 +19,13 @@ tg_config small_config(size_t L, size_t H, size_t C, size_t n_ctx)
     c.n_embd = C;
     c.n_ctx = n_ctx;
     return c;
+}
+
+tg_config small_family_config(const char *family, tg_config sizes)
+{
+    sizes.family = tg_family_number(family);
+    tg_config_derive(&sizes);
+    return sizes;
 }
 
 /* Bytes, or, for a smaller vocabulary, n letters. */

@@ -16,6 +16,9 @@
 /* The default preset, GPT-2 on bytes, with these sizes. */
 tg_config small_config(size_t L, size_t H, size_t C, size_t n_ctx);
 
+/* These sizes of a family, with what follows from them (tg_config_derive()). */
+tg_config small_family_config(const char *family, tg_config sizes);
+
 /* A new model, whose creation is checked, on bytes, or on letters when it has fewer than 256 ids. */
 void small_model_create(tg_model *m, tg_config config, uint64_t seed);
 

@@ -16,6 +16,7 @@
 #include "lib/gpt/rope.h"
 #include "lib/models/model_file.h"
 #include "tests/unit/check.h"
+#include "tests/unit/small_model.h"
 
 static char directory[] = "/tmp/test_gguf_families.XXXXXX", path[128];
 
@@ -226,26 +227,19 @@ static void write_file(const struct file *f)
 
 static tg_config config_of(const char *family)
 {
-    tg_config c = {.n_layer = 2,
-                   .n_head = 4,
-                   .n_embd = 32,
-                   .n_ctx = 64,
-                   .vocab_size = 50,
-                   .n_kv_head = 2,
-                   .head_dim = 16,
-                   .n_inner = 64,
-                   .layer_norm_epsilon = 1e-6,
-                   .activation = TG_SILU,
-                   .rope_theta = 500000,
-                   .rope_factor = 1,
-                   .rope_low_freq = 1,
-                   .rope_high_freq = 1,
-                   .rope_ctx = 1,
-                   .embed_scale = 1};
+    const tg_config c = {.n_layer = 2,
+                         .n_head = 4,
+                         .n_embd = 32,
+                         .n_ctx = 64,
+                         .vocab_size = 50,
+                         .n_kv_head = 2,
+                         .head_dim = 16,
+                         .n_inner = 64,
+                         .layer_norm_epsilon = 1e-6,
+                         .activation = TG_SILU,
+                         .rope_theta = 500000};
 
-    while (strcmp(tg_families[c.family]->name, family) != 0)
-        c.family++;
-    return c;
+    return small_family_config(family, c);
 }
 
 static const char *architecture_of(const char *family)

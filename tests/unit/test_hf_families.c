@@ -2,18 +2,26 @@
  * Hugging Face's directories of Llama, Mistral, Qwen 2 and Qwen 3: what their configs say, and what they must
  * not say.  tests/judges/families.py compares the numbers of such models with transformers'.
  */
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
-#include "tests/unit/hf_directory.h"
+#include "formats/safetensors.h"
+#include "lib/gpt/family.h"
+#include "tests/unit/check.h"
+#include "tests/unit/hf_read.h"
 
 static void configs(void)
 {
-    tg_config c = base("llama");
+    tg_config c = hf_config("llama");
 
     c.head_dim = 4;
     c.rope_theta = 500000;
-    expect("\"model_type\": \"llama\", \"head_dim\": 4, \"rope_theta\": 500000.0, \"rope_scaling\": null", c);
-    c = base("llama");
+    hf_expect("\"model_type\": \"llama\", \"head_dim\": 4, \"rope_theta\": 500000.0, \"rope_scaling\": null",
+              c);
+    c = hf_config("llama");
     c.n_kv_head = 2;
     c.tied = c.qkv_bias = c.out_bias = c.mlp_bias = true;
     c.head_dim = 6;
@@ -22,35 +30,37 @@ static void configs(void)
     c.rope_low_freq = 1;
     c.rope_high_freq = 4;
     c.rope_ctx = 32;
-    expect("\"model_type\": \"llama\", \"num_key_value_heads\": 2, \"head_dim\": 6, \"tie_word_embeddings\": "
-           "true, "
-           "\"attention_bias\": true, \"mlp_bias\": true, \"rope_parameters\": {\"rope_type\": \"llama3\", "
-           "\"rope_theta\": 10000.0, \"factor\": 8.0, \"low_freq_factor\": 1.0, \"high_freq_factor\": 4.0, "
-           "\"original_max_position_embeddings\": 32}",
-           c);
-    c = base("llama");
+    hf_expect(
+        "\"model_type\": \"llama\", \"num_key_value_heads\": 2, \"head_dim\": 6, \"tie_word_embeddings\": "
+        "true, "
+        "\"attention_bias\": true, \"mlp_bias\": true, \"rope_parameters\": {\"rope_type\": \"llama3\", "
+        "\"rope_theta\": 10000.0, \"factor\": 8.0, \"low_freq_factor\": 1.0, \"high_freq_factor\": 4.0, "
+        "\"original_max_position_embeddings\": 32}",
+        c);
+    c = hf_config("llama");
     c.head_dim = 4;
     c.rope_scaling = TG_ROPE_LINEAR;
     c.rope_factor = 2.5;
-    expect("\"model_type\": \"mistral\", \"num_key_value_heads\": 4, \"head_dim\": 4, \"sliding_window\": "
-           "null, \"rope_scaling\": "
-           "{\"type\": "
-           "\"linear\", \"factor\": 2.5}",
-           c);
-    c = base("qwen2");
+    hf_expect("\"model_type\": \"mistral\", \"num_key_value_heads\": 4, \"head_dim\": 4, \"sliding_window\": "
+              "null, \"rope_scaling\": "
+              "{\"type\": "
+              "\"linear\", \"factor\": 2.5}",
+              c);
+    c = hf_config("qwen2");
     c.head_dim = 6;
     c.n_kv_head = 1;
     c.qkv_bias = true;
     c.layer_norm_epsilon = 1e-5;
-    expect("\"model_type\": \"qwen2\", \"num_key_value_heads\": 1, \"head_dim\": 6, \"rms_norm_eps\": 1e-05, "
-           "\"sliding_window\": 8, \"use_sliding_window\": false, \"rope_scaling\": {\"rope_type\": "
-           "\"default\"}",
-           c);
-    c = base("qwen3");
+    hf_expect(
+        "\"model_type\": \"qwen2\", \"num_key_value_heads\": 1, \"head_dim\": 6, \"rms_norm_eps\": 1e-05, "
+        "\"sliding_window\": 8, \"use_sliding_window\": false, \"rope_scaling\": {\"rope_type\": "
+        "\"default\"}",
+        c);
+    c = hf_config("qwen3");
     c.head_dim = 128;
     c.qk_norm = true;
     c.tied = true;
-    expect("\"model_type\": \"qwen3\", \"num_key_value_heads\": 4, \"tie_word_embeddings\": true", c);
+    hf_expect("\"model_type\": \"qwen3\", \"num_key_value_heads\": 4, \"tie_word_embeddings\": true", c);
 }
 
 /* What transformers' classes assume where a config says nothing, or null. */
@@ -71,7 +81,7 @@ static void defaults(void)
     };
 
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
-        tg_config c = base(cases[i].family);
+        tg_config c = hf_config(cases[i].family);
 
         c.n_embd = 64;
         c.n_head = 32;
@@ -80,91 +90,94 @@ static void defaults(void)
         c.head_dim = cases[i].head_dim;
         c.qkv_bias = strcmp(cases[i].family, "qwen2") == 0;
         c.qk_norm = strcmp(cases[i].family, "qwen3") == 0;
-        write_json(FEW, cases[i].members);
-        expect_read(c);
+        hf_write_json(FEW, cases[i].members);
+        hf_expect_read(c);
     }
 }
 
 static void activations(void)
 {
-    tg_config c = base("llama");
+    tg_config c = hf_config("llama");
 
     c.head_dim = 4;
     c.activation = TG_GELU_ERF;
-    expect("\"model_type\": \"llama\", \"head_dim\": 4, \"hidden_act\": \"gelu\"", c);
+    hf_expect("\"model_type\": \"llama\", \"head_dim\": 4, \"hidden_act\": \"gelu\"", c);
     c.activation = TG_GELU_TANH;
-    expect("\"model_type\": \"llama\", \"head_dim\": 4, \"hidden_act\": \"gelu_pytorch_tanh\"", c);
+    hf_expect("\"model_type\": \"llama\", \"head_dim\": 4, \"hidden_act\": \"gelu_pytorch_tanh\"", c);
 }
 
 static void refusals(void)
 {
-    tg_config c = base("llama");
+    tg_config c = hf_config("llama");
 
     c.head_dim = 4;
-    write_tensors(&c, NULL, NULL);
-    refuse("\"model_type\": \"mixtral\"", "\"model_type\" is \"mixtral\", expected one of "
-                                          "gpt2|llama|mistral|smollm3|qwen2|qwen3|gemma|gemma2|");
-    refuse(LLAMA ", \"rope_scaling\": {\"type\": \"yarn\", \"factor\": 2}",
-           "\"rope_scaling\": scaling \"yarn\"");
-    refuse(LLAMA ", \"rope_parameters\": {\"rope_type\": \"longrope\"}",
-           "scaling \"longrope\" is not supported");
-    refuse(LLAMA ", \"rope_parameters\": {\"rope_type\": \"llama3\", \"factor\": 2}",
-           "\"low_freq_factor\" is missing");
-    refuse(LLAMA ", \"rope_parameters\": {\"partial_rotary_factor\": 0.5}", "a rotation of part of a head");
-    refuse(LLAMA ", \"partial_rotary_factor\": 0.5",
-           "\"partial_rotary_factor\": a rotation of part of a head");
-    refuse(LLAMA ", \"rope_parameters\": {\"rope_type\": \"llama3\", \"factor\": 2, \"low_freq_factor\": 1, "
-                 "\"high_freq_factor\": 4, \"original_max_position_embeddings\": -32}",
-           "config.json: line 1");
-    refuse(LLAMA ", \"rope_parameters\": {\"rope_type\": \"llama3\", \"factor\": 2, \"low_freq_factor\": 1, "
-                 "\"high_freq_factor\": 4, \"original_max_position_embeddings\": 8.5}",
-           "config.json: line 1");
-    refuse(LLAMA ", \"hidden_act\": \"relu2\"", "\"hidden_act\": \"relu2\" is not supported");
-    refuse(LLAMA ", \"quantization_config\": {}", "a quantised checkpoint");
-    refuse(LLAMA ", \"num_key_value_heads\": 3",
-           "config/n_kv_head is 3, expected a divisor of config/n_head, 4");
-    refuse("\"model_type\": \"llama\", \"head_dim\": 5",
-           "5 channels of a head are rotated, expected an even number");
-    refuse(LLAMA ", \"mlp_bias\": true", "model.layers.0.mlp.gate_proj.bias is missing");
-    write_tensors(&c, "model.layers.1.self_attn.k_proj.weight", NULL);
-    refuse(LLAMA, "model.layers.1.self_attn.k_proj.weight is missing");
-    write_tensors(&c, NULL, "model.norm.weight");
-    refuse(LLAMA, "model.norm.weight has shape (13,), expected (12,)");
+    hf_write_tensors(&c, NULL, NULL);
+    hf_refuse("\"model_type\": \"mixtral\"", "\"model_type\" is \"mixtral\", expected one of "
+                                             "gpt2|llama|mistral|smollm3|qwen2|qwen3|gemma|gemma2|");
+    hf_refuse(LLAMA ", \"rope_scaling\": {\"type\": \"yarn\", \"factor\": 2}",
+              "\"rope_scaling\": scaling \"yarn\"");
+    hf_refuse(LLAMA ", \"rope_parameters\": {\"rope_type\": \"longrope\"}",
+              "scaling \"longrope\" is not supported");
+    hf_refuse(LLAMA ", \"rope_parameters\": {\"rope_type\": \"llama3\", \"factor\": 2}",
+              "\"low_freq_factor\" is missing");
+    hf_refuse(LLAMA ", \"rope_parameters\": {\"partial_rotary_factor\": 0.5}",
+              "a rotation of part of a head");
+    hf_refuse(LLAMA ", \"partial_rotary_factor\": 0.5",
+              "\"partial_rotary_factor\": a rotation of part of a head");
+    hf_refuse(LLAMA
+              ", \"rope_parameters\": {\"rope_type\": \"llama3\", \"factor\": 2, \"low_freq_factor\": 1, "
+              "\"high_freq_factor\": 4, \"original_max_position_embeddings\": -32}",
+              "config.json: line 1");
+    hf_refuse(LLAMA
+              ", \"rope_parameters\": {\"rope_type\": \"llama3\", \"factor\": 2, \"low_freq_factor\": 1, "
+              "\"high_freq_factor\": 4, \"original_max_position_embeddings\": 8.5}",
+              "config.json: line 1");
+    hf_refuse(LLAMA ", \"hidden_act\": \"relu2\"", "\"hidden_act\": \"relu2\" is not supported");
+    hf_refuse(LLAMA ", \"quantization_config\": {}", "a quantised checkpoint");
+    hf_refuse(LLAMA ", \"num_key_value_heads\": 3",
+              "config/n_kv_head is 3, expected a divisor of config/n_head, 4");
+    hf_refuse("\"model_type\": \"llama\", \"head_dim\": 5",
+              "5 channels of a head are rotated, expected an even number");
+    hf_refuse(LLAMA ", \"mlp_bias\": true", "model.layers.0.mlp.gate_proj.bias is missing");
+    hf_write_tensors(&c, "model.layers.1.self_attn.k_proj.weight", NULL);
+    hf_refuse(LLAMA, "model.layers.1.self_attn.k_proj.weight is missing");
+    hf_write_tensors(&c, NULL, "model.norm.weight");
+    hf_refuse(LLAMA, "model.norm.weight has shape (13,), expected (12,)");
     c.mlp_bias = true;
-    write_tensors(&c, NULL, NULL);
-    refuse(LLAMA, "model.layers.0.mlp.gate_proj.bias is not a tensor of a llama with this config");
+    hf_write_tensors(&c, NULL, NULL);
+    hf_refuse(LLAMA, "model.layers.0.mlp.gate_proj.bias is not a tensor of a llama with this config");
 }
 
 /* Options for files that do not say something are not for these. */
 static void options(void)
 {
-    tg_config c = base("llama");
+    tg_config c = hf_config("llama");
 
     c.head_dim = 4;
-    write_tensors(&c, NULL, NULL);
-    refuse_asked(LLAMA, &(tg_model_ask){.heads = 2}, TG_EUSAGE, "the file says 4 heads, not 2");
-    refuse_asked(LLAMA, &(tg_model_ask){.activation = "gelu_new"}, TG_EUSAGE,
-                 "the file says silu, not gelu_new");
-    refuse_asked(LLAMA, &(tg_model_ask){.map = "map"}, TG_EUSAGE, "a llama's tensors have the names");
-    expect(LLAMA ", \"num_key_value_heads\": 4", c);
+    hf_write_tensors(&c, NULL, NULL);
+    hf_refuse_asked(LLAMA, &(tg_model_ask){.heads = 2}, TG_EUSAGE, "the file says 4 heads, not 2");
+    hf_refuse_asked(LLAMA, &(tg_model_ask){.activation = "gelu_new"}, TG_EUSAGE,
+                    "the file says silu, not gelu_new");
+    hf_refuse_asked(LLAMA, &(tg_model_ask){.map = "map"}, TG_EUSAGE, "a llama's tensors have the names");
+    hf_expect(LLAMA ", \"num_key_value_heads\": 4", c);
 }
 
 /* A head that differs from the embedding is its own matrix whatever the config says. */
 static void untied(void)
 {
-    tg_config c = base("llama");
+    tg_config c = hf_config("llama");
     tg_model_file f;
     tg_err err = {0};
 
     c.head_dim = 4;
-    write_tensors(&c, NULL, NULL);
-    write_config(LLAMA ", \"tie_word_embeddings\": true");
-    CHECK_OK(tg_model_file_open(&f, directory, NULL, &err), &err);
+    hf_write_tensors(&c, NULL, NULL);
+    hf_write_config(LLAMA ", \"tie_word_embeddings\": true");
+    CHECK_OK(tg_model_file_open(&f, hf_directory, NULL, &err), &err);
     CHECK(!f.config.tied && f.notes.n == 1);
     tg_model_file_close(&f);
     c.tied = true;
-    write_tensors(&c, NULL, NULL);
-    CHECK_OK(tg_model_file_open(&f, directory, NULL, &err), &err);
+    hf_write_tensors(&c, NULL, NULL);
+    CHECK_OK(tg_model_file_open(&f, hf_directory, NULL, &err), &err);
     CHECK(f.config.tied && f.notes.n == 0);
     tg_model_file_close(&f);
 }
@@ -200,7 +213,7 @@ static bool neox_name(char name[128], size_t *rows, const tg_param *p)
 /* joint: with q, k and v; mask: with what old files have besides. */
 static void write_neox(const tg_config *c, bool joint, bool mask)
 {
-    const int fd = open(in_directory("model.safetensors"), O_WRONLY | O_CREAT | O_TRUNC, 0600);
+    const int fd = open(hf_in_directory("model.safetensors"), O_WRONLY | O_CREAT | O_TRUNC, 0600);
     tg_array arrays[64];
     tg_safetensors_writer w;
     tg_params table;
@@ -242,7 +255,7 @@ static void write_neox(const tg_config *c, bool joint, bool mask)
 
 static tg_config neox_base(void)
 {
-    tg_config c = base("gpt_neox");
+    tg_config c = hf_config("gpt_neox");
 
     c.n_layer = 1;
     c.n_head = 2;
@@ -276,13 +289,13 @@ static void check_neox(const tg_model_file *f)
 
 static void expect_neox(const char *members, tg_config want, bool mask)
 {
-    FILE *config = fopen(in_directory("config.json"), "w");
+    FILE *config = fopen(hf_in_directory("config.json"), "w");
     tg_model_file f;
     tg_err err = {0};
 
     CHECK(config && fprintf(config, "{%s%s}\n", NEOX, members) > 0 && fclose(config) == 0);
     write_neox(&want, true, mask);
-    CHECK_OK(tg_model_file_open(&f, directory, NULL, &err), &err);
+    CHECK_OK(tg_model_file_open(&f, hf_directory, NULL, &err), &err);
     CHECK(memcmp(&f.config, &want, sizeof want) == 0);
     check_neox(&f);
     tg_model_file_close(&f);
@@ -290,12 +303,12 @@ static void expect_neox(const char *members, tg_config want, bool mask)
 
 static void refuse_neox(const char *members, const char *message)
 {
-    FILE *config = fopen(in_directory("config.json"), "w");
+    FILE *config = fopen(hf_in_directory("config.json"), "w");
     tg_model_file f;
     tg_err err = {0};
 
     CHECK(config && fprintf(config, "{%s%s}\n", NEOX, members) > 0 && fclose(config) == 0);
-    CHECK_EQ(tg_model_file_open(&f, directory, NULL, &err), TG_EDATA);
+    CHECK_EQ(tg_model_file_open(&f, hf_directory, NULL, &err), TG_EDATA);
     CHECK_HAS(err.message, message);
 }
 
@@ -339,7 +352,7 @@ static void neox_refused(void)
 
 int main(void)
 {
-    if (!mkdtemp(directory))
+    if (!hf_begin())
         return 1;
     RUN(configs);
     RUN(defaults);
@@ -349,8 +362,5 @@ int main(void)
     RUN(untied);
     RUN(neox);
     RUN(neox_refused);
-    unlink(in_directory("config.json"));
-    unlink(in_directory("model.safetensors"));
-    rmdir(directory);
-    return check_done();
+    return hf_done();
 }

@@ -124,7 +124,7 @@ static void neox(void)
 
 int main(void)
 {
-    if (!mkdtemp(hf_directory))
+    if (!hf_begin())
         return 1;
     RUN(round_trips);
     RUN(neox);

@@ -258,7 +258,7 @@ static void options(void)
 
 int main(void)
 {
-    if (!mkdtemp(hf_directory))
+    if (!hf_begin())
         return 1;
     RUN(configs_of_llama);
     RUN(configs_of_others);

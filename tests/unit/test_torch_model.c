@@ -320,16 +320,10 @@ static void test_llama(void)
                         .layer_norm_epsilon = 1e-6,
                         .activation = TG_SILU,
                         .rope_theta = 10000,
-                        .rope_factor = 1,
-                        .rope_low_freq = 1,
-                        .rope_high_freq = 1,
-                        .rope_ctx = 1,
-                        .embed_scale = 1,
                         .qk_norm = true};
     tg_model m;
 
-    while (strcmp(tg_families[config.family]->name, "qwen3") != 0)
-        config.family++;
+    config = small_family_config("qwen3", config);
     small_model_create(&m, config, 1);
     small_model_stir(&m, 7, 0.5, 0.5);
     write_torch(&m, IN_OUT, false, "", 0);

@@ -329,17 +329,11 @@ static void many_layers(void)
                    .layer_norm_epsilon = 1e-5,
                    .activation = TG_SILU,
                    .rope_theta = 100,
-                   .rope_factor = 1,
-                   .rope_low_freq = 1,
-                   .rope_high_freq = 1,
-                   .rope_ctx = 1,
-                   .embed_scale = 1,
                    .qkv_bias = true,
                    .out_bias = true,
                    .mlp_bias = true};
 
-    while (strcmp(tg_families[c.family]->name, "llama") != 0)
-        c.family++;
+    c = small_family_config("llama", c);
     for (c.n_layer = 83; c.n_layer <= 84; c.n_layer++) { /* of 16 tensors */
         tg_run run = {0};
         tg_model m;

@@ -29,7 +29,11 @@ $(addprefix $(BUILD)/unit/,make_archive test_archive test_model_file test_stream
 $(BUILD)/unit/test_torch_file $(BUILD)/unit/test_torch_model: $(BUILD)/obj/tests/unit/torch_zip.o
 
 # Directories of Hugging Face's.
-$(addprefix $(BUILD)/unit/,test_hf_write test_hf_weights test_gguf_write test_gguf_refused): $(BUILD)/obj/tests/unit/hf_written.o
+HF_READ := $(addprefix $(BUILD)/unit/,test_hf_families test_hf_layers)
+HF_WRITTEN := $(addprefix $(BUILD)/unit/,test_hf_write test_hf_weights test_gguf_write test_gguf_refused)
+$(HF_READ): $(BUILD)/obj/tests/unit/hf_read.o
+$(HF_WRITTEN): $(BUILD)/obj/tests/unit/hf_written.o
+$(HF_READ) $(HF_WRITTEN): $(BUILD)/obj/tests/unit/hf_directory.o
 $(BUILD)/unit/test_gguf_write $(BUILD)/unit/test_gguf_refused: $(BUILD)/obj/tests/unit/gguf_written.o
 
 # The tile unit's kernels on a model of it, for processors without one: an instruction set of its own.
