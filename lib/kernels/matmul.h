@@ -7,7 +7,8 @@
  * A and B have two strides each, so a transposed operand needs only other strides:
  * A[m,k] is a[m*a_row + k*a_col].  C is row-major with ldc >= N.
  *
- * An operand or a result is float32, or, in precision bf16, bf16.  A bf16 C is rounded once, when it is
+ * An operand or a result is float32, or, in precision bf16, bf16; B may always be bf16, which is widened where
+ * precision is float32.  A bf16 C is rounded once, when it is
  * complete, and then mapped; it takes neither `accumulate` nor `add`, and K is at most tg_matmul_depth().
  *
  * Without `accumulate`, C is overwritten and may hold anything before, NaN included.  C
@@ -31,7 +32,7 @@ typedef struct tg_matmul {
     size_t M, N, K;
     const void *a, *b;
     void *c;
-    tg_type a_type, b_type, c_type; /* float32, or in precision bf16 either */
+    tg_type a_type, b_type, c_type; /* float32, or in precision bf16 either; b_type always */
     size_t a_row, a_col, b_row, b_col, ldc;
     bool accumulate;   /* add to C */
     const float *bias; /* [N], or NULL */

@@ -327,6 +327,36 @@ static void check_halves(const tg_matmul *op, size_t a_n, size_t b_n, const floa
     free(rounded_pre);
 }
 
+/* In float32, a bf16 B is the same B widened. */
+static void check_half_b(const tg_matmul *op, size_t b_n, const float *before,
+                         const tg_matmul_scratch *scratch)
+{
+    const size_t n = op->M * op->ldc;
+    tg_bf16 *b = halves(op->b, b_n);
+    float *wide = malloc(b_n * sizeof *wide), *c[2], *mapped[2];
+
+    for (size_t i = 0; i < b_n; i++)
+        wide[i] = tg_float_from_bf16(b[i]);
+    for (size_t i = 0; i < 2; i++) {
+        tg_matmul h = *op;
+
+        h.c = c[i] = randoms(n, 7);
+        h.mapped = mapped[i] = randoms(n, 7);
+        memcpy(c[i], before, n * sizeof *c[i]);
+        h.b = i == 0 ? (const void *)wide : b;
+        h.b_type = i == 0 ? TG_TYPE_FLOAT : TG_TYPE_BF16;
+        kernels->matmul(&h, scratch);
+    }
+    CHECK(memcmp(c[0], c[1], n * sizeof *c[0]) == 0);
+    CHECK(memcmp(mapped[0], mapped[1], n * sizeof *mapped[0]) == 0);
+    for (size_t i = 0; i < 2; i++) {
+        free(c[i]);
+        free(mapped[i]);
+    }
+    free(wide);
+    free(b);
+}
+
 static void check_product(bool bf16, struct shape s, int form, const tg_matmul_scratch *scratch)
 {
     const size_t ldc = s.N + 3; /* not the width, so that strides count */
@@ -360,6 +390,8 @@ static void check_product(bool bf16, struct shape s, int form, const tg_matmul_s
     judge(&o, bf16 ? "bf16" : "float32", &s, form);
     if (bf16)
         check_halves(&op, s.M * s.K, s.K * s.N, before, scratch);
+    else
+        check_half_b(&op, s.K * s.N, before, scratch);
     reference_free(&r);
     free(before);
     free(a);

@@ -61,7 +61,7 @@ INLINE vf multiply_add(vf sum, float a, vf b)
 
 #endif
 
-#define MAY_BE_HALVES true
+#define A_MAY_BE_HALVES true
 #define WORDS_PER_CHAIN KC_WORDS /* the operands' rounding is far coarser than the sums' */
 #include "lib/kernels/isa/matmul_vectors.h"
 #define WORDS_UNIT 1

@@ -8,7 +8,7 @@
  *   words_across()  n <= VL words, from n first and n last values (the same if a word has one); others 0
  *   multiply_add()  sum + a b, summed over a word's values of k
  *   WORDS_PER_CHAIN words of k that a sum takes in a row; a multiple of STEP, or KC_WORDS
- *   MAY_BE_HALVES   whether an operand may be bf16
+ *   A_MAY_BE_HALVES whether A may be bf16, as B may
  *
  * The first three take operands of a type that is a constant where they are called.
  */
@@ -158,7 +158,7 @@ INLINE void pack_rows(float *panels, const void *x, size_t step, size_t k_step, 
 INLINE void pack_a(float *panels, const void *x, size_t step, size_t k_step, size_t m, size_t kc,
                    tg_type type)
 {
-    if (MAY_BE_HALVES && type == TG_TYPE_BF16)
+    if (A_MAY_BE_HALVES && type == TG_TYPE_BF16)
         pack_rows(panels, x, step, k_step, m, kc, TG_TYPE_BF16);
     else
         pack_rows(panels, x, step, k_step, m, kc, TG_TYPE_FLOAT);
@@ -166,7 +166,7 @@ INLINE void pack_a(float *panels, const void *x, size_t step, size_t k_step, siz
 
 INLINE void pack_b(float *panel, const void *x, size_t step, size_t k_step, size_t n, size_t kc, tg_type type)
 {
-    if (MAY_BE_HALVES && type == TG_TYPE_BF16)
+    if (type == TG_TYPE_BF16)
         pack(panel, x, step, k_step, n, kc, NR, (NV - 1) * VL, TG_TYPE_BF16);
     else
         pack(panel, x, step, k_step, n, kc, NR, (NV - 1) * VL, TG_TYPE_FLOAT);
