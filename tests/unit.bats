@@ -53,6 +53,7 @@ tiny() {
 @test "unit: gguf_families" { unit gguf_families; }
 @test "unit: gguf_write" { unit gguf_write; }
 @test "unit: gguf_refused" { unit gguf_refused; }
+@test "unit: lending" { unit lending; }
 @test "unit: tokens" { unit tokens; }
 @test "unit: tokenizer" { unit tokenizer; }
 @test "unit: stream" { unit stream; }

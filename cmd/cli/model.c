@@ -55,7 +55,62 @@ static tg_status open_own(cli_model *m, const char *remedy, tg_err *err)
     return from_pipe(err);
 }
 
-tg_status cli_model_open(cli_model *m, const char *given, const char *remedy, tg_err *err)
+/* ---- other projects' */
+
+tg_status cli_model_is_foreign(const char *path, bool *foreign, tg_err *err)
+{
+    *foreign = false;
+    return cli_is_dash(path) ? TG_OK : tg_model_file_is_foreign(path, foreign, err);
+}
+
+void cli_say_notes(const char *path, const tg_notes *notes)
+{
+    for (size_t i = 0; i < notes->n; i++)
+        cli_say("%s: %s", path, notes->line[i]);
+}
+
+static tg_status copy(tg_model *m, tg_model_file *f, const char *path, bool flat, tg_err *err)
+{
+    const char *kind = f->kind;
+    uint64_t copied;
+
+    if (tg_model_file_to_model(m, f, flat, &copied, err))
+        return tg_err_in(err, path);
+    if (copied > 0 && !flat)
+        cli_note("%s: %s, %s converted in memory", path, kind, cli_bytes(copied));
+    return TG_OK;
+}
+
+/* Bytes of tensors that are copied at most before the model is used. */
+#define COPIED_MAX ((uint64_t)2 << 30)
+
+static tg_status lend(tg_model *m, tg_model_file *f, const char *path, tg_err *err)
+{
+    const char *kind = f->kind;
+    uint64_t bytes = 0;
+
+    for (size_t i = 0; i < f->n_files; i++)
+        bytes += f->file[i]->n;
+    if (tg_model_file_lend(m, f, err))
+        return tg_err_in(err, path);
+    cli_note("%s: %s, %s read layer by layer", path, kind, cli_bytes(bytes));
+    return TG_OK;
+}
+
+static tg_status open_other(tg_model *m, const char *path, bool once, tg_err *err)
+{
+    tg_model_file f;
+    const tg_status status = tg_model_file_open(&f, path, NULL, err);
+
+    if (status)
+        return status;
+    cli_say_notes(path, &f.notes);
+    if (tg_model_file_copied(&f) > (once ? 0 : COPIED_MAX))
+        return lend(m, &f, path, err);
+    return copy(m, &f, path, false, err);
+}
+
+tg_status cli_model_open(cli_model *m, const char *given, bool once, const char *remedy, tg_err *err)
 {
     bool foreign;
     tg_status status;
@@ -63,7 +118,14 @@ tg_status cli_model_open(cli_model *m, const char *given, const char *remedy, tg
     *m = (cli_model){.path = cli_model_path(given), .fd = -1};
     if ((status = cli_model_is_foreign(m->path, &foreign, err)))
         return status;
-    return foreign ? cli_model_convert(&m->model, m->path, false, err) : open_own(m, remedy, err);
+    return foreign ? open_other(&m->model, m->path, once, err) : open_own(m, remedy, err);
+}
+
+tg_status cli_model_check(const cli_model *m, tg_err *err)
+{
+    const tg_status status = tg_model_check_lent(&m->model, err);
+
+    return status ? tg_err_in(err, m->path) : TG_OK;
 }
 
 void cli_model_close(cli_model *m)
@@ -85,36 +147,15 @@ tg_status cli_model_step(const char *path, size_t *step, tg_err *err)
     return !status || status == TG_EDATA ? TG_OK : tg_err_in(err, path);
 }
 
-/* ---- other projects' */
-
-tg_status cli_model_is_foreign(const char *path, bool *foreign, tg_err *err)
-{
-    *foreign = false;
-    return cli_is_dash(path) ? TG_OK : tg_model_file_is_foreign(path, foreign, err);
-}
-
-void cli_say_notes(const char *path, const tg_notes *notes)
-{
-    for (size_t i = 0; i < notes->n; i++)
-        cli_say("%s: %s", path, notes->line[i]);
-}
-
-tg_status cli_model_convert(tg_model *m, const char *path, bool flat, tg_err *err)
+tg_status cli_model_convert(tg_model *m, const char *path, tg_err *err)
 {
     tg_model_file f;
-    const char *kind;
-    uint64_t copied;
-    tg_status status;
+    const tg_status status = tg_model_file_open(&f, path, NULL, err);
 
-    if ((status = tg_model_file_open(&f, path, NULL, err)))
+    if (status)
         return status;
     cli_say_notes(path, &f.notes);
-    kind = f.kind;
-    if (tg_model_file_to_model(m, &f, flat, &copied, err))
-        return tg_err_in(err, path);
-    if (copied > 0 && !flat)
-        cli_note("%s: %s, %s converted in memory", path, kind, cli_bytes(copied));
-    return TG_OK;
+    return copy(m, &f, path, true, err);
 }
 
 /* ---- tokenizers */

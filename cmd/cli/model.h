@@ -19,16 +19,22 @@ typedef struct cli_model {
 /* Read the model from `given`, the FILE of -m, or NULL: a model of tg's from any input, or one of another
  * project (cli_model_convert()).  If the file does not exist, and could be one of tg-train's, the
  * message says how to make it, then `remedy`, or "".  Errors name
- * the file and leave nothing to close. */
-TG_MUST_CHECK tg_status cli_model_open(cli_model *m, const char *given, const char *remedy, tg_err *err);
+ * the file and leave nothing to close.  Tensors of another project's model that would be copied are lent
+ * (tg_model_file_lend()) if they are many, or if `once` says that each is used once: the caller calls
+ * cli_model_check() before it gives results. */
+TG_MUST_CHECK tg_status cli_model_open(cli_model *m, const char *given, bool once, const char *remedy,
+                                       tg_err *err);
 void cli_model_close(cli_model *m);
+
+/* Whether all that has been used of the model is finite: TG_EDATA, with the file's name. */
+TG_MUST_CHECK tg_status cli_model_check(const cli_model *m, tg_err *err);
 
 /* Whether a path is a model of another project: a directory, or a file that begins like one.  TG_EIO: it
  * cannot be read; the message names it. */
 TG_MUST_CHECK tg_status cli_model_is_foreign(const char *path, bool *foreign, tg_err *err);
 
-/* Read such a model; say what is worth knowing about it.  flat: as by tg_model_file_to_model(). */
-TG_MUST_CHECK tg_status cli_model_convert(tg_model *m, const char *path, bool flat, tg_err *err);
+/* Read such a model, flat (tg_model_file_to_model()); say what is worth knowing about it. */
+TG_MUST_CHECK tg_status cli_model_convert(tg_model *m, const char *path, tg_err *err);
 
 /* How many steps the model in a file has been trained for; 0 also if there is none, or another file.
  * TG_EIO, TG_ENOMEM: that cannot be told; the message names the file. */

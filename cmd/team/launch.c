@@ -188,7 +188,7 @@ tg_status team_compare_models(const tg_team *team, const tg_model *model, tg_err
     uint32_t crc = 0;
 
     for (size_t i = 0; team->size > 1 && i < table->n; i++)
-        crc = tg_crc32(crc, model->weight[i], table->entry[i].count * sizeof(float));
+        crc = tg_crc32(crc, tg_model_values(model, i), table->entry[i].count * sizeof(float));
     snprintf(word, sizeof word, "%zu parameters, CRC-32 %08" PRIx32, table->count, crc);
     return team_compare(team, word, "has a model of", "all processes need the same model", err);
 }

@@ -140,7 +140,9 @@ static tg_status check_arrays(struct check *c, tg_plain_layers *of_plain, tg_err
         if (of_plain)
             tg_plain_layers_find(of_plain, dumped->number, &layer);
         else if (!tg_attn_layers_find(&c->in.layers, dumped->number, &layer))
-            return tg_fail(err, TG_EDATA, "layer %zu is not in the input", dumped->number);
+            return (status = tg_attn_layers_check(&c->in.layers, err))
+                       ? status
+                       : tg_fail(err, TG_EDATA, "layer %zu is not in the input", dumped->number);
         for (tg_attn_stage stage = TG_ATTN_X; !status && stage < TG_ATTN_EVERY; stage++) {
             if (!dumped->data[stage])
                 continue;

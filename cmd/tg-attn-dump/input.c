@@ -108,7 +108,7 @@ static tg_status check_length(const tg_tokens_prompt *p, const tg_model *model, 
 
 tg_status input_open_model(cli_model *m, const attn_options *o, tg_err *err)
 {
-    tg_status status = cli_model_open(m, o->model, ", or see  --example " EXAMPLES, err);
+    tg_status status = cli_model_open(m, o->model, false, ", or see  --example " EXAMPLES, err);
 
     if (status || o->heads == NOT_GIVEN || !(status = tg_model_set_heads(&m->model, o->heads, err)))
         return status;

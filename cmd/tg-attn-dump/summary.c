@@ -200,7 +200,7 @@ static tg_status print_layers(struct summary *s, tg_attn_layers *layers, tg_err 
         if (cli_stdout_failed())
             return TG_OK; /* cli_close_stdout() reports it */
     }
-    return TG_OK;
+    return tg_attn_layers_check(layers, err);
 }
 
 static tg_status show(attn_input *in, const attn_options *o, tg_err *err)

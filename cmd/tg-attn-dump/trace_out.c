@@ -71,6 +71,7 @@ void trace_print_out(trace_page *p)
     const tg_derived_output *o = &d->output;
     const size_t h = p->h, c = d->what.out_channel, C = p->C, Q = p->H * p->D, row = p->b * p->T + p->i;
     const trace_factor att = {"att", row * Q, 1, d->t.att, 1};
+    const float *bias = tg_attn_layer_proj(&d->layer).b;
     const trace_factor w = {"w", o->transposed ? c * Q : c, o->transposed ? 1 : C, o->w, 1};
 
     trace_heading(p, "the output projection", "lib/nn/ref/linear.c: linear_forward");
@@ -78,8 +79,8 @@ void trace_print_out(trace_page *p)
     trace_print_sum('m', 0, Q, &att, &w, Q);
     printf("sum = %s, of which head %zu, m = %zu to %zu: %s\n", trace_number(o->sum).s, h, h * p->D,
            (h + 1) * p->D - 1, trace_number(o->of_head).s);
-    if (d->layer.proj.b)
-        printf("bias.data[%zu] = %s\n", c, trace_number((double)d->layer.proj.b[c]).s);
+    if (bias)
+        printf("bias.data[%zu] = %s\n", c, trace_number((double)bias[c]).s);
     printf("out[%zu,%zu,%zu] = out.data[%zu] = %s\n", p->b, p->i, c, row * C + c, trace_number(o->out).s);
     if (o->norm)
         printf("%s norms it\nbefore it is added to the residual stream\n", o->norm);

@@ -77,10 +77,10 @@ static tg_status eval_all(eval_job *job, tg_err *err)
     if (job->o->per_token)
         eval_print_titles(job);
     if (job->o->files == 0)
-        return eval_text(job, err);
+        status = eval_text(job, err);
     for (size_t i = 0; !status && i < job->o->files; i++)
         status = eval_file(job, job->o->file[i], err);
-    return status;
+    return status ? status : cli_model_check(&job->m, err);
 }
 
 /* ---- --logits */
@@ -197,7 +197,7 @@ static tg_status work(eval_job *job, tg_err *err)
                        o->logits ? "logits" : "per-token");
     if ((status = team_broadcast_stdin(job->team, wants_stdin(o), err)))
         return status;
-    if ((status = cli_model_open(&job->m, o->model, "", err)))
+    if ((status = cli_model_open(&job->m, o->model, false, "", err)))
         job->m = (cli_model){.fd = -1};
     if ((status = team_settle(job->team, status, err)) ||
         (status = team_compare_models(job->team, &job->m.model, err)))

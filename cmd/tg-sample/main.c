@@ -171,7 +171,9 @@ static tg_status run(const struct options *o, tg_err *err)
     tg_tokens_prompt prompt;
     tg_status status;
 
-    if ((status = cli_begin_compute(o->threads, err)) || (status = cli_model_open(&m, o->model, "", err)))
+    if ((status = cli_begin_compute(o->threads, err)) ||
+        (status =
+             cli_model_open(&m, o->model, tg_generator_packs((tg_weight_type)o->type, o->count), "", err)))
         return status;
     if (!(status = cli_text_prompt(&o->text, &prompt, &m, err)))
         status = sample(&m, &prompt, o, err);

@@ -148,7 +148,7 @@ static tg_status load_foreign(train_setup *s, tg_err *err)
                        "%s: another project's model, which is not overwritten: name the new one "
                        "with -o FILE",
                        s->source);
-    status = cli_model_convert(&model, s->source, true, err);
+    status = cli_model_convert(&model, s->source, err);
     return status ? status : tg_run_begin(&s->run, &model, err);
 }
 

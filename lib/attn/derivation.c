@@ -103,19 +103,19 @@ static void project(tg_derivation *d, const tg_params *table)
 {
     const size_t D = d->layer.view.D, c = d->what.out_channel;
     const size_t norm = tg_params_index(table, TG_OUT_NORM_W, d->layer.number);
-    const tg_linear *proj = &d->layer.proj;
+    const tg_linear proj = tg_attn_layer_proj(&d->layer);
     tg_derived_output *o = &d->output;
 
     o->name = table->entry[tg_params_index(table, TG_ATT_PROJ_W, d->layer.number)].name;
-    o->transposed = proj->transposed;
+    o->transposed = proj.transposed;
     o->norm = norm < table->n ? table->entry[norm].name : NULL;
     for (size_t m = 0; m < d->layer.view.H * D; m++) {
-        o->w[m] = (double)proj->w[proj->transposed ? c * proj->in + m : m * proj->out + c];
+        o->w[m] = (double)proj.w[proj.transposed ? c * proj.in + m : m * proj.out + c];
         o->sum += d->t.att[m] * o->w[m];
         if (m / D == d->what.at.h)
             o->of_head += d->t.att[m] * o->w[m];
     }
-    o->out = proj->b ? o->sum + (double)proj->b[c] : o->sum;
+    o->out = proj.b ? o->sum + (double)proj.b[c] : o->sum;
 }
 
 /* Compute datt from the model's loss.  Without a model the loss is a channel of att, and datt is 1
@@ -165,7 +165,10 @@ tg_status tg_derive(tg_derivation *d, tg_attn_layers *layers, const tg_derive_wh
         return status;
     if ((status = tg_arena_build(&d->arena, place_derivation, &(struct placement){d, layers}, err)))
         return status;
-    (void)tg_attn_layers_find(layers, what->layer, &d->layer); /* check() has made sure that it exists */
+    if (!tg_attn_layers_find(layers, what->layer, &d->layer)) { /* check() has made sure that it exists */
+        tg_derivation_free(d);
+        return tg_attn_layers_check(layers, err);
+    }
     locate(d);
     tg_attn_trace_forward(&d->t, &d->layer.view, what->at);
     make_vectors(d, layers);
@@ -179,7 +182,7 @@ tg_status tg_derive(tg_derivation *d, tg_attn_layers *layers, const tg_derive_wh
             tg_attn_vector_backward(&d->k, d->t.dk);
         }
     }
-    if ((status = check_finite(d, err)))
+    if ((status = tg_attn_layers_check(layers, err)) || (status = check_finite(d, err)))
         tg_derivation_free(d);
     return status;
 }

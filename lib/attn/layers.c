@@ -74,6 +74,11 @@ tg_attention_rule tg_attn_layers_rule(const tg_attn_layers *n, size_t number)
     return n->model ? tg_config_attention_rule(&n->model->config, number) : n->given.rule;
 }
 
+tg_linear tg_attn_layer_proj(const tg_attn_layer *layer)
+{
+    return tg_bind_linear(&(tg_binding){.model = layer->model}, TG_ATT_PROJ_W, layer->number);
+}
+
 bool tg_attn_layer_has(const tg_attn_layer *layer, tg_attn_stage stage)
 {
     switch (stage) {
@@ -181,7 +186,7 @@ static void step_model(tg_attn_layers *layers, tg_attn_layer *layer)
         .view = tg_attn_layers_shape(layers),
         .x = tg_floats(tg_acts_row(a, l, family->norm)),
         .qkv = family->qkv ? tg_floats(tg_acts_row(a, l, family->qkv)) : NULL,
-        .proj = tg_bind_linear(&a->bound, TG_ATT_PROJ_W, l),
+        .model = layers->model,
         .residual = tg_acts_row(a, l, TG_ACT_X),
         .rows = qkv,
         .q_steps = steps_of(layers, l, 0, family->q_normed, TG_Q_NORM_W),
@@ -196,6 +201,11 @@ static void step_model(tg_attn_layers *layers, tg_attn_layer *layer)
     layer->view.ldv = qkv.v.ld;
 }
 
+tg_status tg_attn_layers_check(const tg_attn_layers *n, tg_err *err)
+{
+    return n->model ? tg_model_check_lent(n->model, err) : TG_OK;
+}
+
 static bool step(tg_attn_layers *layers, tg_attn_layer *layer)
 {
     const size_t wanted = layers->filter.layer, all = wanted == TG_ATTN_ALL ? layers->L : wanted + 1;
@@ -205,7 +215,9 @@ static bool step(tg_attn_layers *layers, tg_attn_layer *layer)
     (void)tg_watch_report(layers->watch, (double)layers->next / (double)all);
     if (layers->model)
         step_model(layers, layer);
-    else
+    if (tg_attn_layers_check(layers, NULL))
+        return false;
+    if (!layers->model)
         *layer =
             (tg_attn_layer){.view = layers->given, .q_steps = layers->given_q, .k_steps = layers->given_k};
     layer->view.layout = layers->layout;
@@ -256,5 +268,5 @@ tg_status tg_attn_layers_walk_parallel(tg_attn_layers *layers, const tg_attn_vis
            tg_attn_walk_parallel(&layer.view, layer.number, &layers->filter, &scratch, visitor)) {
     }
     tg_arena_free(&arena);
-    return TG_OK;
+    return tg_attn_layers_check(layers, err);
 }

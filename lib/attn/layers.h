@@ -43,11 +43,14 @@ typedef struct tg_attn_layer {
     const float *x; /* [B,T,C] the input, after ln_1 */
     const float
         *qkv; /* [B,T,3C] x w + bias, of which q, k and v are slices; NULL: the family has no such row */
-    tg_linear proj;     /* the output projection, of H*D channels to C; w NULL: none */
-    tg_matrix residual; /* [B,T,C] the input of ln_1, to which attention's output is added */
-    tg_qkv rows;        /* q, k and v, as the view has them */
+    const tg_model *model; /* NULL: given arrays */
+    tg_matrix residual;    /* [B,T,C] the input of ln_1, to which attention's output is added */
+    tg_qkv rows;           /* q, k and v, as the view has them */
     tg_attn_steps q_steps, k_steps;
 } tg_attn_layer;
+
+/* The output projection of a model's layer, of H*D channels to C, in double precision. */
+tg_linear tg_attn_layer_proj(const tg_attn_layer *layer);
 
 /* Whether a layer has a stage (lib/attn/shape.h). */
 bool tg_attn_layer_has(const tg_attn_layer *layer, tg_attn_stage stage);
@@ -80,12 +83,16 @@ void tg_attn_layers_given(tg_attn_layers *layers, const tg_qkv_view *view);
 TG_MUST_CHECK tg_status tg_attn_layers_select(tg_attn_layers *layers, const tg_attn_filter *filter,
                                               tg_err *err);
 
-/* Advance to the next layer that the filter keeps; false: there is none. */
+/* Advance to the next layer that the filter keeps; false: there is none, or the walk has failed
+ * (tg_attn_layers_check()). */
 bool tg_attn_layers_next(tg_attn_layers *layers, tg_attn_layer *layer);
 
 /* Advance to the layer with this number, even if the filter excludes it; false: it is out of range, or
- * the walk is past it. */
+ * the walk is past it, or has failed. */
 bool tg_attn_layers_find(tg_attn_layers *layers, size_t number, tg_attn_layer *layer);
+
+/* After the last layer, whether the walk has failed: TG_EDATA, if a tensor of a lent model is not finite. */
+TG_MUST_CHECK tg_status tg_attn_layers_check(const tg_attn_layers *layers, tg_err *err);
 
 void tg_attn_layers_close(tg_attn_layers *layers);
 

@@ -13,7 +13,7 @@ static const double *get(void *context, tg_param_kind kind, size_t layer)
     if (i == table->n)
         return NULL;
     if (p->layer_of[kind] != layer + 1)
-        tg_double_from_float(p->weight[kind], p->model->weight[i], table->entry[i].count);
+        tg_double_from_float(p->weight[kind], tg_model_values(p->model, i), table->entry[i].count);
     p->layer_of[kind] = layer + 1;
     return p->weight[kind];
 }
@@ -83,7 +83,7 @@ void tg_plain_layers_find(tg_plain_layers *p, size_t number, tg_attn_layer *laye
         .view = tg_attn_shape_of(1, T, C, c->n_head),
         .x = p->x,
         .qkv = p->qkv,
-        .proj = tg_bind_linear(&(tg_binding){.model = p->model}, TG_ATT_PROJ_W, number),
+        .model = p->model,
     };
     layer->view.q = p->qkv;
     layer->view.k = p->qkv + C;

@@ -87,13 +87,14 @@ static void attend(double *att, const tg_qkv_view *view, const tg_attn_filter *f
 static void project(double *out, const double *att, const tg_attn_layer *layer, size_t query)
 {
     const size_t B = layer->view.B, T = layer->view.T, C = layer->view.C, Q = layer->view.H * layer->view.D;
+    const tg_linear proj = tg_attn_layer_proj(layer);
 
     if (query == TG_ATTN_ALL) {
-        tg_linear64_forward(out, NULL, att, &layer->proj, B * T);
+        tg_linear64_forward(out, NULL, att, &proj, B * T);
         return;
     }
     for (size_t n = query; n < B * T; n += T)
-        tg_linear64_forward(out + n * C, NULL, att + n * Q, &layer->proj, 1);
+        tg_linear64_forward(out + n * C, NULL, att + n * Q, &proj, 1);
 }
 
 /* Compute att of all heads in the layout that the projection reads, then project it. */

@@ -42,6 +42,11 @@ static inline float tg_float_from_bf16(uint16_t bits)
     return tg_float_from_bits((uint32_t)bits << 16);
 }
 
+static inline bool tg_bf16_is_finite(uint16_t bits)
+{
+    return (bits & 0x7F80) != 0x7F80;
+}
+
 /* The value of an IEEE half (1 sign, 5 exponent, 10 fraction bits).  NaN stays NaN.  Without branches, so
  * that loops use vectors: the scale, 2^112, corrects the exponent's bias, for subnormal numbers too. */
 static inline float tg_float_from_half(uint16_t bits)

@@ -6,11 +6,10 @@
 #include "lib/base/convert.h"
 #include "lib/base/threads.h"
 
-#define GROUP ((size_t)16)
+#define GROUP ((size_t)32)      /* values; the fixed count lets the compiler use vectors */
 #define GRAIN ((size_t)1 << 15) /* values that a thread checks at once */
 
-/* Whether GROUP values are finite.  The fixed count lets the compiler use vectors. */
-static bool group_is_finite(const float *x)
+static bool floats_are_finite(const float *x)
 {
     unsigned bad = 0;
 
@@ -19,37 +18,69 @@ static bool group_is_finite(const float *x)
     return bad == 0;
 }
 
-static size_t find(const float *x, size_t n)
+/* The first of values i .. end - 1 that is not finite, or end. */
+static size_t find_float(const void *values, size_t i, size_t end)
 {
-    size_t i = 0;
+    const float *x = values;
 
-    while (i + GROUP <= n && group_is_finite(x + i))
+    while (i + GROUP <= end && floats_are_finite(x + i))
         i += GROUP;
-    while (i < n && tg_is_finite(x[i]))
+    while (i < end && tg_is_finite(x[i]))
+        i++;
+    return i;
+}
+
+static bool halves_are_finite(const tg_bf16 *x)
+{
+    uint16_t bad = 0;
+
+    for (size_t i = 0; i < GROUP; i++)
+        bad |= (uint16_t) - !tg_bf16_is_finite(x[i]);
+    return bad == 0;
+}
+
+static size_t find_half(const void *values, size_t i, size_t end)
+{
+    const tg_bf16 *x = values;
+
+    while (i + GROUP <= end && halves_are_finite(x + i))
+        i += GROUP;
+    while (i < end && tg_bf16_is_finite(x[i]))
         i++;
     return i;
 }
 
 struct values {
-    const float *x;
+    const void *x;
+    size_t (*find)(const void *values, size_t i, size_t end);
     atomic_size_t first; /* that is not finite, of those seen */
 };
 
 static void search(void *context, size_t begin, size_t end)
 {
     struct values *v = context;
-    const size_t bad = begin + find(v->x + begin, end - begin);
+    const size_t bad = v->find(v->x, begin, end);
 
     if (bad < end)
         tg_atomic_min(&v->first, bad);
 }
 
-size_t tg_find_not_finite(const float *x, size_t n)
+static size_t find(const void *x, size_t n, size_t (*find_one)(const void *values, size_t i, size_t end))
 {
-    struct values v = {.x = x, .first = n};
+    struct values v = {.x = x, .find = find_one, .first = n};
 
     tg_threads_run(n, GRAIN, search, &v);
     return v.first;
+}
+
+size_t tg_find_not_finite(const float *x, size_t n)
+{
+    return find(x, n, find_float);
+}
+
+size_t tg_find_not_finite16(const tg_bf16 *x, size_t n)
+{
+    return find(x, n, find_half);
 }
 
 size_t tg_find_not_finite64(const double *x, size_t n)

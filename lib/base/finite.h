@@ -6,6 +6,7 @@
 
 #include <stddef.h>
 
+#include "lib/base/bf16.h"
 #include "lib/base/status.h"
 
 /*
@@ -13,6 +14,9 @@
  * Uses several threads when n is large; about as fast as reading memory.
  */
 size_t tg_find_not_finite(const float *x, size_t n);
+
+/* The same of bf16. */
+size_t tg_find_not_finite16(const tg_bf16 *x, size_t n);
 
 /* The same for doubles, and for doubles once they are rounded to float32. */
 size_t tg_find_not_finite64(const double *x, size_t n);

@@ -134,7 +134,7 @@ tg_status tg_dump_write(int fd, tg_attn_layers *layers, const tg_dump_settings *
         goto done;
     while (!status && tg_attn_layers_next(layers, &layer))
         status = put_layer(&w, &layer, err);
-    if (!status)
+    if (!status && !(status = tg_attn_layers_check(layers, err)))
         status = tg_archive_finish(w.archive, err);
 
 done:

@@ -41,14 +41,16 @@ tg_rmsnorm tg_bind_rmsnorm(const tg_binding *g, tg_param_kind w, size_t l)
     };
 }
 
-/* Its widths are those of the matrix. */
+/* Its widths are those of the matrix.  In double precision that is float32; packed, it is not read. */
 static tg_linear linear(const tg_binding *g, tg_param_kind w, tg_param_kind b, size_t l)
 {
     const size_t i = tg_params_index(&g->model->table, w, l);
     const tg_param *p = &g->model->table.entry[i];
+    const tg_bf16 *w16 = g->packed || !g->scratch ? NULL : tg_model_values16(g->model, i);
 
     return (tg_linear){
-        .w = tg_bind_weight(g, w, l),
+        .w = g->packed || w16 ? NULL : tg_bind_weight(g, w, l),
+        .w16 = w16,
         .dw = tg_bind_gradient(g, w, l),
         .b = tg_bind_weight(g, b, l),
         .db = tg_bind_gradient(g, b, l),
@@ -66,10 +68,10 @@ tg_linear tg_bind_linear(const tg_binding *g, tg_param_kind w, size_t l)
     return linear(g, w, w + 1, l);
 }
 
-tg_embedding tg_bind_embedding(const tg_binding *g)
+tg_embedding tg_bind_embedding(const tg_binding *g, const int32_t *ids, size_t n)
 {
     return (tg_embedding){
-        .wte = tg_bind_weight(g, TG_WTE, 0),
+        .wte = tg_model_rows(g->model, TG_WTE, ids, n),
         .dwte = tg_bind_gradient(g, TG_WTE, 0),
         .wpe = tg_bind_weight(g, TG_WPE, 0),
         .dwpe = tg_bind_gradient(g, TG_WPE, 0),

@@ -37,8 +37,9 @@ tg_layernorm tg_bind_layernorm(const tg_binding *binding, tg_param_kind w, size_
 
 tg_rmsnorm tg_bind_rmsnorm(const tg_binding *binding, tg_param_kind w, size_t layer);
 
-tg_embedding tg_bind_embedding(const tg_binding *binding); /* wte and wpe */
-tg_linear tg_bind_head(const tg_binding *binding);         /* [C,V]: the transposed embedding, when tied */
+/* wte and wpe; of a lent model, the rows of ids [n] of wte. */
+tg_embedding tg_bind_embedding(const tg_binding *binding, const int32_t *ids, size_t n);
+tg_linear tg_bind_head(const tg_binding *binding); /* [C,V]: the transposed embedding, when tied */
 
 TG_API_END
 

@@ -93,21 +93,23 @@ void tg_block_layernorm_backward(tg_block *b, size_t out, size_t in, tg_param_ki
 
 void tg_block_linear(tg_block *b, size_t out, size_t in, tg_param_kind w)
 {
-    const tg_linear linear = tg_bind_linear(&b->a->bound, w, b->layer);
+    tg_linear linear;
     const tg_matrix none = {0};
 
     if (!tg_block_begins(b, out))
         return;
+    linear = tg_bind_linear(&b->a->bound, w, b->layer);
     tg_linear_forward(tg_block_row(b, out), none, tg_block_row(b, in), &linear, tg_block_tokens(b));
     tg_block_ends(b, out);
 }
 
 void tg_block_linear_backward(tg_block *b, size_t out, size_t in, tg_param_kind w)
 {
-    tg_linear linear = tg_bind_linear(&b->a->bound, w, b->layer);
+    tg_linear linear;
 
     if (!tg_block_begins(b, out))
         return;
+    linear = tg_bind_linear(&b->a->bound, w, b->layer);
     check_apart(b, out, in);
     linear.adds = tg_block_adds(b, in);
     tg_linear_backward(tg_block_gradient(b, in), tg_block_gradient(b, out), tg_block_row(b, in), &linear,
@@ -119,10 +121,11 @@ void tg_block_linear_backward(tg_block *b, size_t out, size_t in, tg_param_kind 
 
 void tg_block_linear_gelu(tg_block *b, size_t out, size_t pre, size_t in, tg_param_kind w)
 {
-    const tg_linear linear = tg_bind_linear(&b->a->bound, w, b->layer);
+    tg_linear linear;
 
     if (!tg_block_begins(b, out))
         return;
+    linear = tg_bind_linear(&b->a->bound, w, b->layer);
     tg_linear_gelu_forward(tg_block_row(b, out), tg_block_row(b, pre), tg_block_row(b, in), &linear,
                            b->a->bound.model->config.activation, tg_block_tokens(b));
     tg_block_ends(b, out);
@@ -207,11 +210,12 @@ static void check_residual(const tg_block *b, size_t out, size_t residual)
 
 void tg_block_residual_backward(tg_block *b, size_t out, size_t residual, size_t in, tg_param_kind w)
 {
-    const tg_linear linear = tg_bind_linear(&b->a->bound, w, b->layer);
+    tg_linear linear;
     const tg_dropout drop = drop_of(b, out);
 
     if (!tg_block_begins(b, out))
         return;
+    linear = tg_bind_linear(&b->a->bound, w, b->layer);
     check_residual(b, out, residual);
     check_apart(b, out, in);
     tg_residual_backward(tg_block_gradient(b, in), tg_block_gradient(b, out), tg_block_row(b, in), &linear,
@@ -222,11 +226,12 @@ void tg_block_residual_backward(tg_block *b, size_t out, size_t residual, size_t
 void tg_block_residual_gelu_backward(tg_block *b, size_t out, size_t residual, size_t in, size_t pre,
                                      tg_param_kind w)
 {
-    const tg_linear linear = tg_bind_linear(&b->a->bound, w, b->layer);
+    tg_linear linear;
     const tg_dropout drop = drop_of(b, out);
 
     if (!tg_block_begins(b, out))
         return;
+    linear = tg_bind_linear(&b->a->bound, w, b->layer);
     check_residual(b, out, residual);
     check_apart(b, out, pre);
     tg_residual_after_gelu_backward(tg_block_gradient(b, pre), tg_block_gradient(b, out), tg_block_row(b, in),

@@ -39,7 +39,7 @@ enum {
 
 void tg_gpt2_embed(tg_acts *a, const int32_t *ids)
 {
-    const tg_embedding wte_wpe = tg_bind_embedding(&a->bound);
+    const tg_embedding wte_wpe = tg_bind_embedding(&a->bound, ids, a->B * a->T);
     const tg_dropout drop = tg_acts_drop(a, 0, 0);
     const tg_matrix x = tg_acts_row(a, 0, X);
 
@@ -93,7 +93,7 @@ static void backward(tg_block *b)
 
 void tg_gpt2_embed_backward(tg_acts *a, const int32_t *ids)
 {
-    const tg_embedding wte_wpe = tg_bind_embedding(&a->bound);
+    const tg_embedding wte_wpe = tg_bind_embedding(&a->bound, ids, a->B * a->T);
     const tg_dropout drop = tg_acts_drop(a, 0, 0);
     const tg_matrix dx = tg_acts_gradient(a, X);
 

@@ -83,11 +83,35 @@ tg_status tg_model_place(tg_model *m, const tg_param *p, float **where, tg_err *
     return TG_OK;
 }
 
+const float *tg_model_values(const tg_model *m, size_t i)
+{
+    return m->weight[i] || !m->lender ? m->weight[i] : m->lender->lend(m->source, i);
+}
+
 const float *tg_model_weight(const tg_model *m, tg_param_kind kind, size_t layer)
 {
-    size_t i = tg_params_index(&m->table, kind, layer);
+    const size_t i = tg_params_index(&m->table, kind, layer);
 
-    return i == m->table.n ? NULL : m->weight[i];
+    return i == m->table.n ? NULL : tg_model_values(m, i);
+}
+
+const tg_bf16 *tg_model_values16(const tg_model *m, size_t i)
+{
+    return m->lender ? m->lender->lend16(m->source, i) : NULL;
+}
+
+const float *tg_model_rows(const tg_model *m, tg_param_kind kind, const int32_t *row, size_t n)
+{
+    const size_t i = tg_params_index(&m->table, kind, 0);
+
+    if (i == m->table.n || m->weight[i] || !m->lender)
+        return i == m->table.n ? NULL : m->weight[i];
+    return m->lender->lend_rows(m->source, i, row, n);
+}
+
+tg_status tg_model_check_lent(const tg_model *m, tg_err *err)
+{
+    return m->lender ? m->lender->check(m->source, err) : TG_OK;
 }
 
 tg_status tg_model_check_complete(const tg_model *m, tg_err *err)

@@ -17,21 +17,48 @@ TG_API_BEGIN
 
 #define TG_PROBE_MAX 32
 
+/* Reads tensors from a model's source when they are used (tg_model_file_lend()). */
+typedef struct tg_lender {
+    /* The values of table entry i; those that cannot be had are as they are in the file. */
+    const float *(*lend)(void *source, size_t i);
+    /* Those that are bf16 in the file, there; NULL: they are not. */
+    const tg_bf16 *(*lend16)(void *source, size_t i);
+    /* Like lend(), but only these rows are read: row[0 .. n - 1], of a matrix. */
+    const float *(*lend_rows)(void *source, size_t i, const int32_t *row, size_t n);
+    /* Whether all that has been lent is finite. */
+    tg_status (*check)(const void *source, tg_err *err);
+} tg_lender;
+
 typedef struct tg_model {
     tg_config config;
     tg_params table;
     const tg_tokenizer *tokenizer; /* a reference; owned */
-    const float **weight;          /* [table.n] each tensor's values; owned */
+    const float **weight;          /* [table.n] each tensor's values, NULL where they are lent; owned */
     tg_arena memory;               /* of params */
     float *params;                 /* flat buffer, for tensors that are not mapped; NULL: all are */
     int32_t probe[TG_PROBE_MAX];   /* a piece of the validation text */
     size_t probe_count;            /* 0: not trained yet */
     void *source;                  /* keeps mapped tensors readable; NULL: none are; owned */
     void (*close_source)(void *source);
+    const tg_lender *lender; /* of tensors that are read when they are used; NULL: all are in memory */
 } tg_model;
 
-/* A tensor, or NULL when the config leaves it out. */
+/*
+ * The values of table entry i; a tensor, or NULL when the config leaves it out.  Of a lent model a matrix is
+ * valid until the same kind of another layer is asked for, and one thread asks.
+ */
+const float *tg_model_values(const tg_model *m, size_t i);
 const float *tg_model_weight(const tg_model *m, tg_param_kind kind, size_t layer);
+
+/* Values that a lent model's file has in bf16, as they are there; NULL: others. */
+const tg_bf16 *tg_model_values16(const tg_model *m, size_t i);
+
+/* A matrix of which only these rows are read: row[0 .. n - 1]. */
+const float *tg_model_rows(const tg_model *m, tg_param_kind kind, const int32_t *row, size_t n);
+
+/* Of a lent model, whose tensors are checked when they are read: TG_EDATA, if a value was not finite, with
+ * its name and place.  err may be NULL. */
+TG_MUST_CHECK tg_status tg_model_check_lent(const tg_model *m, tg_err *err);
 
 /*
  * A new model for a tokenizer's texts, with flat parameters initialised from seed.  It takes a

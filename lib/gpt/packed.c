@@ -87,15 +87,18 @@ static tg_status check_matrix(const tg_param *t, const float *w, tg_weight_type 
                    bf16 ? "bf16 would round it to infinity" : "int8 needs finite weights");
 }
 
-static tg_status check(const tg_model *model, tg_weight_type type, tg_err *err)
+static tg_status pack(const tg_packed_matrix *to, const tg_param *t, const float *w, tg_weight_type type,
+                      tg_err *err)
 {
-    tg_status status = TG_OK;
+    const tg_status status = type == TG_WEIGHT_FLOAT32 ? TG_OK : check_matrix(t, w, type, err);
 
-    for (size_t i = 0; !status && i < model->table.n; i++) {
-        if (is_matrix(model, &model->table.entry[i]))
-            status = check_matrix(&model->table.entry[i], model->weight[i], type, err);
-    }
-    return status;
+    if (status)
+        return status;
+    if (t->transposed)
+        tg_packed_matrix_pack(to, w, 1, to->K);
+    else
+        tg_packed_matrix_pack(to, w, to->N, 1);
+    return TG_OK;
 }
 
 tg_status tg_packed_model_create(tg_packed_model *p, const tg_model *model, tg_weight_type type, tg_err *err)
@@ -104,22 +107,16 @@ tg_status tg_packed_model_create(tg_packed_model *p, const tg_model *model, tg_w
     tg_status status;
 
     *p = (tg_packed_model){.type = type};
-    if (type != TG_WEIGHT_FLOAT32 && (status = check(model, type, err)))
-        return status;
     if ((status = tg_arena_build(&p->arena, place_matrices, &(struct placement){p, model, type}, err)))
         return status;
-    for (size_t i = 0; i < table->n; i++) {
-        const tg_param *t = &table->entry[i];
-        const tg_packed_matrix *w = &p->matrix[i];
-
-        if (!w->panels)
-            continue;
-        if (t->transposed)
-            tg_packed_matrix_pack(w, model->weight[i], 1, w->K);
-        else
-            tg_packed_matrix_pack(w, model->weight[i], w->N, 1);
-    }
-    return TG_OK;
+    for (size_t i = 0; i < table->n && !status; i++)
+        if (p->matrix[i].panels)
+            status = pack(&p->matrix[i], &table->entry[i], tg_model_values(model, i), type, err);
+    if (!status)
+        status = tg_model_check_lent(model, err);
+    if (status)
+        tg_packed_model_free(p);
+    return status;
 }
 
 void tg_packed_model_free(tg_packed_model *p)

@@ -165,7 +165,7 @@ tg_status tg_sample(int32_t *id, const float *logits, int32_t *order, size_t n, 
 
 /* For a single text in float32 the model's own weights are nearly as fast, and take no time or
  * memory to pack. */
-static bool needs_packing(tg_weight_type type, size_t S)
+bool tg_generator_packs(tg_weight_type type, size_t S)
 {
     return type != TG_WEIGHT_FLOAT32 || S > 1;
 }
@@ -195,7 +195,7 @@ static void place_generator(tg_arena *arena, void *context)
 tg_status tg_generator_open(tg_generator *g, const tg_model *model, tg_weight_type type, size_t S,
                             size_t tokens, tg_err *err)
 {
-    const bool packed = needs_packing(type, S);
+    const bool packed = model->lender || tg_generator_packs(type, S);
     tg_status status;
 
     *g = (tg_generator){0};

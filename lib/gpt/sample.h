@@ -64,6 +64,10 @@ typedef struct tg_generator {
     tg_arena arena;
 } tg_generator;
 
+/* Whether a generator of S texts copies each of the model's matrices once, packed (lib/gpt/packed.h); those
+ * of a lent model it always does. */
+bool tg_generator_packs(tg_weight_type type, size_t S);
+
 /*
  * Allocate all memory for S >= 1 texts of up to `tokens` tokens each, the beginning included;
  * matrices are rounded to `type`.  The model must outlive the generator, which must not be

@@ -207,7 +207,10 @@ double tg_ablate_loss(const tg_ablate *a, size_t number)
 
 tg_status tg_ablate_check_finite(const tg_ablate *a, tg_err *err)
 {
+    const tg_status status = tg_model_check_lent(a->model, err);
     const bool finite = isfinite(a->base) && tg_find_not_finite64(a->sum, a->cases) == a->cases;
 
+    if (status)
+        return status;
     return finite ? TG_OK : tg_fail(err, TG_EDATA, "the loss is not finite");
 }

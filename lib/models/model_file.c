@@ -8,10 +8,8 @@
 #include "formats/format.h"
 #include "formats/path.h"
 #include "formats/torch_file.h"
-#include "lib/base/finite.h"
 #include "lib/models/model_format.h"
 #include "lib/models/model_open.h"
-#include "lib/text/bare_ids.h"
 
 void tg_model_file_close(tg_model_file *f)
 {
@@ -144,77 +142,6 @@ tg_status tg_model_file_open_source(tg_model_file *f, tg_source *source, const c
 tg_status tg_model_file_open(tg_model_file *f, const char *path, const tg_model_ask *ask, tg_err *err)
 {
     return tg_model_file_open_source(f, NULL, path, ask, err);
-}
-
-/* ---- a model */
-
-static void close_files(void *files)
-{
-    tg_model_file *f = files;
-
-    tg_model_file_close(f);
-    free(f);
-}
-
-/* Use the values in place, or copy them. */
-static tg_status take_values(tg_model *m, const tg_model_file *f, size_t i, bool flat, uint64_t *copied,
-                             tg_err *err)
-{
-    const tg_param *p = &m->table.entry[i];
-    const float *direct = flat ? NULL : tg_model_file_direct(f, i);
-    float *where;
-    tg_status status;
-
-    if (direct) {
-        m->weight[i] = direct;
-        return tg_check_finite(p->name, direct, p->count, err);
-    }
-    if ((status = tg_model_place(m, p, &where, err)))
-        return status;
-    *copied += p->count * sizeof *where;
-    return tg_model_file_read(where, f, i, false, err);
-}
-
-static tg_status build(tg_model *m, tg_model_file *f, bool flat, uint64_t *copied, tg_err *err)
-{
-    const tg_tokenizer *ids = NULL;
-    tg_model_file *kept;
-    tg_status status;
-
-    if (!f->tokenizer && (status = tg_bare_ids_create(&ids, f->config.vocab_size, err)))
-        return status;
-    status = tg_model_begin(m, &f->config, ids ? ids : f->tokenizer, err);
-    tg_tokenizer_free(ids);
-    if (status)
-        return status;
-    memcpy(m->probe, f->own.probe, sizeof m->probe);
-    m->probe_count = f->own.probe_count;
-    for (size_t i = 0; i < f->table.n && !status; i++) {
-        status = take_values(m, f, i, flat, copied, err);
-        if (flat || !tg_model_file_direct(f, i)) /* it has been copied */
-            tg_model_file_release(f, i);
-    }
-    if (status || flat)
-        return status;
-    if (!(kept = malloc(sizeof *kept)))
-        return tg_fail_memory(err, sizeof *kept, "the list of files");
-    *kept = *f;
-    *f = (tg_model_file){0};
-    m->source = kept;
-    m->close_source = close_files;
-    return TG_OK;
-}
-
-tg_status tg_model_file_to_model(tg_model *m, tg_model_file *f, bool flat, uint64_t *copied, tg_err *err)
-{
-    tg_status status;
-
-    *m = (tg_model){0};
-    *copied = 0;
-    if ((status = build(m, f, flat, copied, err)))
-        tg_model_free(m);
-    tg_model_file_close(f);
-    return status;
 }
 
 tg_status tg_model_open(tg_model *m, const char *path, tg_err *err)

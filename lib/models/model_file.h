@@ -128,6 +128,12 @@ TG_MUST_CHECK tg_status tg_model_file_read(float *out, const tg_model_file *f, s
 /* Its values where they lie in the file, if they lie there as the library wants them (float32, joined, not
  * transposed, on a multiple of 4 bytes); otherwise NULL.  They have not been checked. */
 const float *tg_model_file_direct(const tg_model_file *f, size_t i);
+const tg_bf16 *tg_model_file_direct16(const tg_model_file *f, size_t i); /* the same of bf16 */
+
+/* Whether single rows of a matrix can be read, and row r of it, like tg_model_file_read(). */
+bool tg_model_file_has_rows(const tg_model_file *f, size_t i);
+TG_MUST_CHECK tg_status tg_model_file_read_row(float *out, const tg_model_file *f, size_t i, size_t r,
+                                               tg_err *err);
 
 /* Values of table entry i, checked: in place if they can be, otherwise read into the buffer, which grows.
  * They are valid until the buffer is used again.  Otherwise like tg_model_file_read(). */
@@ -148,6 +154,16 @@ void tg_model_file_release(const tg_model_file *f, size_t i);
  */
 TG_MUST_CHECK tg_status tg_model_file_to_model(tg_model *m, tg_model_file *f, bool flat, uint64_t *copied,
                                                tg_err *err);
+
+/* The bytes of f's tensors that tg_model_file_to_model() would copy. */
+uint64_t tg_model_file_copied(const tg_model_file *f);
+
+/*
+ * The same of a model whose tensors are read, converted and checked when they are used: no more than a layer
+ * of matrices is in memory, and of the token embedding the rows that are looked up.  A program checks now and
+ * then, and before it uses results, tg_model_check_lent().  TG_ENOMEM.
+ */
+TG_MUST_CHECK tg_status tg_model_file_lend(tg_model *m, tg_model_file *f, tg_err *err);
 
 /* ---- writing */
 

@@ -124,15 +124,52 @@ tg_status tg_model_file_read(float *out, const tg_model_file *f, size_t i, bool 
     return v->n == 0 ? TG_OK : tg_check_finite(p->name, out, p->count, err);
 }
 
-const float *tg_model_file_direct(const tg_model_file *f, size_t i)
+bool tg_model_file_has_rows(const tg_model_file *f, size_t i)
+{
+    return f->values[i].n == 1 && !f->values[i].transposed;
+}
+
+tg_status tg_model_file_read_row(float *out, const tg_model_file *f, size_t i, size_t r, tg_err *err)
+{
+    const tg_values *v = &f->values[i];
+    const tg_param *p = &f->table.entry[i];
+    const size_t columns = p->shape[1];
+    size_t bad;
+
+    load(out, &(struct matrix){v->piece[0], p->shape[0], columns, v->order}, r, 0, columns);
+    bad = tg_find_not_finite(out, columns);
+    return bad == columns ? TG_OK : tg_fail_not_finite(p->name, r * columns + bad, (double)out[bad], err);
+}
+
+uint64_t tg_model_file_copied(const tg_model_file *f)
+{
+    uint64_t bytes = 0;
+
+    for (size_t i = 0; i < f->table.n; i++)
+        if (!tg_model_file_direct(f, i))
+            bytes += (uint64_t)f->table.entry[i].count * sizeof(float);
+    return bytes;
+}
+
+/* Its values where they lie, if they are of that type, and otherwise as the library wants them; or NULL. */
+static const void *in_place(const tg_model_file *f, size_t i, tg_dtype type)
 {
     const tg_values *v = &f->values[i];
     const tg_stored *s = v->piece[0];
 
-    if (v->n != 1 || v->transposed || v->order.head > 0 || s->blocks ||
-        !tg_dtype_equal(s->array.dtype, TG_F32))
+    if (v->n != 1 || v->transposed || v->order.head > 0 || s->blocks || !tg_dtype_equal(s->array.dtype, type))
         return NULL;
-    return (uintptr_t)s->at % sizeof(float) == 0 ? (const float *)(const void *)s->at : NULL;
+    return (uintptr_t)s->at % type.size == 0 ? s->at : NULL;
+}
+
+const float *tg_model_file_direct(const tg_model_file *f, size_t i)
+{
+    return in_place(f, i, TG_F32);
+}
+
+const tg_bf16 *tg_model_file_direct16(const tg_model_file *f, size_t i)
+{
+    return in_place(f, i, TG_BF16);
 }
 
 /* Make room for p's values.  TG_ENOMEM. */

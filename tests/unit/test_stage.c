@@ -152,21 +152,17 @@ static void check_output(tg_stage_scratch *scratch, const tg_attn_layer *layer, 
     tg_arena arena = {0};
     tg_matmul_scratch matmul;
     const tg_matrix none = {0};
-    const tg_linear proj = {
-        .w = layer->proj.w,
-        .b = layer->proj.b,
-        .in = C,
-        .out = C,
-        .scratch = &matmul,
-    };
+    tg_linear proj = tg_attn_layer_proj(layer);
     tg_err err = {0};
+
+    proj.scratch = &matmul;
 
     tg_stage_fill(scratch, TG_ATTN_ATT, layer, &all);
     memcpy(att, scratch->values, sizeof att);
     for (size_t i = 0; i < C * C; i++)
-        w[i] = (double)layer->proj.w[i];
+        w[i] = (double)proj.w[i];
     for (size_t i = 0; i < C; i++)
-        bias[i] = (double)layer->proj.b[i];
+        bias[i] = (double)proj.b[i];
     tg_linear_forward_ref64(out, att, w, bias, T, C, C);
     tg_stage_fill(scratch, TG_ATTN_OUT, layer, &all);
     CHECK(memcmp(scratch->values, out, sizeof out) == 0);

@@ -255,13 +255,13 @@ static void derivation_of_a_model(void)
     CHECK_OK(tg_derive(&d, &layers, &what, &err), &err);
     CHECK_EQ(d.layer.number, 1);
     for (size_t c = 0; c < C; c++) {
-        const double term = d.t.att[c] * (double)d.layer.proj.w[c * C + 4];
+        const double term = d.t.att[c] * (double)tg_attn_layer_proj(&d.layer).w[c * C + 4];
 
         sum += term;
         of_head += c >= D ? term : 0;
     }
     CHECK(d.output.sum == sum && d.output.of_head == of_head);
-    CHECK(d.output.out == sum + (double)d.layer.proj.b[4]);
+    CHECK(d.output.out == sum + (double)tg_attn_layer_proj(&d.layer).b[4]);
     CHECK(d.g.loss > 0 && isfinite(d.g.loss));
     CHECK(same(d.datt, d.g.datt + 4 * C + D, D) && d.datt[0] != 0);
     tg_derivation_free(&d);

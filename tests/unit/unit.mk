@@ -30,11 +30,11 @@ $(BUILD)/unit/test_torch_file $(BUILD)/unit/test_torch_model: $(BUILD)/obj/tests
 
 # Directories of Hugging Face's.
 HF_READ := $(addprefix $(BUILD)/unit/,test_hf_families test_hf_layers)
-HF_WRITTEN := $(addprefix $(BUILD)/unit/,test_hf_write test_hf_weights test_gguf_write test_gguf_refused)
+HF_WRITTEN := $(addprefix $(BUILD)/unit/,test_hf_write test_hf_weights test_gguf_write test_gguf_refused test_lending)
 $(HF_READ): $(BUILD)/obj/tests/unit/hf_read.o
 $(HF_WRITTEN): $(BUILD)/obj/tests/unit/hf_written.o
 $(HF_READ) $(HF_WRITTEN): $(BUILD)/obj/tests/unit/hf_directory.o
-$(BUILD)/unit/test_gguf_write $(BUILD)/unit/test_gguf_refused: $(BUILD)/obj/tests/unit/gguf_written.o
+$(addprefix $(BUILD)/unit/,test_gguf_write test_gguf_refused test_lending): $(BUILD)/obj/tests/unit/gguf_written.o
 
 # The tile unit's kernels on a model of it, for processors without one: an instruction set of its own.
 ifneq ($(filter amx,$(ISAS)),)

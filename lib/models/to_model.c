@@ -1,0 +1,265 @@
+/* A model from its files: all of it in memory, or lent. */
+#define _DEFAULT_SOURCE /* MAP_ANONYMOUS */
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+
+#include "lib/base/convert.h"
+#include "lib/base/finite.h"
+#include "lib/base/size.h"
+#include "lib/models/model_format.h"
+#include "lib/text/bare_ids.h"
+
+#define FLOATS_ALIGNED ((size_t)16) /* 64 bytes */
+
+/* The config, the tokenizer and the probe; no tensors. */
+static tg_status begin(tg_model *m, const tg_model_file *f, tg_err *err)
+{
+    const tg_tokenizer *ids = NULL;
+    tg_status status;
+
+    if (!f->tokenizer && (status = tg_bare_ids_create(&ids, f->config.vocab_size, err)))
+        return status;
+    status = tg_model_begin(m, &f->config, ids ? ids : f->tokenizer, err);
+    tg_tokenizer_free(ids);
+    if (status)
+        return status;
+    memcpy(m->probe, f->own.probe, sizeof m->probe);
+    m->probe_count = f->own.probe_count;
+    return TG_OK;
+}
+
+/* ---- all of it in memory */
+
+static void close_files(void *files)
+{
+    tg_model_file *f = files;
+
+    tg_model_file_close(f);
+    free(f);
+}
+
+/* Use the values in place, or copy them. */
+static tg_status take_values(tg_model *m, const tg_model_file *f, size_t i, bool flat, uint64_t *copied,
+                             tg_err *err)
+{
+    const tg_param *p = &m->table.entry[i];
+    const float *direct = flat ? NULL : tg_model_file_direct(f, i);
+    float *where;
+    tg_status status;
+
+    if (direct) {
+        m->weight[i] = direct;
+        return tg_check_finite(p->name, direct, p->count, err);
+    }
+    if ((status = tg_model_place(m, p, &where, err)))
+        return status;
+    *copied += p->count * sizeof *where;
+    return tg_model_file_read(where, f, i, false, err);
+}
+
+static tg_status build(tg_model *m, tg_model_file *f, bool flat, uint64_t *copied, tg_err *err)
+{
+    tg_model_file *kept;
+    tg_status status = begin(m, f, err);
+
+    for (size_t i = 0; i < f->table.n && !status; i++) {
+        status = take_values(m, f, i, flat, copied, err);
+        if (flat || !tg_model_file_direct(f, i)) /* it has been copied */
+            tg_model_file_release(f, i);
+    }
+    if (status || flat)
+        return status;
+    if (!(kept = malloc(sizeof *kept)))
+        return tg_fail_memory(err, sizeof *kept, "the list of files");
+    *kept = *f;
+    *f = (tg_model_file){0};
+    m->source = kept;
+    m->close_source = close_files;
+    return TG_OK;
+}
+
+tg_status tg_model_file_to_model(tg_model *m, tg_model_file *f, bool flat, uint64_t *copied, tg_err *err)
+{
+    tg_status status;
+
+    *m = (tg_model){0};
+    *copied = 0;
+    if ((status = build(m, f, flat, copied, err)))
+        tg_model_free(m);
+    tg_model_file_close(f);
+    return status;
+}
+
+/* ---- lent */
+
+/* The matrices of a kind share a place, where one layer's are at a time; a vector has one of its own.  Values
+ * that can be used where they are mapped stay there, and leave memory with the next of their kind. */
+struct lending {
+    tg_model_file file;
+    float *memory; /* a mapping, [floats]; the system provides each page when it is first written */
+    size_t floats;
+    float **place;     /* [table.n] of each entry that is the first in its place */
+    size_t *converted; /* [table.n] likewise: 1 + the entry that is there; 0: none */
+    size_t *mapped;    /* [table.n] likewise: 1 + the one that is used where it is mapped */
+    bool *row;         /* [V] rows of the token embedding that are in its place */
+    tg_status status;  /* of what has been read */
+    tg_err err;
+};
+
+static void close_lending(void *source)
+{
+    struct lending *l = source;
+
+    if (l->memory)
+        munmap(l->memory, l->floats * sizeof *l->memory);
+    free(l->place);
+    free(l->converted);
+    free(l->mapped);
+    free(l->row);
+    tg_model_file_close(&l->file);
+    free(l);
+}
+
+/* The first entry in the place of entry i. */
+static size_t place_of(const struct lending *l, size_t i)
+{
+    const tg_params *table = &l->file.table;
+    const tg_param *p = &table->entry[i];
+
+    return p->ndim == 1 ? i : table->first[p->kind];
+}
+
+/* Keep the first error. */
+static void keep(struct lending *l, tg_status status, const tg_err *err)
+{
+    if (!status || l->status)
+        return;
+    l->status = status;
+    l->err = *err;
+}
+
+/* Entry i is used where it is mapped.  Whether it was not already. */
+static bool use_mapped(struct lending *l, size_t i)
+{
+    size_t *mapped = &l->mapped[place_of(l, i)];
+
+    if (*mapped == i + 1)
+        return false;
+    if (*mapped > 0)
+        tg_model_file_release(&l->file, *mapped - 1);
+    *mapped = i + 1;
+    return true;
+}
+
+static const float *lend(void *source, size_t i)
+{
+    struct lending *l = source;
+    const tg_model_file *f = &l->file;
+    const tg_param *p = &f->table.entry[i];
+    const float *direct = tg_model_file_direct(f, i);
+    const size_t at = place_of(l, i);
+    tg_err err;
+
+    if (direct && use_mapped(l, i))
+        keep(l, tg_check_finite(p->name, direct, p->count, &err), &err);
+    if (direct || l->converted[at] == i + 1)
+        return direct ? direct : l->place[at];
+    l->converted[at] = i + 1;
+    keep(l, tg_model_file_read(l->place[at], f, i, false, &err), &err);
+    tg_model_file_release(f, i);
+    return l->place[at];
+}
+
+static const tg_bf16 *lend16(void *source, size_t i)
+{
+    struct lending *l = source;
+    const tg_param *p = &l->file.table.entry[i];
+    const tg_bf16 *direct = tg_model_file_direct16(&l->file, i);
+    size_t bad;
+    tg_err err;
+
+    if (!direct || !use_mapped(l, i))
+        return direct;
+    if ((bad = tg_find_not_finite16(direct, p->count)) < p->count)
+        keep(l, tg_fail_not_finite(p->name, bad, (double)tg_float_from_bf16(direct[bad]), &err), &err);
+    return direct;
+}
+
+/* Those of the token embedding that are not there yet. */
+static const float *lend_rows(void *source, size_t i, const int32_t *row, size_t n)
+{
+    struct lending *l = source;
+    const tg_model_file *f = &l->file;
+    const size_t cols = f->table.entry[i].shape[1], at = place_of(l, i);
+    tg_err err;
+
+    if (f->table.entry[i].kind != TG_WTE || l->converted[at] == i + 1 || !tg_model_file_has_rows(f, i))
+        return lend(l, i);
+    for (size_t k = 0; k < n; k++) {
+        const size_t r = (size_t)row[k];
+
+        if (!l->row[r])
+            keep(l, tg_model_file_read_row(l->place[at] + r * cols, f, i, r, &err), &err);
+        l->row[r] = true;
+    }
+    return l->place[at];
+}
+
+static tg_status check(const void *source, tg_err *err)
+{
+    const struct lending *l = source;
+
+    if (l->status && err)
+        *err = l->err;
+    return l->status;
+}
+
+static tg_status make_places(struct lending *l, tg_err *err)
+{
+    const tg_params *table = &l->file.table;
+    float *at;
+
+    for (size_t i = 0; i < table->n; i++)
+        if (place_of(l, i) == i)
+            l->floats += tg_round_up(table->entry[i].count, FLOATS_ALIGNED);
+    l->place = calloc(table->n, sizeof *l->place);
+    l->converted = calloc(table->n, sizeof *l->converted);
+    l->mapped = calloc(table->n, sizeof *l->mapped);
+    l->row = calloc(l->file.config.vocab_size, sizeof *l->row);
+    if (!l->place || !l->converted || !l->mapped || !l->row)
+        return tg_fail_memory(err, table->n * sizeof *l->place, "the table of places");
+    at = mmap(NULL, l->floats * sizeof *at, PROT_READ | PROT_WRITE,
+              MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    if (at == MAP_FAILED)
+        return tg_fail_memory(err, l->floats * sizeof *at, "the tensors of a layer");
+    l->memory = at;
+    for (size_t i = 0; i < table->n; i++)
+        if (place_of(l, i) == i) {
+            l->place[i] = at;
+            at += tg_round_up(table->entry[i].count, FLOATS_ALIGNED);
+        }
+    return TG_OK;
+}
+
+tg_status tg_model_file_lend(tg_model *m, tg_model_file *f, tg_err *err)
+{
+    static const tg_lender lender = {lend, lend16, lend_rows, check};
+    struct lending *l = calloc(1, sizeof *l);
+    tg_status status = l ? TG_OK : tg_fail_memory(err, sizeof *l, "the list of files");
+
+    *m = (tg_model){0};
+    if (status || (status = begin(m, f, err))) {
+        free(l);
+        tg_model_file_close(f);
+        return status;
+    }
+    l->file = *f;
+    *f = (tg_model_file){0};
+    m->source = l;
+    m->close_source = close_lending;
+    m->lender = &lender;
+    if ((status = make_places(l, err)))
+        tg_model_free(m);
+    return status;
+}
