@@ -388,20 +388,49 @@ static struct figure attention16(const struct row *row)
 
 /* ---- training steps */
 
-/* The presets' numbers, and a model that is none: 6 layers, 6 heads, 384 wide, of the size that people
- * train on a few million characters. */
-enum { TINYGPT, BABY, GPT2, MID };
+/* Models, as presets or as changed ones: mid has 6 layers, 6 heads, 384 wide, of the size that people train on
+ * a few million characters; cs336 is the model of Stanford's course of that number. */
+enum { BABY, GPT2, MID, SMOLLM2, CS336 };
 
 static tg_config config_of(size_t model)
 {
-    tg_config c = tg_config_preset(model == MID ? BABY : model);
+    static const char *const presets[] = {"baby", "gpt2", "baby", "smollm2-135m", "baby-llama"};
+    tg_config c = tg_config_preset(0);
 
+    for (size_t i = 0; tg_config_preset_name(i); i++)
+        if (strcmp(tg_config_preset_name(i), presets[model]) == 0)
+            c = tg_config_preset(i);
     if (model == MID) {
         c.n_layer = c.n_head = 6;
         c.n_embd = 384;
         c.n_ctx = 256;
     }
+    if (model == CS336) {
+        c.n_layer = 4;
+        c.n_head = c.n_kv_head = 16;
+        c.n_embd = 512;
+        c.n_inner = 1344;
+        c.n_ctx = 256;
+        c.vocab_size = 10000;
+        c.tied = false;
+    }
+    tg_config_derive(&c);
     return c;
+}
+
+/* The parameters that a token is multiplied with. */
+static double multiplied(const tg_model *m)
+{
+    const tg_config *c = &m->config;
+    const double positions = tg_model_weight(m, TG_WPE, 0) ? (double)(c->n_ctx * c->n_embd) : 0;
+
+    return (double)m->table.count - positions - (c->tied ? 0 : (double)(c->vocab_size * c->n_embd));
+}
+
+/* The operations of attention for a token among T, of which the causal mask leaves half. */
+static double attended(const tg_config *c, size_t T)
+{
+    return 2.0 * (double)c->n_layer * (double)(T + 1) * (double)tg_dim_size(TG_DIM_Q, c);
 }
 
 static tg_model new_model(size_t model)
@@ -437,10 +466,8 @@ static double run_step(void *context)
     double tokens = (double)(s->batch * s->context);
 
     check(tg_trainer_step(t, &report, &err), &err);
-    /* the model's operations: 6 for each parameter and token, and attention's 12 L T C
-     * a token, of which the causal mask leaves half */
-    return tokens * (6.0 * (double)t->run->model.table.count +
-                     6.0 * (double)c->n_layer * (double)(s->context + 1) * (double)c->n_embd);
+    /* forward, and twice that backward */
+    return tokens * 3.0 * (2.0 * multiplied(&t->run->model) + attended(c, s->context));
 }
 
 /* model a, batch b x c */
@@ -507,12 +534,50 @@ static struct figure sampling(const struct row *row)
     }
     s.ids = must(calloc(row->b, sizeof *s.ids));
     s.logits = filled(row->b * m.config.vocab_size);
-    /* all weights but the positions' embeddings */
-    s.work = (double)(m.table.count - m.config.n_ctx * m.config.n_embd);
+    s.work = multiplied(&m);
     s.work *= row->d == 1 ? 2.0 * (double)row->b : (double)bytes[type];
     if (row->d == 1)
         return against_peak(run_token, &s, 0.5, false);
     return compare(run_token, &s, 0.5, read_memory, big_buffer());
+}
+
+/* ---- prompts */
+
+struct prompt {
+    struct sampling s;
+    size_t n;
+};
+
+static double run_prompt(void *context)
+{
+    struct prompt *p = context;
+    const tg_model *m = p->s.f.model;
+
+    tg_infer_reset(&p->s.f);
+    tg_infer_run(&p->s.f, p->s.ids, p->n, p->s.logits);
+    return (double)p->n * (2.0 * multiplied(m) + attended(&m->config, p->n));
+}
+
+/* model a, b tokens, weights of type c */
+static struct figure prompt(const struct row *row)
+{
+    static tg_model m;
+    const tg_weight_type type = (tg_weight_type)row->c;
+    struct prompt p = {.n = row->b};
+    tg_arena arena = {0};
+    tg_err err;
+
+    m = new_model(row->a);
+    tg_infer_place(&arena, &p.s.f, &m, p.n, 1, p.n);
+    check(tg_arena_alloc(&arena, &err), &err);
+    tg_infer_place(&arena, &p.s.f, &m, p.n, 1, p.n);
+    if (type != TG_WEIGHT_FLOAT32) {
+        check(tg_packed_model_create(&p.s.packed, &m, type, &err), &err);
+        p.s.f.packed = &p.s.packed;
+    }
+    p.s.ids = must(calloc(p.n, sizeof *p.s.ids));
+    p.s.logits = filled(m.config.vocab_size);
+    return against_peak(run_prompt, &p, 0.5, row->bf16);
 }
 
 /* ---- files */
@@ -689,6 +754,16 @@ static const struct row rows[] = {
     {"step bf16 gpt2 4x64", step, GPT2, 4, 64, 0, true, FLOPS},
     {"step gpt2 4x1024", step, GPT2, 4, 1024, 0, false, FLOPS},
     {"step bf16 gpt2 4x1024", step, GPT2, 4, 1024, 0, true, FLOPS},
+    {"step cs336 16x256", step, CS336, 16, 256, 0, false, FLOPS},
+    {"step bf16 cs336 16x256", step, CS336, 16, 256, 0, true, FLOPS},
+    {"step smollm2 4x256", step, SMOLLM2, 4, 256, 0, false, FLOPS},
+    {"step bf16 smollm2 4x256", step, SMOLLM2, 4, 256, 0, true, FLOPS},
+    {"prompt smollm2 512", prompt, SMOLLM2, 512, TG_WEIGHT_FLOAT32, 0, false, FLOPS},
+    {"prompt bf16 smollm2 512", prompt, SMOLLM2, 512, TG_WEIGHT_BF16, 0, true, FLOPS},
+    {"prompt int8 smollm2 512", prompt, SMOLLM2, 512, TG_WEIGHT_INT8, 0, false, FLOPS},
+    {"sample smollm2 one sequence", sampling, SMOLLM2, 1, TG_WEIGHT_FLOAT32, 0, false, BYTES, "reading"},
+    {"sample bf16 smollm2 one sequence", sampling, SMOLLM2, 1, TG_WEIGHT_BF16, 0, false, BYTES, "reading"},
+    {"sample int8 smollm2 one sequence", sampling, SMOLLM2, 1, TG_WEIGHT_INT8, 0, false, BYTES, "reading"},
     {"sample gpt2 one sequence", sampling, GPT2, 1, TG_WEIGHT_FLOAT32, 0, false, BYTES, "reading"},
     {"sample bf16 gpt2 one sequence", sampling, GPT2, 1, TG_WEIGHT_BF16, 0, false, BYTES, "reading"},
     {"sample int8 gpt2 one sequence", sampling, GPT2, 1, TG_WEIGHT_INT8, 0, false, BYTES, "reading"},

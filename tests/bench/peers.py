@@ -38,7 +38,9 @@ SAMPLED = 128   # tokens in each turn of sampling
 PRODUCTS = ["gpt2 qkv 256x2304x768", "gpt2 fc 1024x3072x768", "gpt2 fc to input 1024x768x3072",
             "gpt2 fc to weight 768x3072x1024", "gpt2 head 256x50257x768", "baby fc 768x512x128",
             "baby proj 768x128x512", "baby to weight 128x512x768"]
-STEPS = ["baby 12x64", "mid 16x256", "gpt2 4x64", "gpt2 4x1024"]
+STEPS = ["baby 12x64", "mid 16x256", "gpt2 4x64", "gpt2 4x1024", "cs336 16x256", "smollm2 4x256"]
+SAMPLED_MODELS = {"gpt2": "gpt2", "smollm2": "smollm2-135m"}  # presets
+PROMPT = 512    # tokens
 #          --precision, the types of GGUF files
 SAMPLES = [("float32", ["f32"]), ("bf16", ["f16", "bf16"]), ("int8", ["q8_0"])]
 KEEP = {"MALLOC_MMAP_MAX_": "0", "MALLOC_TRIM_THRESHOLD_": str(10**11), "MALLOC_TOP_PAD_": str(2**28)}
@@ -178,18 +180,28 @@ def step_row(name, kind):
            for how in ("eager", "compiled")}}
 
 
-def sample_row(precision, dtypes, count):
+def sample_row(model, precision, dtypes, count):
     kind = "" if precision == "float32" else precision + " "
-    return (f"sample {kind}gpt2 {'one sequence' if count == 1 else f'{count} sequences'}",
+    return (f"sample {kind}{model} {'one sequence' if count == 1 else f'{count} sequences'}",
             per_second(count, "tokens/s"), lambda o: {
-                "tg": lambda: TgSample(o, model_file(o), precision, count),
-                **{dtype: lambda dtype=dtype: Peer(o, 3, "sample", gguf_file(o, dtype), count) for dtype in dtypes}})
+                "tg": lambda: TgSample(o, model_file(o, model), precision, count),
+                **{dtype: lambda dtype=dtype: Peer(o, 3, "sample", gguf_file(o, model, dtype), count)
+                   for dtype in dtypes}})
+
+
+def prompt_row(precision, dtypes):
+    row = f"prompt {'' if precision == 'float32' else precision + ' '}smollm2 {PROMPT}"
+    return row, per_second(PROMPT, "tokens/s"), lambda o: {
+        "tg": lambda: Bench(o, row),
+        **{dtype: lambda dtype=dtype: Peer(o, 1, "prompt", gguf_file(o, "smollm2", dtype), PROMPT)
+           for dtype in dtypes}}
 
 
 def rows():
     return [*(product_row(name, kind) for kind in TYPES for name in PRODUCTS),
             *(step_row(name, kind) for name in STEPS for kind in TYPES),
-            *(sample_row(*sample, count) for count in (1, 16) for sample in SAMPLES)]
+            *(sample_row("gpt2", *sample, count) for count in (1, 16) for sample in SAMPLES),
+            *(sample_row("smollm2", *sample, 1) for sample in SAMPLES), *(prompt_row(*sample) for sample in SAMPLES)]
 
 
 def made(path, *command):
@@ -198,14 +210,17 @@ def made(path, *command):
     return path
 
 
-def model_file(o):
-    return made(f"{o.directory}/gpt2.npz", f"{o.build}/bin/tg-init", "-P", "gpt2", "-t", "ids", "--vocab-size", "50257")
+def model_file(o, model):
+    size = {"gpt2": 50257, "smollm2": 49152}[model]
+    return made(f"{o.directory}/{model}.npz", f"{o.build}/bin/tg-init", "-P", SAMPLED_MODELS[model], "-t", "ids",
+                "--vocab-size", str(size))
 
 
-def gguf_file(o, dtype):
+def gguf_file(o, model, dtype):
     # llama.cpp wants a tokenizer
-    source = made(f"{o.directory}/bytes.npz", f"{o.build}/bin/tg-init", "-P", "gpt2")
-    return made(f"{o.directory}/{dtype}.gguf", f"{o.build}/bin/tg-convert", source, "--dtype", dtype)
+    source = made(f"{o.directory}/{model}-bytes.npz", f"{o.build}/bin/tg-init", "-P", SAMPLED_MODELS[model])
+    return made(f"{o.directory}/{model}-{dtype}.gguf", f"{o.build}/bin/tg-convert", source, "--to", "gguf",
+                "--dtype", dtype)
 
 
 # ---- turns

@@ -4,6 +4,7 @@
     peers_work.py THREADS product M N K DIRECTION DTYPE mm|linear|packed
     peers_work.py THREADS step MODEL B T DTYPE eager|compiled
     peers_work.py THREADS sample GGUF SEQUENCES
+    peers_work.py THREADS prompt GGUF TOKENS
 
 Prints "ready" when it is warm.  Then, for each line of standard input, a number of seconds, it works for at
 least so long and prints the seconds of one product, step or token of each sequence, the MiB that the
@@ -16,6 +17,8 @@ import time
 
 #         vocabulary, context, layers, heads, width
 MODELS = {"baby": (256, 64, 4, 4, 128), "mid": (256, 256, 6, 6, 384), "gpt2": (50257, 1024, 12, 12, 768)}
+#          vocabulary, layers, heads, heads of keys, width, width of the MLP, whether the head is the embedding
+LLAMAS = {"cs336": (10000, 4, 16, 16, 512, 1344, False), "smollm2": (49152, 30, 9, 3, 576, 1536, True)}
 
 TOKENS = 128  # of a sequence, as many as peers.py lets tg-sample generate
 
@@ -76,11 +79,63 @@ def gpt(V, T, L, H, C):
     return GPT()
 
 
+def llama(V, L, H, KV, C, F_, tied):
+    """Llama, likewise."""
+    import torch
+    from torch import nn
+    from torch.nn import functional as F
+    D = C // H
+
+    def rotate(x, cos, sin):
+        a, b = x.chunk(2, dim=-1)
+        return x * cos + torch.cat((-b, a), dim=-1) * sin
+
+    class Block(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.norm_1, self.norm_2 = nn.RMSNorm(C, eps=1e-5), nn.RMSNorm(C, eps=1e-5)
+            self.q, self.k, self.v = (nn.Linear(C, n * D, bias=False) for n in (H, KV, KV))
+            self.o = nn.Linear(C, C, bias=False)
+            self.gate, self.up = nn.Linear(C, F_, bias=False), nn.Linear(C, F_, bias=False)
+            self.down = nn.Linear(F_, C, bias=False)
+
+        def forward(self, x, cos, sin):
+            B, t, _ = x.shape
+            h = self.norm_1(x)
+            q, k, v = (w(h).view(B, t, -1, D).transpose(1, 2) for w in (self.q, self.k, self.v))
+            q, k = (rotate(y, cos, sin).to(v.dtype) for y in (q, k))
+            y = F.scaled_dot_product_attention(q, k, v, is_causal=True, enable_gqa=KV < H)
+            x = x + self.o(y.transpose(1, 2).reshape(B, t, C))
+            h = self.norm_2(x)
+            return x + self.down(F.silu(self.gate(h)) * self.up(h))
+
+    class Llama(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.wte = nn.Embedding(V, C)
+            self.blocks = nn.ModuleList(Block() for _ in range(L))
+            self.norm = nn.RMSNorm(C, eps=1e-5)
+            self.head = nn.Linear(C, V, bias=False)
+            if tied:
+                self.head.weight = self.wte.weight
+
+        def forward(self, ids, targets):
+            angles = torch.arange(ids.shape[1])[:, None] * 1e4 ** (-torch.arange(0, D, 2) / D)
+            cos, sin = (f(torch.cat((angles, angles), dim=-1)) for f in (torch.cos, torch.sin))
+            x = self.wte(ids)
+            for block in self.blocks:
+                x = block(x, cos, sin)
+            return F.cross_entropy(self.head(self.norm(x)).view(-1, V), targets.view(-1))
+
+    torch.manual_seed(0)
+    return Llama()
+
+
 def step(model, B, T, dtype, how):
     """A whole step of training: forward, backward, clipping, AdamW."""
     import torch
-    V, *_ = shape = MODELS[model]
-    net = gpt(*shape)
+    V, *_ = MODELS.get(model) or LLAMAS[model]
+    net = gpt(*MODELS[model]) if model in MODELS else llama(*LLAMAS[model])
     forward = torch.compile(net) if how == "compiled" else net
     optimizer = torch.optim.AdamW(net.parameters(), lr=1e-5, weight_decay=0.1, fused=True)
     ids, targets = torch.randint(0, V, (2, B, T))
@@ -95,15 +150,42 @@ def step(model, B, T, dtype, how):
     return run
 
 
+def load(path, n_ctx, sequences, threads):
+    """llama.cpp's model and context."""
+    import llama_cpp
+    model = llama_cpp.llama_model_load_from_file(path.encode(), llama_cpp.llama_model_default_params())
+    params = llama_cpp.llama_context_default_params()
+    params.n_ctx, params.n_seq_max = n_ctx, sequences
+    params.n_batch = params.n_ubatch = max(n_ctx // sequences, sequences, 32)
+    params.n_threads = params.n_threads_batch = threads
+    return model, llama_cpp.llama_init_from_model(model, params)
+
+
+def prompt(path, n, threads):
+    """A pass over n tokens, and the logits of the last."""
+    import llama_cpp
+    import numpy as np
+    model, context = load(path, n, 1, threads)
+    V = llama_cpp.llama_vocab_n_tokens(llama_cpp.llama_model_get_vocab(model))
+    batch = llama_cpp.llama_batch_init(n, 0, 1)
+    batch.n_tokens = n
+    for i in range(n):
+        batch.token[i], batch.pos[i], batch.n_seq_id[i], batch.logits[i] = 0, i, 1, i == n - 1
+        batch.seq_id[i][0] = 0
+
+    def run():
+        llama_cpp.llama_memory_clear(llama_cpp.llama_get_memory(context), True)
+        if llama_cpp.llama_decode(context, batch) != 0:
+            sys.exit("llama.cpp failed to decode")
+        np.ctypeslib.as_array(llama_cpp.llama_get_logits_ith(context, n - 1), (V,)).argmax()
+    return run
+
+
 def sample(path, S, threads):
     """A token for each of S sequences, the most probable one; after TOKENS they start anew."""
     import llama_cpp
     import numpy as np
-    model = llama_cpp.llama_model_load_from_file(path.encode(), llama_cpp.llama_model_default_params())
-    params = llama_cpp.llama_context_default_params()
-    params.n_ctx, params.n_seq_max, params.n_batch = TOKENS * S, S, max(S, 32)
-    params.n_threads = params.n_threads_batch = threads
-    context = llama_cpp.llama_init_from_model(model, params)
+    model, context = load(path, TOKENS * S, S, threads)
     V = llama_cpp.llama_vocab_n_tokens(llama_cpp.llama_model_get_vocab(model))
     batch = llama_cpp.llama_batch_init(S, 0, 1)
     ids, position = [0] * S, 0
@@ -125,8 +207,8 @@ def sample(path, S, threads):
 
 
 def work(threads, kind, *words):
-    if kind == "sample":
-        return sample(words[0], int(words[1]), threads)
+    if kind in ("sample", "prompt"):
+        return (sample if kind == "sample" else prompt)(words[0], int(words[1]), threads)
     import torch
     torch.set_num_threads(threads)
     numbers = [int(w) if w.isdigit() and i < 3 else w for i, w in enumerate(words)]
