@@ -29,13 +29,24 @@ agree() {
     agree greedy
 }
 
-@test "transformers computes what is written of other families" {
-    slow
+# judge SCRIPT: what another project computes of the same models.
+judge() {
     need_judge torch
     need_judge transformers
-    run -0 "$TG_JUDGE_PYTHON" "$ROOT/tests/judges/families_write.py" "$BUILD/bin"
+    OMP_NUM_THREADS=1 run -0 "$TG_JUDGE_PYTHON" "$ROOT/tests/judges/$1" "$BUILD/bin"
     echo "$output"
     [[ $output = *ok* && $output != *DIFFERS* ]]
+}
+
+@test "transformers computes what is written of other families" {
+    slow
+    judge families_write.py
+}
+
+@test "gradients of other families are as near to double precision as transformers' own" {
+    slow
+    need_judge gguf
+    judge families_grad.py
 }
 
 # recipe NAME CHECK: the Python below ## NAME in docs/recipes.md, then CHECK.
