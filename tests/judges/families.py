@@ -171,7 +171,7 @@ def norm_of(module):
 
 def in_double(model, stored):
     """What transformers computes in float32 even in a model in double precision: angles, norms, the scale of
-    Gemma's embedding (and the softmax, see run()).  The scale is rounded to 16 bits if the weights are stored so."""
+    Gemma's embedding (and the softmax, see softmax_of()).  The scale is rounded to 16 bits if the weights are."""
     model = model.double()
     config = model.config.get_text_config()
 
@@ -193,9 +193,13 @@ def in_double(model, stored):
 softmax = torch.nn.functional.softmax
 
 
-def run(model, ids):
+def softmax_of(model):
     double = next(model.parameters()).dtype is torch.float64
-    torch.nn.functional.softmax = (lambda x, dim, dtype=None: softmax(x, dim)) if double else softmax
+    return (lambda x, dim, dtype=None: softmax(x, dim)) if double else softmax
+
+
+def run(model, ids):
+    torch.nn.functional.softmax = softmax_of(model)
     with torch.no_grad():
         out = model(ids, output_attentions=True)
     return [out.logits[0].double().numpy(), *(a[0].double().numpy() for a in out.attentions)]
@@ -209,7 +213,7 @@ def ours(path, ids, where):
     subprocess.run([tools + "attn-dump", "-q", "-m", path, "--ids", spelled, "--stage", "probs", "-o", dump, "--force"],
                    check=True)
     with np.load(logits) as a, np.load(dump) as b:
-        arrays = [a["logits/00000000"].reshape(len(ids[0]), -1)]
+        arrays = [np.concatenate([a[n] for n in sorted(a.files) if n.startswith("logits/")])]
         names = sorted((n for n in b.files if n.endswith("probs")), key=lambda n: int("".join(filter(str.isdigit, n))))
         arrays += [np.nan_to_num(b[n]).reshape(b[n].shape[-3:]) for n in names]
     return [x.astype(np.float64) for x in arrays]
@@ -237,22 +241,37 @@ def leave_out_defaults(path, config):
         json.dump(text, f)
 
 
+def rounded(model, stored):
+    """In float32, what a file of that type holds of the model.  Frequencies of rotation are not in it."""
+    exact = dict(model.named_buffers())
+    model = copy.deepcopy(model).to(stored).float()
+    for name, b in model.named_buffers():
+        if name.endswith("inv_freq"):
+            b.copy_(exact[name])
+    return model
+
+
+def saved_twin(path, family, i, shape):
+    """Twin i of a family, which it saves: in float32, and in double precision."""
+    stored = HALVES.get(family, torch.float32) if i % 3 == 0 else torch.float32
+    model = twin(FAMILIES[family](i, sizes(shape)), i)
+    copy.deepcopy(model).to(stored).save_pretrained(path)
+    if i % 2:
+        leave_out_defaults(path, model.config)
+    model = rounded(model, stored)
+    return model, in_double(copy.deepcopy(model), stored)
+
+
 def texts(i, V):
     return [torch.randint(0, V, (1, TOKENS), generator=torch.Generator().manual_seed(100 * i + t)) for t in range(TEXTS)]
 
 
 def compare(family, i, shape):
     """The distances of tg and of transformers' float32, of logits and of probabilities, each a mean over texts."""
-    stored = HALVES.get(family, torch.float32) if i % 3 == 0 else torch.float32
-    model = twin(FAMILIES[family](i, sizes(shape)), i).to(stored)
     off = np.zeros((2, 2))
     with tempfile.TemporaryDirectory() as where:
         path = os.path.join(where, "twin")
-        model.save_pretrained(path)
-        if i % 2:
-            leave_out_defaults(path, model.config)
-        model = model.float()
-        double = in_double(copy.deepcopy(model), stored)
+        model, double = saved_twin(path, family, i, shape)
         for ids in texts(i, shape[6]):
             want = run(double, ids)
             for n, got in enumerate((ours(path, ids, where), run(model, ids))):
