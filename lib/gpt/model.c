@@ -109,6 +109,12 @@ const float *tg_model_rows(const tg_model *m, tg_param_kind kind, const int32_t 
     return m->lender->lend_rows(m->source, i, row, n);
 }
 
+void tg_model_forget(const tg_model *m, size_t i)
+{
+    if (m->lender)
+        m->lender->forget(m->source, i);
+}
+
 tg_status tg_model_check_lent(const tg_model *m, tg_err *err)
 {
     return m->lender ? m->lender->check(m->source, err) : TG_OK;

@@ -25,6 +25,8 @@ typedef struct tg_lender {
     const tg_bf16 *(*lend16)(void *source, size_t i);
     /* Like lend(), but only these rows are read: row[0 .. n - 1], of a matrix. */
     const float *(*lend_rows)(void *source, size_t i, const int32_t *row, size_t n);
+    /* It is not needed for now. */
+    void (*forget)(void *source, size_t i);
     /* Whether all that has been lent is finite. */
     tg_status (*check)(const void *source, tg_err *err);
 } tg_lender;
@@ -55,6 +57,9 @@ const tg_bf16 *tg_model_values16(const tg_model *m, size_t i);
 
 /* A matrix of which only these rows are read: row[0 .. n - 1]. */
 const float *tg_model_rows(const tg_model *m, tg_param_kind kind, const int32_t *row, size_t n);
+
+/* Table entry i of a lent model is not needed for now: it leaves memory. */
+void tg_model_forget(const tg_model *m, size_t i);
 
 /* Of a lent model, whose tensors are checked when they are read: TG_EDATA, if a value was not finite, with
  * its name and place.  err may be NULL. */

@@ -109,9 +109,12 @@ tg_status tg_packed_model_create(tg_packed_model *p, const tg_model *model, tg_w
     *p = (tg_packed_model){.type = type};
     if ((status = tg_arena_build(&p->arena, place_matrices, &(struct placement){p, model, type}, err)))
         return status;
-    for (size_t i = 0; i < table->n && !status; i++)
-        if (p->matrix[i].panels)
-            status = pack(&p->matrix[i], &table->entry[i], tg_model_values(model, i), type, err);
+    for (size_t i = 0; i < table->n && !status; i++) {
+        if (!p->matrix[i].panels)
+            continue;
+        status = pack(&p->matrix[i], &table->entry[i], tg_model_values(model, i), type, err);
+        tg_model_forget(model, i);
+    }
     if (!status)
         status = tg_model_check_lent(model, err);
     if (status)

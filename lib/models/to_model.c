@@ -1,8 +1,10 @@
 /* A model from its files: all of it in memory, or lent. */
-#define _DEFAULT_SOURCE /* MAP_ANONYMOUS */
+#define _DEFAULT_SOURCE /* MAP_ANONYMOUS, madvise */
+#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <unistd.h>
 
 #include "lib/base/convert.h"
 #include "lib/base/finite.h"
@@ -206,6 +208,27 @@ static const float *lend_rows(void *source, size_t i, const int32_t *row, size_t
     return l->place[at];
 }
 
+/* The whole pages of its place. */
+static void forget(void *source, size_t i)
+{
+    struct lending *l = source;
+    const tg_param *p = &l->file.table.entry[i];
+    const size_t at = place_of(l, i), page = (size_t)sysconf(_SC_PAGESIZE);
+    const uintptr_t begin = tg_round_up((uintptr_t)l->place[at], page);
+    const uintptr_t end = (uintptr_t)(l->place[at] + p->count) / page * page;
+
+    tg_model_file_release(&l->file, i);
+    if (l->mapped[at] == i + 1)
+        l->mapped[at] = 0;
+    if (p->kind == TG_WTE)
+        memset(l->row, 0, l->file.config.vocab_size * sizeof *l->row);
+    if (l->converted[at] != i + 1 && p->kind != TG_WTE)
+        return;
+    l->converted[at] = 0;
+    if (begin < end)
+        (void)madvise(l->memory + (begin - (uintptr_t)l->memory) / sizeof(float), end - begin, MADV_DONTNEED);
+}
+
 static tg_status check(const void *source, tg_err *err)
 {
     const struct lending *l = source;
@@ -244,7 +267,7 @@ static tg_status make_places(struct lending *l, tg_err *err)
 
 tg_status tg_model_file_lend(tg_model *m, tg_model_file *f, tg_err *err)
 {
-    static const tg_lender lender = {lend, lend16, lend_rows, check};
+    static const tg_lender lender = {lend, lend16, lend_rows, forget, check};
     struct lending *l = calloc(1, sizeof *l);
     tg_status status = l ? TG_OK : tg_fail_memory(err, sizeof *l, "the list of files");
 
