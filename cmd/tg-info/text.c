@@ -169,7 +169,9 @@ static bool is_neutral(const char *name, const char *text)
     for (size_t i = 0; i < sizeof factors / sizeof factors[0]; i++)
         if (strcmp(name, factors[i]) == 0)
             return strcmp(text, "1") == 0;
-    return strcmp(name, "tied") != 0 && (strcmp(text, "0") == 0 || strcmp(text, "none") == 0);
+    if (strcmp(name, "tied") == 0 || strstr(name, "_token_id"))
+        return false;
+    return strcmp(text, "0") == 0 || strcmp(text, "none") == 0;
 }
 
 static void print_config(const tg_info *info)
