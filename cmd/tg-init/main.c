@@ -49,8 +49,7 @@ static int parse(int argc, char **argv, struct options *o)
         CLI_U64_OPTION('s', "seed", &o->seed, "N", "seed for the random weights"),
         member(o, TG_CONFIG_N_LAYER, "N", "blocks"),
         member(o, TG_CONFIG_N_HEAD, "N",
-               "attention heads; their number must divide the width, unless --head-dim or the preset says "
-               "how many channels a head has"),
+               "attention heads, a divisor of the width, unless --head-dim or the preset has their channels"),
         member(o, TG_CONFIG_N_KV_HEAD, "N",
                "heads of keys and values, a divisor of the attention heads, which share them"),
         member(o, TG_CONFIG_HEAD_DIM, "N",
