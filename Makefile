@@ -1,4 +1,4 @@
-# tg: small Unix tools to train, inspect and sample small GPT models on a CPU.
+# tg: small Unix tools to train, inspect and sample small language models on a CPU.
 # `make help` lists the targets and the variables; V=1 shows the commands.
 
 VERSION = 0.2.0

@@ -1,5 +1,5 @@
 /*
- * tg: train, inspect and sample small GPT models on a CPU.
+ * tg: train, inspect and sample small language models on a CPU.
  *
  * What programs use: these headers, and those that they include.  The rest of the library is internal.
  * Everything follows three rules: what can fail returns a tg_status and fills the caller's tg_err; memory is

@@ -501,3 +501,18 @@ tokens/00000000 u1 3 0 1 3'
     run -0 tg-info model.npz
     [[ $output = *"family llama"* && $output != *window* ]]
 }
+
+@test "the tokens that begin and end a text, the same of an archive and of other files" {
+    local file
+    tg-init -q -P baby-llama --n-layer 1 -o model.npz
+    tg-convert -q model.npz --to hf -o hf
+    sed -i 's/"bos_token_id": [^,]*/"bos_token_id": 0/; s/"eos_token_id": [^,]*/"eos_token_id": 3/' hf/config.json
+    tg-convert -q hf -o m.npz
+    tg-convert -q hf -o m.gguf
+    for file in hf m.npz m.gguf; do
+        run -0 tg-info "$file"
+        [[ $(tr -s ' \n' ' ' <<< "$output") = *" bos_token_id 0, eos_token_id 3"[^,0-9]* ]]
+        run -0 tg-info --json "$file"
+        [[ $output = *'"bos_token_id":0,"eos_token_id":3},'* ]]
+    done
+}

@@ -97,6 +97,34 @@ pythia-160m 162,322,944"
     [[ ! -e no.npz ]]
 }
 
+@test "heads divide the width, unless the channels of a head are given" {
+    run -2 tg-init -P baby-llama --n-head 10 -o no.npz
+    is_output "tg-init: 10 heads do not divide C = 128, expected one of 1 2 4 8 16 32 64 128"
+    [[ ! -e no.npz ]]
+    run -0 tg-init -q -P baby-llama --n-head 10 --head-dim 12 -o model.npz
+    run -0 tg-init -q -P baby-qwen3 --n-head 6 -o model.npz # its heads have 64 channels
+    run -0 scalars model.npz config/head_dim
+    is_output 64
+}
+
+@test "windows reach the layers that a config can name, and no model has more" {
+    small() {
+        tg-init -q --n-embd 8 --n-inner 8 --n-head 2 --n-kv-head 1 --n-ctx 8 "$@"
+    }
+    small -P baby-gemma3 --n-layer 64 -o model.npz
+    run -0 tg-info model.npz
+    [[ $(tr -s ' \n' ' ' <<< "$output") = *"window_layers 0-4 6-10 12-16 18-22 24-28 30-34 36-40 42-46 48-52 54-58 60-63,"* ]]
+    small -P baby-llama --window 4 --n-layer 64 -o model.npz
+    run -0 tg-info model.npz
+    [[ $output = *"window_layers 0-63"* ]]
+    for preset in baby-llama baby-gemma3; do
+        run -2 small -P $preset --window 4 --n-layer 65 -o no.npz
+        is_output "tg-init: 65 layers, but a model with a window has at most 64: --window 0 is for none"
+        [[ ! -e no.npz ]]
+        small -P $preset --window 0 --n-layer 65 -o $preset.npz
+    done
+}
+
 @test "a model of each family trains, samples and is dumped" {
     slow
     local preset

@@ -9,6 +9,7 @@
 #include "lib/base/decimal.h"
 #include "lib/base/size.h"
 #include "lib/bpe/bpe.h"
+#include "lib/gpt/config.h"
 #include "lib/split/split.h"
 #include "lib/view/label.h"
 
@@ -145,12 +146,12 @@ static void print_shape(const tg_info *info)
 /* The layers whose bits are set in a number: "0-4 6-10". */
 static void layers_text(char *out, size_t size, const char *number)
 {
-    const unsigned long long bits = strtoull(number, NULL, 10);
+    const uint64_t layers = strtoull(number, NULL, 10);
     size_t n = 0;
 
     *out = '\0';
-    for (size_t l = 0, end; l < 64 && n + 8 < size; l = end + 1) {
-        for (end = l; end < 64 && bits >> end & 1; end++)
+    for (size_t l = 0, end; l < TG_LAYER_BITS && n + 8 < size; l = end + 1) {
+        for (end = l; tg_layer_in(layers, end); end++)
             ;
         if (end > l + 1)
             n += (size_t)snprintf(out + n, size - n, "%s%zu-%zu", n > 0 ? " " : "", l, end - 1);
@@ -168,7 +169,9 @@ static bool is_neutral(const char *name, const char *text)
     for (size_t i = 0; i < sizeof factors / sizeof factors[0]; i++)
         if (strcmp(name, factors[i]) == 0)
             return strcmp(text, "1") == 0;
-    return strcmp(name, "tied") != 0 && (strcmp(text, "0") == 0 || strcmp(text, "none") == 0);
+    if (strcmp(name, "tied") == 0 || strstr(name, "_token_id"))
+        return false;
+    return strcmp(text, "0") == 0 || strcmp(text, "none") == 0;
 }
 
 static void print_config(const tg_info *info)

@@ -48,7 +48,8 @@ static int parse(int argc, char **argv, struct options *o)
                          "none: as many ids as --vocab-size, without text (default: bytes)"),
         CLI_U64_OPTION('s', "seed", &o->seed, "N", "seed for the random weights"),
         member(o, TG_CONFIG_N_LAYER, "N", "blocks"),
-        member(o, TG_CONFIG_N_HEAD, "N", "attention heads; their number must divide the width"),
+        member(o, TG_CONFIG_N_HEAD, "N",
+               "attention heads, a divisor of the width, unless --head-dim or the preset has their channels"),
         member(o, TG_CONFIG_N_KV_HEAD, "N",
                "heads of keys and values, a divisor of the attention heads, which share them"),
         member(o, TG_CONFIG_HEAD_DIM, "N",
@@ -67,7 +68,7 @@ static int parse(int argc, char **argv, struct options *o)
         member(o, TG_CONFIG_QKV_BIAS, NULL, "the layers that make queries, keys and values have biases"),
         member(o, TG_CONFIG_WINDOW, "N",
                "keys that a query sees, with its own; 0: all before it.  In the layers that have a window in "
-               "the preset, else in all"),
+               "the preset, else in all, of which there are then at most 64"),
         member(o, TG_CONFIG_LAYER_NORM_WEIGHT, NULL, "LayerNorm has gains"),
         member(o, TG_CONFIG_LAYER_NORM_BIAS, NULL, "LayerNorm has biases"),
         member(o, TG_CONFIG_LAYER_NORM_EPSILON, "X", "added to the variance, or the mean square, in norms"),
@@ -113,25 +114,38 @@ static tg_status check_given(const struct options *o, tg_err *err)
     return TG_OK;
 }
 
+/* What tg_config_derive() would cut off: channels that heads do not divide, and windows. */
+static tg_status check_derivable(const tg_config *c, tg_err *err)
+{
+    if (c->window > 0 && c->n_layer > TG_LAYER_BITS)
+        return tg_fail(err, TG_EUSAGE,
+                       "%zu layers, but a model with a window has at most %d: --window 0 is for none",
+                       c->n_layer, TG_LAYER_BITS);
+    return c->head_dim > 0 ? TG_OK : tg_config_check_heads(c->n_head, c->n_embd, TG_EUSAGE, err);
+}
+
 /* Set *changed if the options change the preset, whose vocabulary is that of the tokenizer if that is
  * given. */
-static tg_config make_config(const struct options *o, const tg_tokenizer *tok, bool *changed)
+static tg_status make_config(tg_config *c, bool *changed, const struct options *o, const tg_tokenizer *tok,
+                             tg_err *err)
 {
-    tg_config c = tg_config_preset(o->preset);
+    tg_status status;
 
+    *c = tg_config_preset(o->preset);
     *changed = false;
     if (o->tokenizer)
-        c.vocab_size = tg_model_vocab_size(tok);
+        c->vocab_size = tg_model_vocab_size(tok);
     for (size_t i = 0; i < TG_CONFIG_MEMBERS; i++) {
         const tg_field *f = &tg_config_fields.row[i];
 
-        if (!o->given[i] || tg_field_equal(f, &c, &o->asked))
+        if (!o->given[i] || tg_field_equal(f, c, &o->asked))
             continue;
-        tg_field_copy(f, &c, &o->asked);
+        tg_field_copy(f, c, &o->asked);
         *changed = true;
     }
-    tg_config_derive(&c);
-    return c;
+    if (!(status = check_derivable(c, err)))
+        tg_config_derive(c);
+    return status;
 }
 
 /* Check the shape and report it, before making the model takes time and memory. */
@@ -178,10 +192,10 @@ static tg_status make_model(const struct options *o, const tg_tokenizer *tok, co
                             tg_err *err)
 {
     bool changed;
-    const tg_config c = make_config(o, tok, &changed);
+    tg_config c;
     tg_status status;
 
-    if (!(status = announce(o, &c, changed, tok, err)))
+    if (!(status = make_config(&c, &changed, o, tok, err)) && !(status = announce(o, &c, changed, tok, err)))
         status = write_model(o, &c, tok, out, err);
     return status == TG_EDATA ? err->code = TG_EUSAGE : status;
 }

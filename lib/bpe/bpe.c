@@ -5,7 +5,6 @@
 #include <string.h>
 
 #include "formats/archive.h"
-#include "lib/base/size.h"
 #include "lib/bpe/bpe_encode.h"
 #include "lib/bpe/bpe_state.h"
 #include "lib/bpe/token_arrays.h"

@@ -9,6 +9,7 @@
 #include "lib/base/choice.h"
 #include "lib/base/finite.h"
 #include "lib/base/size.h"
+#include "lib/gpt/config.h"
 #include "lib/nn/tensor.h"
 
 tg_qkv_view tg_dump_shape(const tg_dump *dump)
@@ -24,7 +25,7 @@ tg_qkv_view tg_dump_shape(const tg_dump *dump)
 
 tg_attention_rule tg_dump_rule(const tg_dump *dump, size_t layer)
 {
-    const bool has_window = layer < 64 && dump->window_layers >> layer & 1;
+    const bool has_window = tg_layer_in(dump->window_layers, layer);
 
     return (tg_attention_rule){dump->attn_scale, dump->attn_cap, has_window ? dump->window : 0};
 }

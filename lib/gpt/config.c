@@ -97,19 +97,14 @@ size_t tg_config_rope_dim(const tg_config *c)
     return c->rope_dim > 0 ? c->rope_dim : tg_config_head_dim(c);
 }
 
-static bool has_bit(uint64_t layers, size_t layer)
-{
-    return layer < 64 && layers >> layer & 1;
-}
-
 size_t tg_config_window(const tg_config *c, size_t layer)
 {
-    return has_bit(c->window_layers, layer) ? c->window : 0;
+    return tg_layer_in(c->window_layers, layer) ? c->window : 0;
 }
 
 bool tg_config_rotates(const tg_config *c, size_t layer)
 {
-    return c->rope_theta > 0 && !has_bit(c->unrotated_layers, layer);
+    return c->rope_theta > 0 && !tg_layer_in(c->unrotated_layers, layer);
 }
 
 tg_attention_rule tg_config_attention_rule(const tg_config *c, size_t layer)
@@ -158,9 +153,8 @@ void tg_config_derive(tg_config *c)
     if (c->norm_offset > 0)
         give_real(c, TG_CONFIG_EMBED_SCALE, &c->embed_scale, sqrt((double)c->n_embd));
     if (c->window > 0 && c->window_layers == 0)
-        c->window_layers = ~(uint64_t)0;
-    if (c->n_layer < 64)
-        c->window_layers &= ((uint64_t)1 << c->n_layer) - 1;
+        c->window_layers = UINT64_MAX;
+    c->window_layers &= tg_layer_mask(c->n_layer);
     tg_config_neutral(c);
 }
 

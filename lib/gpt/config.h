@@ -23,6 +23,9 @@ TG_API_BEGIN
 /* The names of tg_activation, which are also Hugging Face's. */
 #define TG_ACTIVATIONS "gelu_new|gelu|silu"
 
+/* Layers that a set of layers can hold, bit i for layer i: the first ones of a model. */
+#define TG_LAYER_BITS 64
+
 /* How frequencies of rotation are changed for long contexts (lib/gpt/rope.h). */
 typedef enum tg_rope_scaling { TG_ROPE_PLAIN, TG_ROPE_LINEAR, TG_ROPE_LLAMA3 } tg_rope_scaling;
 
@@ -56,9 +59,9 @@ typedef struct tg_config {
     size_t rope_ctx;         /* positions that the model was trained with before */
     size_t rope_dim;         /* channels of a head that are rotated, the first ones, an even number; 0: all */
     double rope_local_theta; /* of layers with a window; 0: rope_theta */
-    uint64_t unrotated_layers;      /* bit i: layer i does not rotate; of the first 64 */
+    uint64_t unrotated_layers;      /* those that do not rotate; of the first TG_LAYER_BITS */
     size_t window;                  /* a query sees this many keys, with its own; 0: all before it */
-    uint64_t window_layers;         /* bit i: layer i has the window; of the first 64 */
+    uint64_t window_layers;         /* those that have the window; of the first TG_LAYER_BITS */
     double attn_scale;              /* of scores; 0: 1 / sqrt(D) */
     double attn_cap;                /* scores s become cap * tanh(s / cap); 0: no cap */
     double norm_offset;             /* added to the gains of norms: 1 in Gemma */
@@ -130,6 +133,16 @@ size_t tg_config_kv_heads(const tg_config *config);
 
 /* Channels of a head that are rotated. */
 size_t tg_config_rope_dim(const tg_config *config);
+
+/* All layers of a model that a set can hold, and whether a set holds a layer. */
+static inline uint64_t tg_layer_mask(size_t n_layer)
+{
+    return n_layer < TG_LAYER_BITS ? ((uint64_t)1 << n_layer) - 1 : UINT64_MAX;
+}
+static inline bool tg_layer_in(uint64_t layers, size_t layer)
+{
+    return layer < TG_LAYER_BITS && layers >> layer & 1;
+}
 
 /* The window of a layer, 0 for none, and whether it rotates queries and keys. */
 size_t tg_config_window(const tg_config *config, size_t layer);

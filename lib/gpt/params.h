@@ -3,7 +3,8 @@
  *
  * It is built from the rows of the model's family (lib/gpt/gpt2_params.c) and drives size,
  * placement, initialisation, saving, loading, gradients, the optimizer and tests.  Names
- * and layouts are those of Hugging Face's GPT-2: linear weights are [in,out], y = x W + b.
+ * and layouts are Hugging Face's: linear weights of GPT-2 are [in,out], y = x W + b, and of
+ * other families [out,in], y = x W^T + b.
  */
 #ifndef TG_GPT_PARAMS_H
 #define TG_GPT_PARAMS_H

@@ -12,7 +12,7 @@
 /* five layers of six have a window, the sixth has none */
 #define GEMMA3                                                                                               \
     .layer_norm_epsilon = 1e-6, .activation = TG_GELU_TANH, .tied = true, .rope_theta = 1e6,                 \
-    .rope_local_theta = 1e4, .qk_norm = true, .norm_offset = 1, .window_layers = 0x7DF7DF7DF7DF7DF
+    .rope_local_theta = 1e4, .qk_norm = true, .norm_offset = 1, .window_layers = 0xF7DF7DF7DF7DF7DF
 #define NEOX                                                                                                 \
     .layer_norm_epsilon = 1e-5, .activation = TG_GELU_ERF, .rope_theta = 1e4, .qkv_bias = true,              \
     .out_bias = true

@@ -155,18 +155,26 @@ static tg_status take_config(tg_info *info, const tg_config *config, tg_err *err
     return status;
 }
 
-/* The token that begins each text, if one does, under the names that archives have. */
-static tg_status take_bos(tg_info *info, const tg_config *config, tg_err *err)
+static tg_status take_end(tg_info *info, const char *name, size_t token, tg_err *err)
 {
     char id[32];
-    tg_status status;
 
-    if (!config->add_bos)
+    if (token == 0)
         return TG_OK;
-    snprintf(id, sizeof id, "%zu", config->bos_token - 1);
-    if ((status = tg_info_add_value(info, "config/bos_token_id", TG_INFO_NUMBER, id, err)))
-        return status;
-    return tg_info_add_value(info, "config/add_bos", TG_INFO_NUMBER, "1", err);
+    snprintf(id, sizeof id, "%zu", token - 1);
+    return tg_info_add_value(info, name, TG_INFO_NUMBER, id, err);
+}
+
+/* The tokens that begin and end a text, under the names that archives have. */
+static tg_status take_ends(tg_info *info, const tg_config *config, tg_err *err)
+{
+    tg_status status = take_end(info, "config/bos_token_id", config->bos_token, err);
+
+    if (!status)
+        status = take_end(info, "config/eos_token_id", config->eos_token, err);
+    if (!status && config->add_bos)
+        status = tg_info_add_value(info, "config/add_bos", TG_INFO_NUMBER, "1", err);
+    return status;
 }
 
 static tg_status take_model(tg_info *info, tg_model_file *f, const tg_info_want *want, tg_err *err)
@@ -180,7 +188,7 @@ static tg_status take_model(tg_info *info, tg_model_file *f, const tg_info_want 
         info->tokenizer = tg_tokenizer_ref(f->tokenizer);
     info->notes = f->notes;
     f->notes = (tg_notes){0};
-    if ((status = take_config(info, &f->config, err)) || (status = take_bos(info, &f->config, err)))
+    if ((status = take_config(info, &f->config, err)) || (status = take_ends(info, &f->config, err)))
         return status;
     for (size_t i = 0; i < f->n_files; i++)
         if (take_values_of(info, f->file[i], err))

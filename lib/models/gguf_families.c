@@ -184,7 +184,7 @@ static void read_windows(struct reading *r)
         c->rope_local_theta = tg_gguf_keys_real_or(
             &r->k, "rope.freq_base_swa", r->kind->window_theta > 0 ? r->kind->window_theta : c->rope_theta);
     for (size_t layer = 0; layer < c->n_layer && layer < TG_LAYERS_MAX; layer++)
-        if (has_window(pattern, period, layer) && layer < 64)
+        if (has_window(pattern, period, layer) && layer < TG_LAYER_BITS)
             c->window_layers |= (uint64_t)1 << layer;
         else if (has_window(pattern, period, layer))
             tg_gguf_keys_refuse(&r->k, "attention.sliding_window",

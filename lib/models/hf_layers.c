@@ -4,8 +4,6 @@
 
 #include "lib/base/size.h"
 
-#define LAYERS ((size_t)64) /* which a config can tell apart */
-
 /* Those that a config may have; more are refused later. */
 static size_t count_layers(const tg_hf_reading *r)
 {
@@ -16,11 +14,11 @@ static void set_layer(tg_hf_reading *r, uint64_t *layers, size_t layer, const ch
 {
     char shown[96];
 
-    if (layer < LAYERS) {
+    if (layer < TG_LAYER_BITS) {
         *layers |= (uint64_t)1 << layer;
         return;
     }
-    snprintf(shown, sizeof shown, "%s in layer %zu, not one of the first %zu,", what, layer, LAYERS);
+    snprintf(shown, sizeof shown, "%s in layer %zu, not one of the first %d,", what, layer, TG_LAYER_BITS);
     tg_hf_refuse(r, name, shown);
 }
 

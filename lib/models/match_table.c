@@ -1,4 +1,5 @@
-/* Which stored tensor is which parameter, for families whose tensors have the shapes of their parameters. */
+/* Which stored tensor is which parameter, for families after GPT-2: by the names of the format, which may
+ * have q, k and v in one tensor, or by the parameters' own. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

@@ -164,11 +164,13 @@ void tg_name_map_free(tg_name_map *map);
 /*
  * Find the parameters among the tensors of f's files: complete f->config (what config_known does not have
  * follows from the tensors: sizes, which biases and gains exist, whether the head is tied), build f->table
- * and f->values. A tied head that is also stored must have the same values. TG_EDATA: a tensor that is none
- * of the names' (a note, if ask->lossy), a missing one, a wrong shape; TG_EUSAGE: the number of heads is
- * neither known nor asked for, or what is asked for and what is known differ; TG_ENOMEM.
- * In a family after GPT-2 the names are the parameters' own, and the config is known as a whole
- * (lib/models/match_table.c): TG_EUSAGE also if other names are asked for.
+ * and f->values.  A head that the config ties, and that is stored with other values, is kept, with a note.
+ * TG_EDATA: a tensor that is none of the names' (a note, if ask->lossy), a missing one, a wrong shape;
+ * TG_EUSAGE: the number of heads is neither known nor asked for, or what is asked for and what is known
+ * differ; TG_ENOMEM.
+ * In a family after GPT-2 the config is known as a whole, except perhaps whether the head is tied.  A tensor
+ * has its name in `names`, if these are the family's, or the parameter's own (lib/models/match_table.c).
+ * TG_EUSAGE: a map is asked for.
  */
 TG_MUST_CHECK tg_status tg_model_file_match(tg_model_file *f, const tg_names *names, const tg_model_ask *ask,
                                             tg_err *err);

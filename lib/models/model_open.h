@@ -24,7 +24,8 @@ TG_API_BEGIN
  *
  *   m->config          layers n_layer, heads n_head, channels n_embd, context n_ctx, vocab_size
  *   m->tokenizer       its own; of kind "ids" if the files have none: tg_tokenizer_has_text()
- *   tg_model_weight()  one tensor, float32, row-major, [in,out] for matrices
+ *   tg_model_weight()  one tensor, float32, row-major; matrices are [in,out] in GPT-2's family, [out,in] in
+ *                      others (lib/gpt/params.h: transposed)
  *
  * The caller frees *m with tg_model_free().  Values that lie in the file as they are wanted stay there,
  * mapped: the file may be replaced or removed meanwhile, but not overwritten or cut.  The others are

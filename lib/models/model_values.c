@@ -1,6 +1,5 @@
 /* The values of a parameter, from the tensors where they are stored. */
 #include <stdlib.h>
-#include <string.h>
 
 #include "lib/base/finite.h"
 #include "lib/base/size.h"

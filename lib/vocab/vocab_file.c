@@ -1,8 +1,6 @@
 #include "lib/vocab/vocab_file.h"
 
-#include <errno.h>
 #include <stdbool.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
