@@ -75,7 +75,7 @@ struct ends {
     size_t bos, eos;
     bool add;
 };
-static const tg_field end_rows[] = {
+static const tg_field end_rows[TG_CONFIG_OPTIONAL] = {
     TG_SIZE_FIELD("config/bos_token_id", struct ends, bos, 0, TG_SIZE_LIMIT),
     TG_SIZE_FIELD("config/eos_token_id", struct ends, eos, 0, TG_SIZE_LIMIT),
     TG_BOOL_FIELD("config/add_bos", struct ends, add),
@@ -223,7 +223,7 @@ static tg_status take_end(tg_config *config, tg_archive_reader *r, const tg_arra
 {
     struct ends ends = {0};
     uint64_t seen = 0;
-    const tg_fields fields = {end_rows, sizeof end_rows / sizeof *end_rows};
+    const tg_fields fields = {end_rows, TG_CONFIG_OPTIONAL};
     tg_status status = tg_fields_take(fields, &ends, &seen, r, a, taken, err);
 
     if (status || !*taken || (status = tg_fields_check(fields, &ends, err)))
