@@ -29,13 +29,35 @@ agree() {
     agree greedy
 }
 
-@test "transformers computes what is written of other families" {
-    slow
+# families JUDGE: of the families after GPT-2.
+families() {
     need_judge torch
     need_judge transformers
-    run -0 "$TG_JUDGE_PYTHON" "$ROOT/tests/judges/families_write.py" "$BUILD/bin"
+    PYTHONDONTWRITEBYTECODE=1 run -0 "$TG_JUDGE_PYTHON" "$ROOT/tests/judges/$1.py" "$BUILD/bin"
     echo "$output"
     [[ $output = *ok* && $output != *DIFFERS* ]]
+}
+
+@test "other families are as near to double precision as transformers' own" {
+    slow
+    families families
+}
+
+@test "other families' GGUF files are the same models" {
+    slow
+    need_judge gguf
+    families families_gguf
+}
+
+@test "transformers computes what is written of other families" {
+    slow
+    families families_write
+}
+
+@test "GGUF files that are written of other families are those of llama.cpp's converter" {
+    slow
+    need_judge gguf
+    families families_gguf_write
 }
 
 # recipe NAME CHECK: the Python below ## NAME in docs/recipes.md, then CHECK.
