@@ -204,7 +204,6 @@ static tg_status read_source(enum source source, const cli_text *t, tg_tokens_pr
 tg_status cli_text_prompt(const cli_text *t, tg_tokens_prompt *p, const cli_model *m, tg_err *err)
 {
     const enum source source = find_source(t, m);
-
     tg_status status = TG_OK;
 
     *p = (tg_tokens_prompt){0};
