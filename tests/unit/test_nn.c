@@ -445,38 +445,6 @@ static void gelu(void)
     check_gelu(TG_SILU);
 }
 
-/* ---- crossentropy */
-
-static void check_crossentropy(size_t N, size_t V)
-{
-    float *logits = randoms(N * V), *copy = randoms(N * V), *losses = nans(N), *losses2 = nans(N);
-    int32_t *targets = ids(N, V);
-    double *want = results(N), *want_d = zeros(N * V), *each = results(N);
-    const float scale = 0.37f;
-    double tolerance = EXP_ERROR + (double)(V + 24) * EPS;
-
-    for (size_t i = 0; i < N * V; i++)
-        copy[i] = logits[i] *= 10;
-    for (size_t n = 0; n < N; n++)
-        each[n] = (double)scale;
-    tg_crossentropy_forward_ref64(want, wide(logits, N * V), targets, N, V);
-    tg_crossentropy_backward_ref64(want_d, each, wide(logits, N * V), targets, N, V);
-    tg_crossentropy_forward(losses, logits, targets, N, V);
-    tg_crossentropy_backward(losses2, copy, targets, scale, N, V);
-    CLOSE(losses, want, N, tolerance);
-    SAME(losses, losses2, N);
-    CLOSE(copy, want_d, N * V, tolerance);
-    done();
-}
-
-static void crossentropy(void)
-{
-    check_crossentropy(1, 1);
-    check_crossentropy(5, 7);
-    check_crossentropy(33, 257);
-    check_crossentropy(3, 5003);
-}
-
 /* ---- the head */
 
 /* rows of w are [V,C]: the reference wants the transpose [C,V]. */
@@ -1082,7 +1050,6 @@ static void tests(void)
     RUN(embedding);
     RUN(layernorm);
     RUN(gelu);
-    RUN(crossentropy);
     RUN(head_loss);
     RUN(dropout_share);
     RUN(dropout_is_by_element);
