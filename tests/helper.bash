@@ -62,7 +62,7 @@ need_judge() {
     [[ -n ${TG_JUDGE_PYTHON:-} ]] || skip "TG_JUDGE_PYTHON does not name a Python with $1"
     "$TG_JUDGE_PYTHON" -c "
 import importlib.util, sys
-sys.exit(importlib.util.find_spec('$1') is None)" || skip "$TG_JUDGE_PYTHON has no $1"
+sys.exit(importlib.util.find_spec('$1') is None)" 2> /dev/null || skip "$TG_JUDGE_PYTHON has no $1"
 }
 
 # need_data FILE: $DATA becomes its path.

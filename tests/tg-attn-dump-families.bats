@@ -229,7 +229,7 @@ a = dict(np.load("d.npz"))
 a["h.0.qkv"] = np.zeros((1, 3, 40), np.float32)
 np.savez("more.npz", **a)'
     run -1 --separate-stderr tg-attn-dump -m llama.npz --check more.npz
-    said "h.0.qkv is in the dump, but only another family's model has it"
+    said "h.0.qkv is in the dump, but not in the input"
 }
 
 # ---- the worked examples
@@ -277,7 +277,7 @@ np.savez("more.npz", **a)'
     done
     tg-attn-dump --example rope -o d.npz --force
     run -1 --separate-stderr tg-attn-dump --example baseline --check d.npz
-    said 'd.npz: h.0.q.proj is in the dump, but only a model has it'
+    said 'd.npz: h.0.q.proj is in the dump, but not in the input'
 }
 
 # ---- traces

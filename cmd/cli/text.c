@@ -117,7 +117,7 @@ static void note_bos(const tg_tokenizer *tok, int32_t id)
 
 tg_status cli_text_bos(int32_t *bos, const cli_text *t, const cli_model *m, bool as_is, tg_err *err)
 {
-    const bool by_model = m->model.config.add_bos && !as_is && !t->no_bos && !t->bos;
+    const bool by_model = m->model.config.add_bos && !as_is && !t->ids && !t->no_bos && !t->bos;
 
     *bos = t->bos || by_model ? tg_model_bos(&m->model) : -1;
     if (t->bos && *bos < 0)
@@ -132,7 +132,7 @@ static tg_status begin_prompt(tg_tokens_prompt *p, const cli_text *t, const cli_
                               tg_err *err)
 {
     int32_t bos;
-    tg_status status = cli_text_bos(&bos, t, m, as_is || t->ids, err);
+    tg_status status = cli_text_bos(&bos, t, m, as_is, err);
 
     if (!status && bos >= 0 && !(status = tg_tokens_prompt_begin(p, bos, err)) && t->has_probe)
         p->n = tg_size_min(p->n, m->model.config.n_ctx);
@@ -204,7 +204,6 @@ static tg_status read_source(enum source source, const cli_text *t, tg_tokens_pr
 tg_status cli_text_prompt(const cli_text *t, tg_tokens_prompt *p, const cli_model *m, tg_err *err)
 {
     const enum source source = find_source(t, m);
-
     tg_status status = TG_OK;
 
     *p = (tg_tokens_prompt){0};

@@ -163,9 +163,8 @@ static void print_all(const tg_ablate *a, const attn_options *o, const tg_config
 static tg_status run_text(tg_ablate *a, const cli_model *m, const attn_options *o, tg_err *err)
 {
     struct timing timing = {.begun = cli_now(), .shown = cli_now()};
-    const bool as_is = o->text.ids || cli_text_is_probe(&o->text, m);
     cli_stream text;
-    tg_status status = cli_text_bos(&a->prefix, &o->text, m, as_is, err);
+    tg_status status = cli_text_bos(&a->prefix, &o->text, m, cli_text_is_probe(&o->text, m), err);
 
     if (status || (status = cli_text_stream(&o->text, &text, m, err)))
         return status;

@@ -147,8 +147,8 @@ static tg_status check_arrays(struct check *c, tg_plain_layers *of_plain, tg_err
             if (!dumped->data[stage])
                 continue;
             if (!tg_attn_layer_has(&layer, stage))
-                return tg_fail(err, TG_EDATA, "h.%zu.%s is in the dump, but only %s has it", dumped->number,
-                               tg_attn_stage_name(stage), layer.x ? "another family's model" : "a model");
+                return tg_fail(err, TG_EDATA, "h.%zu.%s is in the dump, but not in the input", dumped->number,
+                               tg_attn_stage_name(stage));
             if (of_plain)
                 status = check_plain_array(c, dumped, stage, &layer, err);
             else

@@ -126,7 +126,7 @@ static tg_status find_prefix(int32_t *prefix, const eval_job *job, tg_err *err)
     const eval_options *o = job->o;
 
     if (!o->eot)
-        return cli_text_bos(prefix, &o->text, &job->m, job->is_probe || o->text.ids, err);
+        return cli_text_bos(prefix, &o->text, &job->m, job->is_probe, err);
     if ((*prefix = tg_tokenizer_end_of_text(job->m.model.tokenizer)) < 0)
         return tg_fail(err, TG_EUSAGE, "--eot: the model's tokenizer has no end-of-text token");
     return TG_OK;

@@ -141,8 +141,7 @@ void tg_attn_scratch_place(tg_arena *arena, tg_attn_scratch *scratch, size_t thr
     scratch->rows = tg_arena_take_rows(arena, scratch->threads, scratch->row_width, sizeof *scratch->rows);
 }
 
-/* Masked keys get probability 0, however low the seen scores are. */
-static void compute_probs(double *probs, const double *scores, size_t first, size_t i, size_t T)
+void tg_attn_probs_row(double *probs, const double *scores, size_t T, size_t first, size_t i)
 {
     memset(probs, 0, first * sizeof *probs);
     tg_softmax_row_ref64(probs + first, scores + first, i + 1 - first);
@@ -163,7 +162,7 @@ static void compute_row(tg_attn_row *row, const tg_attn_scratch *scratch, size_t
     tg_attention_rule_row_ref64(scores, &a->rule, panel->D, i);
     row->i = i;
     row->first = tg_attention_first(&a->rule, i);
-    compute_probs(probs, scores, row->first, i, a->T);
+    tg_attn_probs_row(probs, scores, a->T, row->first, i);
     if (att)
         compute_att(probs + T, panel, probs, row->first, i);
     row->scores = scores;

@@ -124,6 +124,9 @@ static inline bool tg_attn_row_sees(const tg_attn_row *row, size_t j)
     return j >= row->first && j <= row->i;
 }
 
+/* probs [T] from scores [T]: masked keys get probability 0, however low the seen scores are. */
+void tg_attn_probs_row(double *probs, const double *scores, size_t T, size_t first, size_t i);
+
 /* Whether all numbers of a row are finite after rounding to float32; finite but huge weights overflow.
  * tg_attn_not_finite() sets the error for a row that is not: TG_EDATA, with its place. */
 bool tg_attn_row_is_finite(const tg_attn_row *row);

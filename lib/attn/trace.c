@@ -44,12 +44,6 @@ static void gather(double *out, const float *x, size_t ld, size_t width, size_t 
         tg_double_from_float(out + t * width, x + (b * T + t) * ld, width);
 }
 
-static void probs_row(double *probs, const double *scores, size_t T, size_t first, size_t i)
-{
-    memset(probs, 0, T * sizeof *probs);
-    tg_softmax_row_ref64(probs + first, scores + first, i + 1 - first);
-}
-
 /* Compute the weighted sums of the query for all heads; overwrites scores and probs. */
 static void att_row(tg_attn_trace *t)
 {
@@ -60,7 +54,7 @@ static void att_row(tg_attn_trace *t)
 
         tg_attention_scores_row_ref64(t->scores, t->q + (i * H + h) * D, t->k + g, KV, T, D, i);
         tg_attention_rule_row_ref64(t->scores, &t->view.rule, D, i);
-        probs_row(t->probs, t->scores, T, t->first, i);
+        tg_attn_probs_row(t->probs, t->scores, T, t->first, i);
         tg_attention_values_row_ref64(t->att + h * D, t->probs, NULL, t->v + g, KV, D, i);
     }
 }
@@ -113,20 +107,16 @@ void tg_attn_trace_forward(tg_attn_trace *t, const tg_qkv_view *view, tg_attn_in
     k = t->k + tg_attn_kv_head(view, at.h) * D;
     tg_attention_scores_row_ref64(t->scores, q, k, KV, T, D, at.i);
     tg_attention_rule_row_ref64(t->scores, &view->rule, D, at.i);
-    probs_row(t->probs, t->scores, T, t->first, at.i);
+    tg_attn_probs_row(t->probs, t->scores, T, t->first, at.i);
     exponentials(t);
     one_score(t, q, k + at.j * KV);
 }
 
-/* The gradient of a score before its cap, from that of the score; what the scale is relative to 1/sqrt(D). */
-static double before_cap(const tg_attention_rule *rule, double dscore, double score)
+/* The gradient of one score before the rule, which has no window, from that after it. */
+static double before_rule(double dscore, double score, tg_attention_rule rule, size_t D)
 {
-    return rule->cap > 0 ? dscore * (1 - score / rule->cap * (score / rule->cap)) : dscore;
-}
-
-static double factor(const tg_attention_rule *rule, size_t D)
-{
-    return rule->scale > 0 ? rule->scale * sqrt((double)D) : 1;
+    tg_attention_rule_row_backward_ref64(&dscore, &score, &rule, D, 0);
+    return dscore;
 }
 
 void tg_attn_trace_backward(tg_attn_trace *t, const double *datt)
@@ -145,8 +135,8 @@ void tg_attn_trace_backward(tg_attn_trace *t, const double *datt)
         t->mean += t->probs[m] * t->dprobs[m];
     memset(t->dscores, 0, T * sizeof *t->dscores);
     tg_softmax_row_backward_ref64(t->dscores + first, t->dprobs + first, t->probs + first, i + 1 - first);
-    t->dscaled = before_cap(rule, t->dscores[j], t->unmasked);
-    dsum = t->dscaled * factor(rule, D);
+    t->dscaled = before_rule(t->dscores[j], t->unmasked, (tg_attention_rule){.cap = rule->cap}, D);
+    dsum = before_rule(t->dscaled, t->scaled, (tg_attention_rule){.scale = rule->scale}, D);
     for (size_t d = 0; d < D; d++) { /* attention_scores_row_backward for score (i,j) alone */
         t->dq[d] = dsum * k[j * KV + d] / sqrt((double)D);
         t->dk[d] = dsum * q[d] / sqrt((double)D);

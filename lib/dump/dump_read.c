@@ -1,6 +1,5 @@
 #include "lib/dump/dump_read.h"
 
-#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -275,8 +274,8 @@ static const tg_field settings_rows[] = {
     TG_SIZE_FIELD("dump/n_head", tg_dump, H, 0, 0),
     TG_SIZE_FIELD("dump/n_kv_head", tg_dump, KV, 0, 0),
     TG_SIZE_FIELD("dump/head_dim", tg_dump, D, 0, 0),
-    TG_REAL_FIELD("dump/attn_scale", tg_dump, attn_scale, 0, 0),
-    TG_REAL_FIELD("dump/attn_cap", tg_dump, attn_cap, 0, 0),
+    TG_REAL_FIELD("dump/attn_scale", tg_dump, attn_scale, 0, TG_ATTENTION_RULE_MAX),
+    TG_REAL_FIELD("dump/attn_cap", tg_dump, attn_cap, 0, TG_ATTENTION_RULE_MAX),
     TG_SIZE_FIELD("dump/window", tg_dump, window, 0, 0),
     TG_U64_FIELD("dump/window_layers", tg_dump, window_layers),
     TG_SIZE_FIELD("dump/n_embd", tg_dump, C, 0, 0),
@@ -313,20 +312,6 @@ tg_status tg_dump_put_settings(const tg_dump *dump, tg_archive_writer *w, tg_err
         if (has_setting(dump, settings_rows[i].offset))
             status = tg_fields_put((tg_fields){&settings_rows[i], 1}, dump, w, err);
     return status;
-}
-
-static tg_status check_rule(const tg_dump *dump, tg_err *err)
-{
-    const struct {
-        const char *name;
-        double x;
-    } numbers[] = {{"scale", dump->attn_scale}, {"cap", dump->attn_cap}};
-
-    for (size_t i = 0; i < 2; i++)
-        if (!(numbers[i].x >= 0 && isfinite(numbers[i].x)))
-            return tg_fail(err, TG_EDATA, "dump/attn_%s is %g, expected a finite number above 0",
-                           numbers[i].name, numbers[i].x);
-    return TG_OK;
 }
 
 /* Complete and check the heads, of which an archive may say less than it has. */
@@ -366,11 +351,12 @@ static tg_status check_channels(tg_dump *dump, tg_err *err)
     return check_heads(dump, err);
 }
 
+/* All but the mask, which has not been read. */
 static tg_status check_settings(tg_dump *dump, tg_err *err)
 {
     const tg_status status = check_channels(dump, err);
 
-    return status ? status : check_rule(dump, err);
+    return status ? status : tg_fields_check((tg_fields){settings_rows, SETTINGS - 1}, dump, err);
 }
 
 static tg_status read_array(tg_dump *dump, const tg_array *a, size_t nth, tg_dump_want want, tg_err *err)

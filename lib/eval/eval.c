@@ -104,7 +104,6 @@ static bool is_finite(const tg_score *score)
 static tg_status add_row(tg_eval *e, const struct scored_row *row, bool *start, tg_err *err)
 {
     const int32_t before = *start && e->plan.prefix >= 0 ? -1 : row->input; /* a prefix is no part of it */
-
     tg_eval_sums *sums = &e->sums;
 
     if (!is_finite(&row->score))

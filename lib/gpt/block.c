@@ -117,21 +117,21 @@ void tg_block_linear_backward(tg_block *b, size_t out, size_t in, tg_param_kind 
     tg_block_ends(b, out);
 }
 
-/* ---- linear and gelu */
+/* ---- linear and activation */
 
-void tg_block_linear_gelu(tg_block *b, size_t out, size_t pre, size_t in, tg_param_kind w)
+void tg_block_linear_activation(tg_block *b, size_t out, size_t pre, size_t in, tg_param_kind w)
 {
     tg_linear linear;
 
     if (!tg_block_begins(b, out))
         return;
     linear = tg_bind_linear(&b->a->bound, w, b->layer);
-    tg_linear_gelu_forward(tg_block_row(b, out), tg_block_row(b, pre), tg_block_row(b, in), &linear,
-                           b->a->bound.model->config.activation, tg_block_tokens(b));
+    tg_linear_activation_forward(tg_block_row(b, out), tg_block_row(b, pre), tg_block_row(b, in), &linear,
+                                 b->a->bound.model->config.activation, tg_block_tokens(b));
     tg_block_ends(b, out);
 }
 
-void tg_block_gelu_again(tg_block *b, size_t out, size_t pre)
+void tg_block_activation_again(tg_block *b, size_t out, size_t pre)
 {
     if (b->a->recomputed[out] && tg_block_begins(b, out))
         tg_activation_forward(tg_block_row(b, out), tg_block_row(b, pre), tg_block_tokens(b),
@@ -223,8 +223,8 @@ void tg_block_residual_backward(tg_block *b, size_t out, size_t residual, size_t
     tg_block_ends(b, out);
 }
 
-void tg_block_residual_gelu_backward(tg_block *b, size_t out, size_t residual, size_t in, size_t pre,
-                                     tg_param_kind w)
+void tg_block_residual_activation_backward(tg_block *b, size_t out, size_t residual, size_t in, size_t pre,
+                                           tg_param_kind w)
 {
     tg_linear linear;
     const tg_dropout drop = drop_of(b, out);
@@ -234,10 +234,10 @@ void tg_block_residual_gelu_backward(tg_block *b, size_t out, size_t residual, s
     linear = tg_bind_linear(&b->a->bound, w, b->layer);
     check_residual(b, out, residual);
     check_apart(b, out, pre);
-    tg_residual_after_gelu_backward(tg_block_gradient(b, pre), tg_block_gradient(b, out), tg_block_row(b, in),
-                                    tg_block_row(b, pre), &linear, b->a->bound.model->config.activation,
-                                    &drop, tg_acts_scratch(b->a, TG_SCRATCH_NORMED, b->a->C),
-                                    tg_block_tokens(b));
+    tg_residual_after_activation_backward(
+        tg_block_gradient(b, pre), tg_block_gradient(b, out), tg_block_row(b, in), tg_block_row(b, pre),
+        &linear, b->a->bound.model->config.activation, &drop,
+        tg_acts_scratch(b->a, TG_SCRATCH_NORMED, b->a->C), tg_block_tokens(b));
     tg_block_ends(b, out);
 }
 

@@ -67,12 +67,12 @@ void tg_block_gate_backward(tg_block *b, size_t out, size_t gate, size_t up);
 void tg_block_linear(tg_block *b, size_t out, size_t in, tg_param_kind w);
 void tg_block_linear_backward(tg_block *b, size_t out, size_t in, tg_param_kind w);
 
-/* ---- pre = in W + b, out = gelu(pre): one operation, named by out; pre is no place to begin.  Backward:
- * tg_block_residual_gelu_backward() to the gradient of pre, then tg_block_linear_backward(pre, in) */
+/* ---- pre = in W + b, out = act(pre): one operation, named by out; pre is no place to begin.  Backward:
+ * tg_block_residual_activation_backward() to the gradient of pre, then tg_block_linear_backward(pre, in) */
 
-void tg_block_linear_gelu(tg_block *b, size_t out, size_t pre, size_t in, tg_param_kind w);
+void tg_block_linear_activation(tg_block *b, size_t out, size_t pre, size_t in, tg_param_kind w);
 /* Compute out again if backward lacks it. */
-void tg_block_gelu_again(tg_block *b, size_t out, size_t pre);
+void tg_block_activation_again(tg_block *b, size_t out, size_t pre);
 
 /* ---- out = causal attention, each head by itself: out = softmax(q k^T / sqrt(D)) v, with the scale, cap and
  * window of the config */
@@ -86,9 +86,9 @@ void tg_block_residual(tg_block *b, size_t out, size_t residual, size_t in, tg_p
 /* Compute out again if backward lacks it. */
 void tg_block_residual_again(tg_block *b, size_t out, size_t residual, size_t in, tg_param_kind w);
 void tg_block_residual_backward(tg_block *b, size_t out, size_t residual, size_t in, tg_param_kind w);
-/* The same for in = gelu(pre), to the gradient of pre. */
-void tg_block_residual_gelu_backward(tg_block *b, size_t out, size_t residual, size_t in, size_t pre,
-                                     tg_param_kind w);
+/* The same for in = act(pre), to the gradient of pre. */
+void tg_block_residual_activation_backward(tg_block *b, size_t out, size_t residual, size_t in, size_t pre,
+                                           tg_param_kind w);
 
 /* ---- out = residual + in; dropout of what is added */
 

@@ -61,8 +61,8 @@ static const tg_field rows[TG_CONFIG_MEMBERS] = {
     [TG_CONFIG_UNROTATED_LAYERS] = TG_U64_FIELD("config/unrotated_layers", tg_config, unrotated_layers),
     [TG_CONFIG_WINDOW] = TG_SIZE_FIELD("config/window", tg_config, window, 0, TG_SIZE_LIMIT),
     [TG_CONFIG_WINDOW_LAYERS] = TG_U64_FIELD("config/window_layers", tg_config, window_layers),
-    [TG_CONFIG_ATTN_SCALE] = REAL_ROW(attn_scale, 0, 1e6),
-    [TG_CONFIG_ATTN_CAP] = REAL_ROW(attn_cap, 0, 1e6),
+    [TG_CONFIG_ATTN_SCALE] = REAL_ROW(attn_scale, 0, TG_ATTENTION_RULE_MAX),
+    [TG_CONFIG_ATTN_CAP] = REAL_ROW(attn_cap, 0, TG_ATTENTION_RULE_MAX),
     [TG_CONFIG_NORM_OFFSET] = REAL_ROW(norm_offset, 0, 1),
     [TG_CONFIG_EMBED_SCALE] = REAL_ROW(embed_scale, 1e-6, 1e6),
     [TG_CONFIG_FINAL_LOGIT_SOFTCAPPING] = REAL_ROW(final_logit_softcapping, 0, 1e6),
@@ -75,7 +75,7 @@ struct ends {
     size_t bos, eos;
     bool add;
 };
-static const tg_field end_rows[] = {
+static const tg_field end_rows[TG_CONFIG_OPTIONAL] = {
     TG_SIZE_FIELD("config/bos_token_id", struct ends, bos, 0, TG_SIZE_LIMIT),
     TG_SIZE_FIELD("config/eos_token_id", struct ends, eos, 0, TG_SIZE_LIMIT),
     TG_BOOL_FIELD("config/add_bos", struct ends, add),
@@ -217,7 +217,7 @@ static tg_status take_end(tg_config *config, tg_archive_reader *r, const tg_arra
 {
     struct ends ends = {0};
     uint64_t seen = 0;
-    const tg_fields fields = {end_rows, sizeof end_rows / sizeof *end_rows};
+    const tg_fields fields = {end_rows, TG_CONFIG_OPTIONAL};
     tg_status status = tg_fields_take(fields, &ends, &seen, r, a, taken, err);
 
     if (status || !*taken || (status = tg_fields_check(fields, &ends, err)))

@@ -124,6 +124,9 @@ typedef enum tg_config_id {
 extern const tg_fields tg_config_fields;
 #define TG_CONFIG_BIT(id) ((uint64_t)1 << (id))
 
+/* Arrays of a config at most besides those: its family, and the optional ones. */
+enum { TG_CONFIG_OPTIONAL = 3, TG_CONFIG_MORE = 1 + TG_CONFIG_OPTIONAL };
+
 /* Whether its family has this member. */
 bool tg_config_has(const tg_config *config, size_t id);
 

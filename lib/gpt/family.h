@@ -2,8 +2,8 @@
  * family: what distinguishes a family of models: its parameters, what its blocks compute, and the order
  * of its operations.
  *
- * A family is two files: its rows of parameters and of activations (lib/gpt/gpt2_params.c), and its page
- * (lib/gpt/gpt2.c): a block forward and backward, made of the operations of lib/gpt/block.h, and what
+ * A family is its rows of parameters and of activations (lib/gpt/gpt2_params.c), and a page (lib/gpt/gpt2.c),
+ * which relatives share: a block forward and backward, made of the operations of lib/gpt/block.h, and what
  * comes before and after the blocks.
  */
 #ifndef TG_GPT_FAMILY_H

@@ -55,7 +55,7 @@ static void forward(tg_block *b)
     tg_block_residual(b, X2, X, ATT, TG_ATT_PROJ_W);
 
     tg_block_layernorm(b, LN_2, X2, TG_LN2_W);
-    tg_block_linear_gelu(b, GELU, FC, LN_2, TG_FC_W);
+    tg_block_linear_activation(b, GELU, FC, LN_2, TG_FC_W);
     tg_block_residual(b, NEXT, X2, GELU, TG_FC_PROJ_W);
 }
 
@@ -78,8 +78,8 @@ void tg_gpt2_norm_backward(tg_acts *a, tg_matrix dx, tg_matrix dout, tg_matrix x
 static void backward(tg_block *b)
 {
     tg_block_residual_again(b, X2, X, ATT, TG_ATT_PROJ_W);
-    tg_block_gelu_again(b, GELU, FC);
-    tg_block_residual_gelu_backward(b, NEXT, X2, GELU, FC, TG_FC_PROJ_W);
+    tg_block_activation_again(b, GELU, FC);
+    tg_block_residual_activation_backward(b, NEXT, X2, GELU, FC, TG_FC_PROJ_W);
     tg_block_layernorm_again(b, LN_2, X2, TG_LN2_W);
     tg_block_linear_backward(b, FC, LN_2, TG_FC_W);
     tg_block_layernorm_backward(b, LN_2, X2, TG_LN2_W);

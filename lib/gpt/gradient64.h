@@ -6,7 +6,8 @@
  *     loss = -log softmax(logits[T-1])[target]
  *
  * From layer l's weighted sums on, the rest of the model runs in double precision on the
- * float32 weights, forward and then backward, by the same operations as training (lib/gpt/gpt2.c):
+ * float32 weights, forward and then backward, by the same operations as training: the family's page
+ * (lib/gpt/family.h).  In GPT-2:
  *
  *     x2 = x + att w_proj + b_proj          x: the residual stream before ln_1
  *     ... the MLP of layer l, all later layers, ln_f, the head

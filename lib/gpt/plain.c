@@ -92,7 +92,7 @@ void tg_plain_mlp(tg_plain *p, size_t l)
 
     norm(p, TG_LN2_W, l);
     tg_linear_forward_ref64(p->fc, p->normed, weight(p, TG_FC_W, l), weight(p, TG_FC_B, l), N, C, 4 * C);
-    tg_gelu_forward_ref64(p->fc, p->fc, N * 4 * C, p->config->activation);
+    tg_activation_forward_ref64(p->fc, p->fc, N * 4 * C, p->config->activation);
     tg_linear_forward_ref64(p->added, p->fc, weight(p, TG_FC_PROJ_W, l), weight(p, TG_FC_PROJ_B, l), N, 4 * C,
                             C);
     add(p, of_layer(p->masks.fc_proj, l, N * C));

@@ -76,7 +76,7 @@ void tg_activation_forward(tg_matrix out, tg_matrix inp, size_t N, tg_activation
     const size_t n = N * inp.cols;
 
     if (inp.type == TG_TYPE_DOUBLE)
-        tg_gelu_forward_ref64(tg_doubles(out), tg_doubles(inp), n, kind);
+        tg_activation_forward_ref64(tg_doubles(out), tg_doubles(inp), n, kind);
     else
         tg_threads_run(n, TG_THREADS_ELEMENTS, some_elements,
                        &(struct elements){tg_activation_elements(kind), out, inp});

@@ -1,8 +1,10 @@
 /*
  * attention: causal multi-head attention, fused: no [T,T] matrix is stored.
  *
- *   s[b,h,i,j] = q[b,i,h,:] . k[b,j,g,:] / sqrt(D)   for j <= i; otherwise scaled, capped or windowed by a
- * rule p = softmax over j        out[b,i,h,:] = sum_j p[b,h,i,j] v[b,j,g,:]
+ *   s[b,h,i,j] = q[b,i,h,:] . k[b,j,g,:] / sqrt(D)   for j <= i
+ *   p = softmax over j        out[b,i,h,:] = sum_j p[b,h,i,j] v[b,j,g,:]
+ *
+ * A rule (lib/nn/ref/rule.h) may scale scores otherwise, cap them, or hide keys before a window.
  *
  * There are H heads of queries, and KV heads of keys and values, of D elements each; KV divides H, and H/KV
  * neighbouring heads read the keys of one: g = h / (H/KV).  In GPT-2 KV = H, D = C/H.

@@ -63,23 +63,6 @@ static void some_rows(void *context, size_t begin, size_t end)
     }
 }
 
-static void each_row(struct rows *r, size_t N)
-{
-    tg_threads_run(N, tg_threads_grain(r->V, 1), some_rows, r);
-}
-
-void tg_crossentropy_forward(float *losses, float *logits, const int32_t *targets, size_t N, size_t V)
-{
-    each_row(&(struct rows){.losses = losses, .logits = logits, .targets = targets, .V = V}, N);
-}
-
-void tg_crossentropy_backward(float *losses, float *logits, const int32_t *targets, float scale, size_t N,
-                              size_t V)
-{
-    each_row(&(struct rows){.losses = losses, .logits = logits, .targets = targets, .scale = scale, .V = V},
-             N);
-}
-
 void tg_head_loss(float *losses, tg_matrix dinp, tg_matrix inp, const int32_t *targets, const tg_linear *head,
                   double cap, float scale, size_t N, float *logits)
 {
@@ -102,7 +85,7 @@ void tg_head_loss(float *losses, tg_matrix dinp, tg_matrix inp, const int32_t *t
         tg_linear_forward(out, none, x, head, rows);
         each.losses = losses + n;
         each.targets = targets + n;
-        each_row(&each, rows);
+        tg_threads_run(rows, tg_threads_grain(V, 1), some_rows, &each);
         if (!dinp.data)
             continue;
         tg_linear_backward(tg_matrix_from(dinp, n), dout, x, &some, rows);

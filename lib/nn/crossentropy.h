@@ -1,5 +1,5 @@
 /*
- * crossentropy: the loss of given logits, and of the head's, fused with its product.
+ * crossentropy: the loss of the head's logits, fused with its product.
  *
  *   losses[n] = log sum_v exp(logits[n,v]) - logits[n,target[n]]
  *
@@ -13,16 +13,6 @@
 #include <stdint.h>
 
 #include "lib/nn/linear.h"
-
-/* losses [N] written; logits [N,V] destroyed. */
-void tg_crossentropy_forward(float *losses, float *logits, const int32_t *targets, size_t N, size_t V);
-
-/*
- * losses [N] written; each logit replaced by the gradient of scale * (sum of the losses):
- * logits[n,v] = (softmax(logits[n])[v] - [v = target[n]]) * scale, scale > 0.
- */
-void tg_crossentropy_backward(float *losses, float *logits, const int32_t *targets, float scale, size_t N,
-                              size_t V);
 
 /* Floats of scratch that tg_head_loss() needs. */
 size_t tg_head_logits(size_t N, size_t V);

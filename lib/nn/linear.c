@@ -59,8 +59,8 @@ void tg_linear_forward(tg_matrix out, tg_matrix add, tg_matrix inp, const tg_lin
     run_forward(&op, linear);
 }
 
-void tg_linear_gelu_forward(tg_matrix out, tg_matrix pre, tg_matrix inp, const tg_linear *linear,
-                            tg_activation kind, size_t N)
+void tg_linear_activation_forward(tg_matrix out, tg_matrix pre, tg_matrix inp, const tg_linear *linear,
+                                  tg_activation kind, size_t N)
 {
     tg_matmul op = product(pre, inp, linear, N);
 
@@ -180,8 +180,8 @@ void tg_linear_backward(tg_matrix dinp, tg_matrix dout, tg_matrix inp, const tg_
         backward(dinp, dout, inp, linear, N, NULL, NULL);
 }
 
-static void after_gelu64(double *dpre, const double *dout, const double *pre, const tg_linear *linear,
-                         tg_activation kind, size_t N)
+static void after_activation64(double *dpre, const double *dout, const double *pre, const tg_linear *linear,
+                               tg_activation kind, size_t N)
 {
     const double one = 1;
 
@@ -189,16 +189,16 @@ static void after_gelu64(double *dpre, const double *dout, const double *pre, co
     for (size_t i = 0; i < N * linear->in; i++) {
         double slope = 0;
 
-        tg_gelu_backward_ref64(&slope, &one, &pre[i], 1, kind);
+        tg_activation_backward_ref64(&slope, &one, &pre[i], 1, kind);
         dpre[i] *= slope;
     }
 }
 
-void tg_linear_after_gelu_backward(tg_matrix dpre, tg_matrix dout, tg_matrix inp, tg_matrix pre,
-                                   const tg_linear *linear, tg_activation kind, size_t N)
+void tg_linear_after_activation_backward(tg_matrix dpre, tg_matrix dout, tg_matrix inp, tg_matrix pre,
+                                         const tg_linear *linear, tg_activation kind, size_t N)
 {
     if (dout.type == TG_TYPE_DOUBLE)
-        after_gelu64(tg_doubles(dpre), tg_doubles(dout), tg_doubles(pre), linear, kind, N);
+        after_activation64(tg_doubles(dpre), tg_doubles(dout), tg_doubles(pre), linear, kind, N);
     else
         backward(dpre, dout, inp, linear, N, tg_activation_gradient_elements(kind), pre.data);
 }

@@ -43,12 +43,12 @@ typedef struct tg_linear {
 void tg_linear_forward(tg_matrix out, tg_matrix add, tg_matrix inp, const tg_linear *linear, size_t N);
 
 /*
- * tg_linear_gelu_forward: pre = inp W + b, out = gelu(pre)
+ * tg_linear_activation_forward: pre = inp W + b, out = act(pre)
  *
  *   out, pre  [N,out]  written, both of inp's type; out may be pre, which it then overwrites
  */
-void tg_linear_gelu_forward(tg_matrix out, tg_matrix pre, tg_matrix inp, const tg_linear *linear,
-                            tg_activation kind, size_t N);
+void tg_linear_activation_forward(tg_matrix out, tg_matrix pre, tg_matrix inp, const tg_linear *linear,
+                                  tg_activation kind, size_t N);
 
 /*
  * tg_linear_backward:
@@ -63,12 +63,12 @@ void tg_linear_gelu_forward(tg_matrix out, tg_matrix pre, tg_matrix inp, const t
 void tg_linear_backward(tg_matrix dinp, tg_matrix dout, tg_matrix inp, const tg_linear *linear, size_t N);
 
 /*
- * tg_linear_after_gelu_backward: the same for inp = gelu(pre), through the activation:
+ * tg_linear_after_activation_backward: the same for inp = act(pre), through the activation:
  *
- *   dpre[n,i]  = gelu'(pre[n,i]) sum_o dout[n,o] W[i,o]     written; may be inp
+ *   dpre[n,i]  = act'(pre[n,i]) sum_o dout[n,o] W[i,o]     written; may be inp
  */
-void tg_linear_after_gelu_backward(tg_matrix dpre, tg_matrix dout, tg_matrix inp, tg_matrix pre,
-                                   const tg_linear *linear, tg_activation kind, size_t N);
+void tg_linear_after_activation_backward(tg_matrix dpre, tg_matrix dout, tg_matrix inp, tg_matrix pre,
+                                         const tg_linear *linear, tg_activation kind, size_t N);
 
 /* db[c] += sum_n dout[n,c], n in order; float or bf16. */
 void tg_bias_backward(float *db, tg_matrix dout, size_t N);

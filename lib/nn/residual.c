@@ -72,10 +72,10 @@ void tg_residual_backward(tg_matrix dinp, tg_matrix dout, tg_matrix inp, const t
     tg_linear_backward(dinp, dout, inp, linear, N);
 }
 
-void tg_residual_after_gelu_backward(tg_matrix dpre, tg_matrix dout, tg_matrix inp, tg_matrix pre,
-                                     const tg_linear *linear, tg_activation kind, const tg_dropout *drop,
-                                     tg_matrix scratch, size_t N)
+void tg_residual_after_activation_backward(tg_matrix dpre, tg_matrix dout, tg_matrix inp, tg_matrix pre,
+                                           const tg_linear *linear, tg_activation kind,
+                                           const tg_dropout *drop, tg_matrix scratch, size_t N)
 {
     dout = before_dropout(dout, inp.type, drop, scratch, N * linear->out);
-    tg_linear_after_gelu_backward(dpre, dout, inp, pre, linear, kind, N);
+    tg_linear_after_activation_backward(dpre, dout, inp, pre, linear, kind, N);
 }

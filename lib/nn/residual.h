@@ -28,9 +28,9 @@ void tg_residual_forward(tg_matrix out, tg_matrix residual, tg_matrix inp, const
 void tg_residual_backward(tg_matrix dinp, tg_matrix dout, tg_matrix inp, const tg_linear *linear,
                           const tg_dropout *drop, tg_matrix scratch, size_t N);
 
-/* The same for inp = gelu(pre), to dpre, as tg_linear_after_gelu_backward(). */
-void tg_residual_after_gelu_backward(tg_matrix dpre, tg_matrix dout, tg_matrix inp, tg_matrix pre,
-                                     const tg_linear *linear, tg_activation kind, const tg_dropout *drop,
-                                     tg_matrix scratch, size_t N);
+/* The same for inp = act(pre), to dpre, as tg_linear_after_activation_backward(). */
+void tg_residual_after_activation_backward(tg_matrix dpre, tg_matrix dout, tg_matrix inp, tg_matrix pre,
+                                           const tg_linear *linear, tg_activation kind,
+                                           const tg_dropout *drop, tg_matrix scratch, size_t N);
 
 #endif

@@ -160,24 +160,25 @@ static tg_status collect(tg_tokens_prompt *p, tg_tokens_stream *s, size_t need, 
     return status;
 }
 
+static tg_status collect_text(tg_tokens_prompt *p, tg_tokens_stream s, bool continues, tg_err *err)
+{
+    const tg_status status = tg_encoder_create(&s.encoder, s.tok, err);
+
+    if (!status && continues)
+        tg_encoder_continue(s.encoder);
+    return collect(p, &s, IDS_MIN, status, err);
+}
+
 tg_status tg_tokens_prompt_text(tg_tokens_prompt *p, const tg_tokenizer *tok, const void *text, size_t n,
                                 tg_err *err)
 {
-    tg_tokens_stream s = {.tok = tok, .text = {text, n}};
-    const tg_status status = tg_encoder_create(&s.encoder, tok, err);
-
-    return collect(p, &s, IDS_MIN, status, err);
+    return collect_text(p, (tg_tokens_stream){.tok = tok, .text = {text, n}}, false, err);
 }
 
 tg_status tg_tokens_prompt_continue(tg_tokens_prompt *p, const tg_tokenizer *tok, const void *text, size_t n,
                                     tg_err *err)
 {
-    tg_tokens_stream s = {.tok = tok, .text = {text, n}};
-    const tg_status status = tg_encoder_create(&s.encoder, tok, err);
-
-    if (!status)
-        tg_encoder_continue(s.encoder);
-    return collect(p, &s, IDS_MIN, status, err);
+    return collect_text(p, (tg_tokens_stream){.tok = tok, .text = {text, n}}, true, err);
 }
 
 tg_status tg_tokens_prompt_ids(tg_tokens_prompt *p, const tg_tokenizer *tok, const int32_t *ids, size_t n,

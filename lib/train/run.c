@@ -166,8 +166,8 @@ failed:
 /* The arrays that an archive may have at most besides tensors. */
 static size_t count_others(const tg_config *c)
 {
-    const size_t header = 6, tokenizer = 9, history = 2; /* kind, version, family, two tokens, probe */
-    size_t n = header + tokenizer + history + TG_SETTINGS + STATE + VAL + BEST;
+    const size_t header = 3, tokenizer = 9, history = 2; /* kind, version, probe */
+    size_t n = header + TG_CONFIG_MORE + tokenizer + history + TG_SETTINGS + STATE + VAL + BEST;
 
     for (size_t i = 0; i < TG_CONFIG_MEMBERS; i++)
         n += tg_config_has(c, i);

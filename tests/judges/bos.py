@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
 """What is put before a text: tg's ids against those of transformers.
 
-    bos.py BIN TEXT    BIN: the directory of the tools; TEXT: what a vocabulary is trained on
+    bos.py BIN TEXT FILE    BIN: the directory of the tools; TEXT: what a vocabulary is trained on
+                            FILE: tokenizer.json, or tokenizer.model, which transformers reads with protobuf
 
-Each case is a directory of a random Llama with other tokenizer files; its ids must be those of AutoTokenizer.
-tokenizer.model is compared where Python has protobuf, without which transformers cannot read it.
+Each case is a directory of a random Llama with this file and other settings; its ids must be those of AutoTokenizer.
 """
 import json
 import os
@@ -77,37 +77,39 @@ def check(name, tools, where, texts=TEXTS):
     print(f"{name}: the same ids")
 
 
+def check_json(tools, where, model_file):
+    processor = sentencepiece.SentencePieceProcessor(model_file=model_file)
+    for name, post in POSTS.items():
+        for settings in [{"add_bos_token": True}, {"add_bos_token": False}]:  # which has no effect
+            with open(os.path.join(where, "tokenizer.json"), "w") as f:
+                json.dump(tokenizer_json(processor, post), f)
+            with open(os.path.join(where, "tokenizer_config.json"), "w") as f:
+                json.dump({"tokenizer_class": "PreTrainedTokenizerFast", "bos_token": "<s>", **settings}, f)
+            check(f"{name}, {settings}", tools, where)
+
+
+def check_model(tools, where, model_file):
+    shutil.copy(model_file, os.path.join(where, "tokenizer.model"))
+    for settings in SETTINGS:
+        with open(os.path.join(where, "tokenizer_config.json"), "w") as f:
+            json.dump({"tokenizer_class": "LlamaTokenizer", **settings}, f)
+        # transformers' LlamaTokenizer puts no space before a space, where sentencepiece does
+        check(f"tokenizer.model, {settings}", tools, where, [text for text in TEXTS if text[0] != " "])
+
+
 def main():
-    tools, corpus = sys.argv[1:]
+    tools, corpus, file = sys.argv[1:]
     with tempfile.TemporaryDirectory() as temporary:
         where = os.path.join(temporary, "hf")
         prefix = os.path.join(temporary, "spm")
         sentencepiece.SentencePieceTrainer.train(
             input=corpus, model_prefix=prefix, model_type="bpe", minloglevel=2, remove_extra_whitespaces=False,
             normalization_rule_name="identity", vocab_size=PIECES, byte_fallback=True)
-        processor = sentencepiece.SentencePieceProcessor(model_file=prefix + ".model")
         torch.manual_seed(1)
         transformers.LlamaForCausalLM(transformers.LlamaConfig(
             vocab_size=PIECES, hidden_size=16, intermediate_size=24, num_hidden_layers=1, num_attention_heads=2,
             max_position_embeddings=64, bos_token_id=1, eos_token_id=2)).save_pretrained(where)
-        for name, post in POSTS.items():
-            for settings in [{"add_bos_token": True}, {"add_bos_token": False}]:  # which has no effect
-                with open(os.path.join(where, "tokenizer.json"), "w") as f:
-                    json.dump(tokenizer_json(processor, post), f)
-                with open(os.path.join(where, "tokenizer_config.json"), "w") as f:
-                    json.dump({"tokenizer_class": "PreTrainedTokenizerFast", "bos_token": "<s>", **settings}, f)
-                check(f"{name}, {settings}", tools, where)
-        try:
-            import google.protobuf  # noqa: F401
-        except ImportError:
-            return
-        os.remove(os.path.join(where, "tokenizer.json"))
-        shutil.copy(prefix + ".model", os.path.join(where, "tokenizer.model"))
-        for settings in SETTINGS:
-            with open(os.path.join(where, "tokenizer_config.json"), "w") as f:
-                json.dump({"tokenizer_class": "LlamaTokenizer", **settings}, f)
-            # transformers' LlamaTokenizer puts no space before a space, where sentencepiece does
-            check(f"tokenizer.model, {settings}", tools, where, [text for text in TEXTS if text[0] != " "])
+        {"tokenizer.json": check_json, "tokenizer.model": check_model}[file](tools, where, prefix + ".model")
 
 
 main()

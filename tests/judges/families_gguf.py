@@ -85,7 +85,7 @@ def without_windows(family):
 
 
 # whose files and directories hold the same bits
-SAME = ("llama", "qwen2", "qwen3", "gpt_neox")
+SAME = ("llama", "qwen2", "qwen3", "gpt_neox", "olmo2")
 FAMILIES = {**{f: without_windows(f) for f in SAME[:3]}, "gemma": gemma, "gemma2": gemma2, "gemma3": gemma3, "olmo2": olmo2, "olmo3": olmo3, "gpt_neox": gpt_neox}
 TYPES = {"mistral": "llama", "gemma3_text": "gemma3", "olmo3": "olmo2", "gpt_neox": "gptneox"}
 

@@ -22,14 +22,12 @@ import numpy as np
 import torch
 
 import families
-import families_gguf
 from families import FLOOR, LIMIT, SHAPES, TOKENS, saved_twin, softmax_of
 
 FEW, MANY = 8, 64
 ONCE = 30
 TINY = 1e-12  # so that each difference has a logarithm
 
-families.FAMILIES.setdefault("gpt_neox", families_gguf.gpt_neox)
 FAMILIES = [f for f in families.FAMILIES if f != "gemma3"]  # its text model is gemma3_text
 
 

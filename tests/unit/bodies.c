@@ -58,6 +58,7 @@ static void set_gemma2(tg_config *c)
 {
     set_gemma(c);
     c->attn_cap = 1.5;
+    c->final_logit_softcapping = 3;
 }
 
 static void set_gemma3(tg_config *c)

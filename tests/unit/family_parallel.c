@@ -45,15 +45,15 @@ static void forward(tg_block *b)
     tg_block_attention(b, ATT, Q, K, V);
 
     tg_block_layernorm(b, LN_2, X, TG_LN1_W); /* again: a run may begin here with x and att */
-    tg_block_linear_gelu(b, GELU, FC, LN_2, TG_FC_W);
+    tg_block_linear_activation(b, GELU, FC, LN_2, TG_FC_W);
     tg_block_residual(b, X2, X, ATT, TG_ATT_PROJ_W);
     tg_block_residual(b, NEXT, X2, GELU, TG_FC_PROJ_W);
 }
 
 static void backward(tg_block *b)
 {
-    tg_block_gelu_again(b, GELU, FC);
-    tg_block_residual_gelu_backward(b, NEXT, X2, GELU, FC, TG_FC_PROJ_W);
+    tg_block_activation_again(b, GELU, FC);
+    tg_block_residual_activation_backward(b, NEXT, X2, GELU, FC, TG_FC_PROJ_W);
     tg_block_layernorm_again(b, LN_2, X, TG_LN1_W);
     tg_block_linear_backward(b, FC, LN, TG_FC_W); /* it is LN_2's gradient as well, to which QKV's is added */
 

@@ -92,7 +92,7 @@ static void finish(ref_parallel *r, size_t l, const double *extra)
 
     norm(r, TG_LN1_W, TG_LN1_B, l);
     tg_linear_forward_ref64(r->fc, r->normed, weight(r, TG_FC_W, l), weight(r, TG_FC_B, l), N, C, 4 * C);
-    tg_gelu_forward_ref64(r->fc, r->fc, N * 4 * C, r->config->activation);
+    tg_activation_forward_ref64(r->fc, r->fc, N * 4 * C, r->config->activation);
     tg_linear_forward_ref64(r->mlp, r->fc, w, b, N, 4 * C, C);
     drop(r->mlp, r->masks.fc_proj, l, N * C);
 

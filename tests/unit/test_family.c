@@ -21,7 +21,7 @@
 #include "lib/gpt/pass.h"
 #include "lib/models/model_archive.h"
 #include "lib/models/model_format.h"
-#include "lib/nn/crossentropy.h"
+#include "lib/nn/ref/ref.h"
 #include "tests/unit/check.h"
 #include "tests/unit/family_parallel.h"
 #include "tests/unit/ref_parallel.h"
@@ -198,7 +198,7 @@ static void inference_is_the_forward_pass(void)
     CHECK(check_distance(d.infer.x, tg_floats(s.pass.acts.x), T * C) < 1e-5);
     memcpy(x, d.infer.x, sizeof x);
     tg_infer_logits(&d.infer, 0, T, logits);
-    tg_crossentropy_forward(losses, logits, s.targets, T, V);
+    tg_crossentropy_forward_ref(losses, logits, s.targets, T, V);
     CHECK(check_distance(losses, s.pass.losses, T) < 1e-5);
 
     tg_infer_begin(&d.infer, s.ids, T);

@@ -146,12 +146,12 @@ static void gelu_is_the_reference(void)
         check_fill64(inp, N, 10, 4);
         check_fill64(dout, N, 11, 1);
         memset(dwant, 0, sizeof dwant);
-        tg_gelu_forward_ref64(want, inp, N, kind);
-        tg_gelu_backward_ref64(dwant, dout, inp, N, kind);
+        tg_activation_forward_ref64(want, inp, N, kind);
+        tg_activation_backward_ref64(dwant, dout, inp, N, kind);
         tg_activation_forward(doubles(out, 1), doubles(inp, 1), N, kind);
         CHECK(memcmp(out, want, sizeof out) == 0);
-        tg_residual_after_gelu_backward(doubles(dinp, 1), doubles(dout, 1), doubles(out, 1), doubles(inp, 1),
-                                        &same, kind, &none, (tg_matrix){0}, N);
+        tg_residual_after_activation_backward(doubles(dinp, 1), doubles(dout, 1), doubles(out, 1),
+                                              doubles(inp, 1), &same, kind, &none, (tg_matrix){0}, N);
         CHECK(memcmp(dinp, dwant, sizeof dinp) == 0);
     }
 }

@@ -55,8 +55,62 @@ static void round_trips(void)
     c = hf_base("qwen2");
     c.qkv_bias = true;
     read_again(c, TG_WRITE_F32, 0);
+    c.window = 5;
+    c.window_layers = 2;
+    read_again(c, TG_WRITE_F32, 0);
     c = hf_base("qwen3");
     c.qk_norm = true;
+    read_again(c, TG_WRITE_F32, 0);
+    c = hf_base("llama"); /* "mistral" */
+    c.window = 5;
+    c.window_layers = 3;
+    read_again(c, TG_WRITE_F32, 0);
+    c = hf_base("llama");
+    c.unrotated_layers = 2; /* "smollm3" */
+    read_again(c, TG_WRITE_F32, 0);
+    c = hf_base("olmo2");
+    c.qk_norm = true;
+    read_again(c, TG_WRITE_F32, 0);
+    c = hf_base("gpt_neox");
+    c.activation = TG_GELU_ERF;
+    c.n_inner = 20;
+    c.rope_dim = 2;
+    c.qkv_bias = c.out_bias = true;
+    read_again(c, TG_WRITE_F32, 0);
+    c.qkv_bias = c.out_bias = false;
+    read_again(c, TG_WRITE_F32, 0);
+}
+
+static tg_config gemma(const char *family)
+{
+    tg_config c = hf_base(family);
+
+    c.tied = true;
+    c.embed_scale = sqrt(12);
+    return c;
+}
+
+static void gemma_round_trips(void)
+{
+    tg_config c = gemma("gemma");
+
+    read_again(c, TG_WRITE_F32, 0); /* in 16 bits, the embedding's scale is rounded too */
+    c = gemma("gemma2");
+    c.window = 5;
+    c.window_layers = 1;
+    c.attn_scale = 0.25;
+    c.attn_cap = 50;
+    c.final_logit_softcapping = 30;
+    read_again(c, TG_WRITE_F32, 0);
+    c.attn_scale = c.attn_cap = c.final_logit_softcapping = 0;
+    read_again(c, TG_WRITE_F32, 0);
+    c = gemma("gemma3");
+    c.qk_norm = true;
+    c.window = 5;
+    c.window_layers = 1;
+    c.rope_local_theta = 100;
+    c.rope_scaling = TG_ROPE_LINEAR;
+    c.rope_factor = 8;
     read_again(c, TG_WRITE_F32, 0);
 }
 
@@ -127,6 +181,7 @@ int main(void)
     if (!hf_begin())
         return 1;
     RUN(round_trips);
+    RUN(gemma_round_trips);
     RUN(neox);
     return hf_done();
 }

@@ -343,8 +343,8 @@ static void gelu_of(size_t n)
         ones[i] = 1;
         size[i] = 1 + fabs((double)x[i]);
     }
-    tg_gelu_forward_ref64(want, wide(x, n), n, TG_GELU_TANH);
-    tg_gelu_backward_ref64(want_slope, ones, wide(x, n), n, TG_GELU_TANH);
+    tg_activation_forward_ref64(want, wide(x, n), n, TG_GELU_TANH);
+    tg_activation_backward_ref64(want_slope, ones, wide(x, n), n, TG_GELU_TANH);
     kernels->gelu_tanh_forward(out, x, n);
     WITHIN(out, want, size, n, TANH_ERROR / 2 + 4 * EPS);
     for (size_t i = 0; i < n; i++)

@@ -423,8 +423,8 @@ static void check_gelu(tg_activation kind)
         x[i] = ((float)i - 2001) * 0.01f; /* -20 ... 20 */
         size[i] = 1 + fabs((double)x[i]);
     }
-    tg_gelu_forward_ref64(want, wide(x, N), N, kind);
-    tg_gelu_backward_ref64(want_dx, wide(dout, N), wide(x, N), N, kind);
+    tg_activation_forward_ref64(want, wide(x, N), N, kind);
+    tg_activation_backward_ref64(want_dx, wide(dout, N), wide(x, N), N, kind);
     tg_activation_forward(floats(out, 1), floats(x, 1), N, kind);
     WITHIN(out, want, size, N, TANH_ERROR / 2 + 4 * EPS);
     memcpy(dx, dout, N * sizeof *dx);
@@ -443,38 +443,6 @@ static void gelu(void)
     check_gelu(TG_GELU_TANH);
     check_gelu(TG_GELU_ERF);
     check_gelu(TG_SILU);
-}
-
-/* ---- crossentropy */
-
-static void check_crossentropy(size_t N, size_t V)
-{
-    float *logits = randoms(N * V), *copy = randoms(N * V), *losses = nans(N), *losses2 = nans(N);
-    int32_t *targets = ids(N, V);
-    double *want = results(N), *want_d = zeros(N * V), *each = results(N);
-    const float scale = 0.37f;
-    double tolerance = EXP_ERROR + (double)(V + 24) * EPS;
-
-    for (size_t i = 0; i < N * V; i++)
-        copy[i] = logits[i] *= 10;
-    for (size_t n = 0; n < N; n++)
-        each[n] = (double)scale;
-    tg_crossentropy_forward_ref64(want, wide(logits, N * V), targets, N, V);
-    tg_crossentropy_backward_ref64(want_d, each, wide(logits, N * V), targets, N, V);
-    tg_crossentropy_forward(losses, logits, targets, N, V);
-    tg_crossentropy_backward(losses2, copy, targets, scale, N, V);
-    CLOSE(losses, want, N, tolerance);
-    SAME(losses, losses2, N);
-    CLOSE(copy, want_d, N * V, tolerance);
-    done();
-}
-
-static void crossentropy(void)
-{
-    check_crossentropy(1, 1);
-    check_crossentropy(5, 7);
-    check_crossentropy(33, 257);
-    check_crossentropy(3, 5003);
 }
 
 /* ---- the head */
@@ -878,8 +846,8 @@ static void check_residual_after_gelu(float p, tg_activation kind)
     tg_residual_backward(floats(dx, K), floats(dout, M), floats(x, K), &linear, &drop, floats(scratch, M), N);
     tg_activation_gradient_elements(kind)(dx, pre, N * K);
     linear.dw = dw[1];
-    tg_residual_after_gelu_backward(floats(x, K), floats(dout, M), floats(x, K), floats(pre, K), &linear,
-                                    kind, &drop, floats(scratch, M), N);
+    tg_residual_after_activation_backward(floats(x, K), floats(dout, M), floats(x, K), floats(pre, K),
+                                          &linear, kind, &drop, floats(scratch, M), N);
     CLOSE(x, wide(dx, N * K), N * K, 4 * EPS);
     SAME(dw[0], dw[1], K * M);
     done();
@@ -969,12 +937,12 @@ static void all_gelu(float *out)
     const tg_matmul_scratch scratch = take_product_scratch();
     const tg_linear linear = {.w = w, .in = BIG_C, .out = BIG_C, .scratch = &scratch};
 
-    tg_linear_gelu_forward(floats(out, BIG_C), floats(out, BIG_C), floats(x, BIG_C), &linear, TG_GELU_TANH,
-                           BIG_N);
+    tg_linear_activation_forward(floats(out, BIG_C), floats(out, BIG_C), floats(x, BIG_C), &linear,
+                                 TG_GELU_TANH, BIG_N);
     tg_activation_forward(floats(out + n, BIG_C), floats(x, BIG_C), BIG_N, TG_GELU_TANH);
     tg_activation_forward(floats(out + 2 * n, BIG_C), floats(x, BIG_C), BIG_N, TG_GELU_ERF);
-    tg_linear_after_gelu_backward(floats(out + 3 * n, BIG_C), floats(dout, BIG_C), floats(x, BIG_C),
-                                  floats(x, BIG_C), &linear, TG_GELU_TANH, BIG_N);
+    tg_linear_after_activation_backward(floats(out + 3 * n, BIG_C), floats(dout, BIG_C), floats(x, BIG_C),
+                                        floats(x, BIG_C), &linear, TG_GELU_TANH, BIG_N);
 }
 
 static void all_embedding(float *out)
@@ -1082,7 +1050,6 @@ static void tests(void)
     RUN(embedding);
     RUN(layernorm);
     RUN(gelu);
-    RUN(crossentropy);
     RUN(head_loss);
     RUN(dropout_share);
     RUN(dropout_is_by_element);

@@ -350,7 +350,7 @@ static double gelu_loss(const void *problem)
 {
     const struct gelu *p = problem;
 
-    tg_gelu_forward_ref64(p->out.d, p->x.d, p->x.n, p->kind);
+    tg_activation_forward_ref64(p->out.d, p->x.d, p->x.n, p->kind);
     return dot(p->out, p->dout);
 }
 
@@ -362,10 +362,10 @@ static void check_gelu(tg_activation kind)
 
     for (size_t i = 0; i < 401; i++) /* -10 ... 10 */
         put(p.x, i, ((float)i - 200) * 0.05f);
-    tg_gelu_forward_ref(p.out.f, p.x.f, 401, kind);
-    tg_gelu_backward_ref(dx.f, p.dout.f, p.x.f, 401, kind);
+    tg_activation_forward_ref(p.out.f, p.x.f, 401, kind);
+    tg_activation_backward_ref(dx.f, p.dout.f, p.x.f, 401, kind);
     gelu_loss(&p);
-    tg_gelu_backward_ref64(dx.d, p.dout.d, p.x.d, 401, kind);
+    tg_activation_backward_ref64(dx.d, p.dout.d, p.x.d, 401, kind);
 
     /* 1 + tanh loses digits below x = 0, where |x| <= 10 magnifies them */
     AGREE(p.out, 8 * FLOAT_EPS);
@@ -397,13 +397,13 @@ static void gelu_values(void)
     const double tanh_form[5] = {0.84119199060827670, -0.15880800939172324, 0, 40, 0};
     double out[5];
 
-    tg_gelu_forward_ref64(out, x, 5, TG_GELU_ERF);
+    tg_activation_forward_ref64(out, x, 5, TG_GELU_ERF);
     for (size_t i = 0; i < 5; i++)
         CHECK_NEAR(out[i], erf_form[i], 1e-15);
-    tg_gelu_forward_ref64(out, x, 5, TG_GELU_TANH);
+    tg_activation_forward_ref64(out, x, 5, TG_GELU_TANH);
     for (size_t i = 0; i < 5; i++)
         CHECK_NEAR(out[i], tanh_form[i], 1e-15);
-    tg_gelu_forward_ref64(out, x, 5, TG_SILU);
+    tg_activation_forward_ref64(out, x, 5, TG_SILU);
     for (size_t i = 0; i < 5; i++)
         CHECK_NEAR(out[i], silu_form[i], 1e-15);
 }

@@ -314,11 +314,30 @@ static void settings_are_checked(void)
 
 /* ---- runs */
 
-/* A run whose archive would have too many arrays is refused before its first step. */
-static void many_layers(void)
+static void resume_deep(const tg_config *c, bool fits, const char *message)
 {
     const bool given[TG_SETTINGS] = {false};
     const tg_settings asked = tg_settings_default();
+    tg_run run = {0};
+    tg_model m;
+    size_t steps;
+    tg_err err = {0};
+
+    small_model_create(&m, *c, 1);
+    CHECK_OK(tg_run_begin(&run, &m, &err), &err);
+    if (fits) {
+        CHECK_OK(tg_run_resume(&run, 100, &asked, given, &steps, &err), &err);
+        CHECK_OK(tg_run_write(&run, memfd_create("run", MFD_CLOEXEC), &err), &err);
+    } else {
+        CHECK_EQ(tg_run_resume(&run, 100, &asked, given, &steps, &err), TG_EUSAGE);
+        CHECK_HAS(err.message, message);
+    }
+    tg_run_free(&run);
+}
+
+/* A run whose archive would have too many arrays is refused before its first step. */
+static void many_layers(void)
+{
     tg_config c = {.n_head = 1,
                    .n_embd = 2,
                    .n_ctx = 16,
@@ -334,23 +353,15 @@ static void many_layers(void)
                    .mlp_bias = true};
 
     c = small_family_config("llama", c);
-    for (c.n_layer = 83; c.n_layer <= 84; c.n_layer++) { /* of 16 tensors */
-        tg_run run = {0};
-        tg_model m;
-        size_t steps;
-        tg_err err = {0};
-
-        small_model_create(&m, c, 1);
-        CHECK_OK(tg_run_begin(&run, &m, &err), &err);
-        if (c.n_layer == 83) {
-            CHECK_OK(tg_run_resume(&run, 100, &asked, given, &steps, &err), &err);
-            CHECK_OK(tg_run_write(&run, memfd_create("run", MFD_CLOEXEC), &err), &err);
-        } else {
-            CHECK_EQ(tg_run_resume(&run, 100, &asked, given, &steps, &err), TG_EUSAGE);
-            CHECK_HAS(err.message, "84 layers of 16 tensors cannot be trained");
-        }
-        tg_run_free(&run);
-    }
+    c.n_layer = 83; /* of 16 tensors */
+    resume_deep(&c, true, NULL);
+    c.n_layer = 84;
+    resume_deep(&c, false, "84 layers of 16 tensors cannot be trained");
+    c.mlp_bias = false;
+    c.n_layer = 102; /* of 13 */
+    resume_deep(&c, true, NULL);
+    c.n_layer = 103; /* with every optional array, one more than an archive holds */
+    resume_deep(&c, false, "103 layers of 13 tensors cannot be trained");
 }
 
 static void begin(tg_run *run)

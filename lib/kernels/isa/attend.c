@@ -232,7 +232,7 @@ static void softmax_step(const tg_attention_head *op, const struct forward *f, s
     for (size_t j = 0; j < KB; j++)
         s[j] *= op->scale;
     if (op->cap > 0)
-        cap_scores(s, op->cap, KB);
+        cap_each(s, op->cap, KB);
     for (size_t j = 0; j < keys.from; j++)
         s[j] = -INFINITY; /* masked */
     for (size_t j = keys.to; j < KB; j++)
@@ -378,7 +378,7 @@ static void softmax_backward(const tg_attention_head *op, const struct backward 
     for (size_t j = 0; j < KB; j++) /* whole vectors; masked elements are set to 0 below */
         p[j] *= op->scale;
     if (op->cap > 0) {
-        cap_scores(p, op->cap, KB);
+        cap_each(p, op->cap, KB);
         for (size_t j = 0; j < KB; j++)
             slope[j] = 1 - p[j] / op->cap * (p[j] / op->cap);
     }

@@ -26,12 +26,6 @@ INLINE size_t first_seen(const tg_attention_head *op, size_t i)
     return op->window > 0 && keys > op->window ? keys - op->window : 0;
 }
 
-INLINE void cap_scores(float *s, float cap, size_t n)
-{
-    for (size_t j = 0; j < n; j++)
-        s[j] = cap * tanh_f32(s[j] / cap);
-}
-
 /* The first n < VL of a vector; the others are 0. */
 INLINE vf load_some(const float *p, size_t n)
 {
@@ -83,7 +77,7 @@ INLINE float weigh_keys(float *s, float *greatest, const tg_attention_head *op, 
     for (size_t j = 0; j < n; j += VL)
         store(s + j, scores_of(q, k + j * op->ldk, op->ldk, op->D, n - 1 - j) * splat(op->scale));
     if (op->cap > 0)
-        cap_scores(s, op->cap, n);
+        cap_each(s, op->cap, n);
     for (size_t j = n; j < whole; j++)
         s[j] = -INFINITY;
     for (size_t j = 0; j < whole; j += VL)

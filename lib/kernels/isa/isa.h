@@ -170,4 +170,11 @@ INLINE float tanh_f32(float x)
     return a < 0.625f ? p : x < 0 ? -large : large;
 }
 
+/* A soft bound (lib/nn/softcap.h). */
+INLINE void cap_each(float *x, float cap, size_t n)
+{
+    for (size_t i = 0; i < n; i++)
+        x[i] = cap * tanh_f32(x[i] / cap);
+}
+
 #endif

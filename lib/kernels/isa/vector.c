@@ -72,8 +72,7 @@ void ISA_NAME(gelu_tanh_backward)(float *d, const float *inp, size_t n)
 
 void ISA_NAME(softcap_forward)(float *x, float cap, size_t n)
 {
-    for (size_t i = 0; i < n; i++)
-        x[i] = cap * tanh_f32(x[i] / cap);
+    cap_each(x, cap, n);
 }
 
 void ISA_NAME(softcap_backward)(float *d, const float *y, float cap, size_t n)

@@ -5,7 +5,7 @@ void REF(gated_forward)(real *out, const real *gate, const real *up, size_t n, t
     for (size_t i = 0; i < n; i++) {
         real active;
 
-        REF(gelu_forward)(&active, &gate[i], 1, kind);
+        REF(activation_forward)(&active, &gate[i], 1, kind);
         out[i] = active * up[i];
     }
 }
@@ -17,8 +17,8 @@ void REF(gated_backward)(real *dgate, real *dup, const real *dout, const real *g
         const real dactive = dout[i] * up[i];
         real active;
 
-        REF(gelu_forward)(&active, &gate[i], 1, kind);
+        REF(activation_forward)(&active, &gate[i], 1, kind);
         dup[i] += dout[i] * active;
-        REF(gelu_backward)(&dgate[i], &dactive, &gate[i], 1, kind);
+        REF(activation_backward)(&dgate[i], &dactive, &gate[i], 1, kind);
     }
 }

@@ -149,11 +149,11 @@ void REF(gated_forward)(real *out, const real *gate, const real *up, size_t n, t
 void REF(gated_backward)(real *dgate, real *dup, const real *dout, const real *gate, const real *up, size_t n,
                          tg_activation kind);
 
-/* ---- gelu */
+/* ---- activation */
 
 /*
- * gelu: x times the probability that a standard normal number is below x, or, as SiLU, times the logistic
- * function of x.
+ * activation: x times the probability that a standard normal number is below x, or, as SiLU, times the
+ * logistic function of x.
  *
  *   TG_GELU_ERF:   out[i] = 0.5 x (1 + erf(x / sqrt 2))
  *   TG_GELU_TANH:  out[i] = 0.5 x (1 + tanh(sqrt(2/pi) (x + 0.044715 x^3)))
@@ -162,11 +162,11 @@ void REF(gated_backward)(real *dgate, real *dup, const real *dout, const real *g
  *   out  [n]  written; may equal inp
  *   inp  [n]  read
  *
- * Backward: dinp[i] += dout[i] * gelu'(inp[i]).
+ * Backward: dinp[i] += dout[i] * act'(inp[i]).
  * Source: Hendrycks & Gimpel 2016, arXiv:1606.08415, sections 2 and 4.
  */
-void REF(gelu_forward)(real *out, const real *inp, size_t n, tg_activation kind);
-void REF(gelu_backward)(real *dinp, const real *dout, const real *inp, size_t n, tg_activation kind);
+void REF(activation_forward)(real *out, const real *inp, size_t n, tg_activation kind);
+void REF(activation_backward)(real *dinp, const real *dout, const real *inp, size_t n, tg_activation kind);
 
 /* ---- softmax */
 

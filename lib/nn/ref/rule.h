@@ -11,6 +11,9 @@
 
 TG_API_BEGIN
 
+/* Scales and caps in a file are at most this. */
+#define TG_ATTENTION_RULE_MAX 1e6
+
 typedef struct tg_attention_rule {
     double scale;  /* instead of 1 / sqrt(D); 0: that */
     double cap;    /* then scores s become cap * tanh(s / cap); 0: no cap */

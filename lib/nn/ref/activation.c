@@ -24,7 +24,7 @@ static real value(real x, tg_activation kind)
     return 0;
 }
 
-void REF(gelu_forward)(real *out, const real *inp, size_t n, tg_activation kind)
+void REF(activation_forward)(real *out, const real *inp, size_t n, tg_activation kind)
 {
     for (size_t i = 0; i < n; i++)
         out[i] = value(inp[i], kind);
@@ -65,7 +65,7 @@ static real slope(real x, tg_activation kind)
     return 0;
 }
 
-void REF(gelu_backward)(real *dinp, const real *dout, const real *inp, size_t n, tg_activation kind)
+void REF(activation_backward)(real *dinp, const real *dout, const real *inp, size_t n, tg_activation kind)
 {
     for (size_t i = 0; i < n; i++)
         dinp[i] += dout[i] * slope(inp[i], kind);
