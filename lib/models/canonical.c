@@ -2,9 +2,23 @@
 
 #include <math.h>
 
+#include "lib/base/convert.h"
+
 bool tg_same_float(double a, double b)
 {
     return (float)a == (float)b;
+}
+
+double tg_rounded_to(tg_write_type type, double x)
+{
+    const float single = (float)x;
+    uint16_t bits;
+
+    if (type == TG_WRITE_F16)
+        return (double)tg_float_from_half(tg_half_from_float(single));
+    if (type == TG_WRITE_BF16 && tg_round_to_bf16(&bits, &single, 1))
+        return (double)tg_float_from_bf16(bits);
+    return (double)single;
 }
 
 /* Bits of layers that the model has. */

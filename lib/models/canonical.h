@@ -8,6 +8,7 @@
 #include <stdbool.h>
 
 #include "lib/gpt/config.h"
+#include "lib/models/model_file.h"
 
 /* Of layers that the model lacks there are no bits; without a layer that has the window there is none, and no
  * base of its own; a default is 0. */
@@ -15,5 +16,8 @@ tg_config tg_config_canonical(const tg_config *config);
 
 /* Whether two numbers are the same float32. */
 bool tg_same_float(double a, double b);
+
+/* A number as a tensor of this type holds it. */
+double tg_rounded_to(tg_write_type type, double x);
 
 #endif

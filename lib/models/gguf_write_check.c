@@ -1,9 +1,11 @@
 /* What llama.cpp's architectures cannot say of a model: each member of a config that no key says has the
  * value that the architecture assumes. */
 #include <math.h>
+#include <stdio.h>
 
 #include "lib/gpt/family.h"
 #include "lib/models/canonical.h"
+#include "lib/models/gguf_vocab.h"
 #include "lib/models/gguf_write_families.h"
 
 #define BIT(member) TG_CONFIG_BIT(TG_CONFIG_##member)
@@ -53,6 +55,16 @@ static tg_config fixed(const tg_gguf_arch *a, const tg_config *c)
     };
 }
 
+/* Whether the vectors of tokens are multiplied with sqrt(C) as transformers has it in a type of 16 bits. */
+static bool is_rounded(const tg_gguf_arch *a, const tg_config *c)
+{
+    const double root = sqrt((double)c->n_embd);
+
+    return a->scaled && !tg_same_float(c->embed_scale, root) &&
+           (c->embed_scale == tg_rounded_to(TG_WRITE_BF16, root) ||
+            c->embed_scale == tg_rounded_to(TG_WRITE_F16, root));
+}
+
 /* The config that is compared with these.  A window that is no shorter than the context has no effect. */
 static tg_config comparable(const tg_gguf_arch *a, const tg_config *config)
 {
@@ -63,6 +75,8 @@ static tg_config comparable(const tg_gguf_arch *a, const tg_config *config)
     c = tg_config_canonical(&c);
     if (tg_same_float(config->attn_scale, scale(a, config)))
         c.attn_scale = scale(a, config);
+    if (is_rounded(a, config))
+        c.embed_scale = sqrt((double)config->n_embd);
     return c;
 }
 
@@ -85,6 +99,19 @@ static tg_status check_fixed(const tg_gguf_arch *a, const tg_config *config, tg_
 }
 
 /* ---- values that some members cannot have */
+
+/* llama.cpp has float32 for it whatever the type of the weights. */
+static tg_status check_scale(const tg_gguf_arch *a, const tg_config *c, bool lossy, tg_notes *notes,
+                             tg_err *err)
+{
+    char what[128];
+
+    if (!is_rounded(a, c))
+        return TG_OK;
+    snprintf(what, sizeof what, "it multiplies the vectors of tokens with %.9g, the model with %.9g",
+             sqrt((double)c->n_embd), c->embed_scale);
+    return tg_gguf_lose(notes, lossy, err, what);
+}
 
 /* llama.cpp divides by both. */
 static tg_status check_caps(const tg_gguf_arch *a, const tg_config *c, tg_err *err)
@@ -155,8 +182,9 @@ tg_status tg_gguf_family_check(const tg_model_file *f, const tg_write_options *o
     if (o->split_qkv)
         return tg_fail(err, TG_EUSAGE, "--split-qkv is for GPT-2: llama.cpp's \"%s\" has %s", a->architecture,
                        a->fused ? "q, k and v joined" : "separate matrices anyway");
-    if ((status = check_fixed(a, c, err)) || (status = check_caps(a, c, err)) ||
-        (status = check_rotation(a, c, err)) || (status = check_square(a, c, err)))
+    if ((status = check_fixed(a, c, err)) || (status = check_scale(a, c, o->lossy, notes, err)) ||
+        (status = check_caps(a, c, err)) || (status = check_rotation(a, c, err)) ||
+        (status = check_square(a, c, err)))
         return status;
     return o->type == TG_WRITE_Q8_0 ? note_types(c, notes, err) : TG_OK;
 }

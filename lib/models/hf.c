@@ -7,7 +7,7 @@
 #include "formats/path.h"
 #include "formats/safetensors.h"
 #include "formats/torch_file.h"
-#include "lib/base/convert.h"
+#include "lib/models/canonical.h"
 #include "lib/vocab/foreign.h"
 #include "lib/vocab/vocab_file.h"
 
@@ -149,15 +149,13 @@ void tg_hf_round_scale(tg_model_file *f)
 {
     double *scale = &f->config.embed_scale;
     const tg_stored *wte = f->values[tg_params_index(&f->table, TG_WTE, 0)].piece[0];
-    const float exact = (float)*scale;
-    uint16_t bits;
 
     if (*scale == 1 || !wte)
         return;
-    if (tg_dtype_equal(wte->array.dtype, TG_BF16) && tg_round_to_bf16(&bits, &exact, 1))
-        *scale = (double)tg_float_from_bf16(bits);
+    if (tg_dtype_equal(wte->array.dtype, TG_BF16))
+        *scale = tg_rounded_to(TG_WRITE_BF16, *scale);
     if (tg_dtype_equal(wte->array.dtype, TG_F16))
-        *scale = (double)tg_float_from_half(tg_half_from_float(exact));
+        *scale = tg_rounded_to(TG_WRITE_F16, *scale);
 }
 
 /* Without a config, [in,out] or [out,in] is told by the shapes. */

@@ -236,5 +236,5 @@ tg_status tg_hf_family_check(const tg_model_file *f, const tg_write_options *o, 
     if (o->split_qkv)
         return tg_fail(err, TG_EUSAGE, "--split-qkv is for GPT-2: Hugging Face's \"%s\" has %s", class->type,
                        class->fused ? "q, k and v joined" : "separate matrices anyway");
-    return tg_hf_class_check(class, &f->config, err);
+    return tg_hf_class_check(class, &f->config, o->type, err);
 }

@@ -232,6 +232,23 @@ static void refusals(void)
                 "config/n_head, 4");
 }
 
+/* transformers rounds sqrt(C), which Gemma has for a scale, to the type of the weights. */
+static void rounded_scale(void)
+{
+    const tg_write_options bf16 = {.type = TG_WRITE_BF16}, f16 = {.type = TG_WRITE_F16};
+    tg_config c = hf_base("gemma");
+
+    c.embed_scale = 3.46875;
+    refuse_with(&c, &hf_f32,
+                "config/embed_scale is 3.46875, but Hugging Face's \"gemma\" has 3.46410155 with weights of "
+                "this type: expected --dtype bf16");
+    refuse_with(&c, &f16, "has 3.46484375 with weights of this type: expected --dtype bf16");
+    c.embed_scale = 3.46484375;
+    refuse_with(&c, &hf_f32, "expected --dtype f16");
+    c.embed_scale = 3.5;
+    refuse_with(&c, &bf16, "config/embed_scale is 3.5, but Hugging Face's \"gemma\" can only have 3.4641");
+}
+
 /* A setting that has no effect is no difference. */
 static void without_effect(void)
 {
@@ -265,6 +282,7 @@ int main(void)
     RUN(configs_of_gemma);
     RUN(configs_of_neox);
     RUN(refusals);
+    RUN(rounded_scale);
     RUN(without_effect);
     RUN(options);
     return hf_done();
