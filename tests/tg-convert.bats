@@ -700,6 +700,9 @@ print(json.dumps({
     run -0 --separate-stderr tg-convert llama.npz --to hf --lossy -o dir
     said 'dir: the tokenizer is left out: '
     [[ $(ls dir | tr '\n' ' ') = "config.json model.safetensors " ]]
+    [[ $(grep _token_id dir/config.json) = '  "bos_token_id": 1,
+  "eos_token_id": 2,
+  "pad_token_id": null,' ]] # the tokenizer's
     tg-convert -q dir -t tokenizer.json -o back.npz
     cmp llama.npz back.npz
 }

@@ -12,6 +12,7 @@
 #include "cmd/tg-convert/convert.h"
 #include "formats/path.h"
 #include "lib/gpt/family.h"
+#include "lib/models/canonical.h"
 #include "lib/models/model_format.h"
 
 /* ---- what must not be replaced */
@@ -189,6 +190,7 @@ static tg_status set_tokenizer(tg_model_file *f, const tg_tokenizer *tok, tg_err
     if ((status = tg_model_check_vocab(&f->config, tok, err)))
         return status;
     f->tokenizer = tg_tokenizer_ref(tok);
+    tg_config_omit_ends(&f->config, tok);
     return TG_OK;
 }
 

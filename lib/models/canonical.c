@@ -46,3 +46,32 @@ tg_config tg_config_canonical(const tg_config *config)
         c.embed_scale = root;
     return c;
 }
+
+/* ---- ends of a text */
+
+/* 1 + the ids, 0 for none. */
+static size_t start_of(const tg_tokenizer *tok)
+{
+    return tok ? (size_t)(tg_tokenizer_start_of_text(tok) + 1) : 0;
+}
+
+static size_t end_of(const tg_tokenizer *tok)
+{
+    return tok ? (size_t)(tg_tokenizer_end_of_text(tok) + 1) : 0;
+}
+
+void tg_config_omit_ends(tg_config *c, const tg_tokenizer *tok)
+{
+    if (!c->add_bos && c->bos_token == start_of(tok))
+        c->bos_token = 0;
+    if (c->eos_token == end_of(tok))
+        c->eos_token = 0;
+}
+
+void tg_config_name_ends(tg_config *c, const tg_tokenizer *tok)
+{
+    if (c->bos_token == 0)
+        c->bos_token = start_of(tok);
+    if (c->eos_token == 0)
+        c->eos_token = end_of(tok);
+}

@@ -17,6 +17,14 @@ tg_config tg_config_canonical(const tg_config *config);
 /* Whether two numbers are the same float32. */
 bool tg_same_float(double a, double b);
 
+/*
+ * The tokens that begin and end a text, where they are the tokenizer's, which 0 stands for: 0 instead of
+ * them, but of one that begins all texts; and they instead of 0, where it has them.  The tokenizer may be
+ * NULL.
+ */
+void tg_config_omit_ends(tg_config *config, const tg_tokenizer *tok);
+void tg_config_name_ends(tg_config *config, const tg_tokenizer *tok);
+
 /* A number as a tensor of this type holds it. */
 double tg_rounded_to(tg_write_type type, double x);
 

@@ -207,7 +207,8 @@ static tg_status choose_end(tg_gguf_vocab *v, const tg_tokenizer *tok, tg_notes 
     const unsigned char *token;
     size_t id, n;
 
-    v->bos = v->eos = (uint32_t)end;
+    v->bos = (uint32_t)tg_tokenizer_start_of_text(tok);
+    v->eos = (uint32_t)end;
     if (end >= 0)
         return TG_OK;
     for (id = v->n - 1; id > 0 && is_text(v, id); id--)

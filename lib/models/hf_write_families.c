@@ -7,6 +7,7 @@
 #include "formats/sink.h"
 #include "lib/base/decimal.h"
 #include "lib/gpt/family.h"
+#include "lib/models/reading.h"
 
 /* ---- values */
 
@@ -191,23 +192,13 @@ static void put_value(tg_sink *sink, const tg_config *c, const tg_hf_key *key)
     }
 }
 
-/* The tokens that begin and end a text.  Classes have defaults for them, and for the padding: null is none.
- */
-static void put_ends(tg_sink *sink, const tg_config *c)
-{
-    tg_sink_puts(sink, "  \"bos_token_id\": ");
-    put_size_or_null(sink, c->bos_token - 1, SIZE_MAX);
-    tg_sink_puts(sink, ",\n  \"eos_token_id\": ");
-    put_size_or_null(sink, c->eos_token - 1, SIZE_MAX);
-    tg_sink_puts(sink, ",\n  \"pad_token_id\": null,\n");
-}
-
 tg_status tg_hf_family_config(int fd, const tg_model_file *f, const tg_write_options *o, tg_err *err)
 {
     static const char *const types[TG_WRITE_TYPES] = {"float32", "float16", "bfloat16", "float32"};
     const tg_hf_class *class = tg_hf_class_for(&f->config);
     const tg_config c = tg_hf_class_padded(class, &f->config);
     tg_sink sink = {.fd = fd};
+    char ends[TG_HF_ENDS_SIZE];
 
     tg_sink_print(&sink,
                   "{\n  \"architectures\": [\n    \"%s\"\n  ],\n"
@@ -218,8 +209,9 @@ tg_status tg_hf_family_config(int fd, const tg_model_file *f, const tg_write_opt
         put_value(&sink, &c, &class->key[i]);
         tg_sink_puts(&sink, ",\n");
     }
-    put_ends(&sink, &c);
-    tg_sink_print(&sink, "  \"torch_dtype\": \"%s\"\n}\n", types[o->type]);
+    /* classes have defaults for the ends of a text, and for the padding: null is none */
+    tg_sink_print(&sink, "%s  \"pad_token_id\": null,\n  \"torch_dtype\": \"%s\"\n}\n", tg_hf_ends(ends, f),
+                  types[o->type]);
     return tg_sink_flush(&sink, err);
 }
 

@@ -697,6 +697,7 @@ static void sentencepiece_stays_the_same(void)
 
         write_back(&b, tok, 262, false);
         CHECK(b.tok && tg_tokenizer_same(tok, b.tok, &err) == TG_OK);
+        CHECK_EQ(tg_gguf_get_size(&b.g, "tokenizer.ggml.bos_token_id"), 1);
         CHECK_EQ(tg_gguf_get_size(&b.g, "tokenizer.ggml.eos_token_id"), 2);
         CHECK_EQ(tg_gguf_get_size(&b.g, "tokenizer.ggml.unknown_token_id"), 0);
         CHECK(tg_gguf_find(&b.g, "tokenizer.ggml.merges") == NULL);
