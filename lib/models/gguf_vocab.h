@@ -49,8 +49,8 @@ typedef struct tg_gguf_pre {
     const char *name;
     tg_split split;
     bool whole_pieces;
-    const char
-        *differs; /* where the rule that llama.cpp has under this name departs from ours; NULL: nowhere */
+    bool adds_bos;       /* bos_token_id begins each text, if the file does not say whether it does */
+    const char *differs; /* where llama.cpp's rule of this name departs from ours; NULL: nowhere */
 } tg_gguf_pre;
 
 /* The rule to write for a vocabulary; NULL: there is none. */

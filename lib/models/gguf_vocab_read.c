@@ -19,24 +19,24 @@ static const char model_key[] = "tokenizer.ggml.model", pre_key[] = "tokenizer.g
 
 /* Of several names of a rule, the first is written. */
 static const tg_gguf_pre pres[] = {
-    {"gpt-2", TG_SPLIT_GPT2, false, NULL},
-    {"phi-2", TG_SPLIT_GPT2, false, NULL},
-    {"olmo", TG_SPLIT_GPT2, false, NULL},
-    {"mpt", TG_SPLIT_GPT2, false, NULL},
-    {"jais", TG_SPLIT_GPT2, false, NULL},
-    {"roberta-bpe", TG_SPLIT_GPT2, false, NULL},
-    {"smollm", TG_SPLIT_GPT2_DIGITS, false, NULL},
-    {"starcoder", TG_SPLIT_GPT2_DIGITS, false, NULL},
-    {"refact", TG_SPLIT_GPT2_DIGITS, false, NULL},
-    {"codeshell", TG_SPLIT_GPT2_DIGITS, false, NULL},
-    {"llama-bpe", TG_SPLIT_LLAMA3, true, NULL},
-    {"llama3", TG_SPLIT_LLAMA3, true, NULL},
-    {"llama-v3", TG_SPLIT_LLAMA3, true, NULL},
-    {"smaug-bpe", TG_SPLIT_LLAMA3, false, NULL},
-    {"qwen2", TG_SPLIT_QWEN2, false, NULL},
-    {"megrez", TG_SPLIT_QWEN2, false, NULL},
-    {"dbrx", TG_SPLIT_CL100K, false, "white space with a line end at the end of a text"},
-    {"gpt-4o", TG_SPLIT_O200K, false, "capitals beyond ASCII, and marks"},
+    {"gpt-2", TG_SPLIT_GPT2, false, false, NULL},
+    {"phi-2", TG_SPLIT_GPT2, false, false, NULL},
+    {"olmo", TG_SPLIT_GPT2, false, false, NULL},
+    {"mpt", TG_SPLIT_GPT2, false, false, NULL},
+    {"jais", TG_SPLIT_GPT2, false, false, NULL},
+    {"roberta-bpe", TG_SPLIT_GPT2, false, false, NULL},
+    {"smollm", TG_SPLIT_GPT2_DIGITS, false, false, NULL},
+    {"starcoder", TG_SPLIT_GPT2_DIGITS, false, false, NULL},
+    {"refact", TG_SPLIT_GPT2_DIGITS, false, false, NULL},
+    {"codeshell", TG_SPLIT_GPT2_DIGITS, false, false, NULL},
+    {"llama-bpe", TG_SPLIT_LLAMA3, true, true, NULL},
+    {"llama3", TG_SPLIT_LLAMA3, true, true, NULL},
+    {"llama-v3", TG_SPLIT_LLAMA3, true, true, NULL},
+    {"smaug-bpe", TG_SPLIT_LLAMA3, false, false, NULL},
+    {"qwen2", TG_SPLIT_QWEN2, false, false, NULL},
+    {"megrez", TG_SPLIT_QWEN2, false, false, NULL},
+    {"dbrx", TG_SPLIT_CL100K, false, false, "white space with a line end at the end of a text"},
+    {"gpt-4o", TG_SPLIT_O200K, false, false, "capitals beyond ASCII, and marks"},
 };
 enum { PRES = sizeof pres / sizeof pres[0] };
 
@@ -47,6 +47,15 @@ const tg_gguf_pre *tg_gguf_pre_for(tg_split split, bool whole_pieces)
             return &pres[i];
     for (size_t i = 0; i < PRES; i++)
         if (pres[i].split == split)
+            return &pres[i];
+    return NULL;
+}
+
+/* The rule of that name; NULL: there is none. */
+static const tg_gguf_pre *pre_named(tg_span name)
+{
+    for (size_t i = 0; i < PRES; i++)
+        if (tg_span_is(name, pres[i].name))
             return &pres[i];
     return NULL;
 }
@@ -337,10 +346,7 @@ static const tg_gguf_pre *find_pre(tg_span *name, tg_gguf *g, tg_notes *notes)
             notes, g->err, "the file does not say how text is split (%s): assuming GPT-2's rule", pre_key);
         return tg_gguf_pre_for(TG_SPLIT_GPT2, false);
     }
-    for (size_t i = 0; !g->status && i < PRES; i++)
-        if (tg_span_is(*name, pres[i].name))
-            return &pres[i];
-    return NULL;
+    return g->status ? NULL : pre_named(*name);
 }
 
 /* An unknown vocabulary: leave it out, or fail. */
@@ -389,17 +395,11 @@ tg_status tg_gguf_vocab_read(const tg_tokenizer **tok, tg_gguf *g, bool lossy, t
     return g->status;
 }
 
-/* llama.cpp's names of the rule of Llama 3. */
-static bool is_llama3(tg_span pre)
-{
-    return tg_span_is(pre, "llama-bpe") || tg_span_is(pre, "llama3");
-}
-
 tg_status tg_gguf_vocab_adds_bos(bool *adds, tg_gguf *g)
 {
     const bool spm = tg_gguf_find(g, model_key) && tg_span_is(tg_gguf_get_text(g, model_key), "llama");
-    const bool llama3 = tg_gguf_find(g, pre_key) && is_llama3(tg_gguf_get_text(g, pre_key));
+    const tg_gguf_pre *pre = tg_gguf_find(g, pre_key) ? pre_named(tg_gguf_get_text(g, pre_key)) : NULL;
 
-    *adds = get_bool(g, "tokenizer.ggml.add_bos_token", spm || llama3);
+    *adds = get_bool(g, "tokenizer.ggml.add_bos_token", spm || (pre && pre->adds_bos));
     return g->status;
 }

@@ -638,7 +638,10 @@ static void token_before_a_text(void)
     CHECK(!adds_bos("gpt2", "gpt-2", -1, false));
     CHECK(adds_bos("gpt2", "gpt-2", 1, false));
     CHECK(adds_bos("gpt2", "llama-bpe", -1, false));
+    CHECK(adds_bos("gpt2", "llama3", -1, false));
+    CHECK(adds_bos("gpt2", "llama-v3", -1, false));
     CHECK(!adds_bos("gpt2", "llama-bpe", 0, false));
+    CHECK(!adds_bos("gpt2", "smaug-bpe", -1, false));
     CHECK(!adds_bos("gpt2", "qwen2", -1, false));
     CHECK(!adds_bos("gpt2", NULL, -1, false));
     CHECK(!adds_bos(NULL, NULL, -1, false));
