@@ -172,6 +172,9 @@ END
     echo '{"add_bos_token": tru' > hf/tokenizer_config.json
     run -1 --separate-stderr tg-attn-dump -m hf -p 'ab a'
     said 'hf/tokenizer_config.json: line 1, column '
+    run -0 --separate-stderr tg-convert hf --lossy -o left.npz
+    [[ $stderr = *'hf: what begins a text is left out: '*'hf/tokenizer_config.json: line 1, column '* ]]
+    [[ $(ids_of -m left.npz -p 'ab a') = '259 263 259 ' ]]
     run -2 --separate-stderr tg-tokenize -m hf -o hf/tokenizer_config.json text
     said 'hf/tokenizer_config.json belongs to hf, which is read'
 }

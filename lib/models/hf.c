@@ -57,15 +57,18 @@ const char *const tg_hf_tokenizers[] = {"tokenizer.json", "tokenizer.model", "vo
 
 static tg_status read_tokenizer(tg_model_file *f, const char *directory, const tg_model_ask *ask, tg_err *err)
 {
+    const char *what = "the tokenizer";
     char *path;
     tg_status status = tg_vocab_find_beside(&path, directory, tg_hf_tokenizers, true, err);
 
     if (!status && path)
         status = tg_vocab_file_open(&f->tokenizer, path, NULL, err);
-    if (f->tokenizer)
+    if (f->tokenizer) {
+        what = "what begins a text";
         status = tg_hf_bos_read(f, directory, path, err);
+    }
     if (status == TG_EDATA && ask->lossy)
-        status = tg_notes_add(&f->notes, err, "the tokenizer is left out: %s", err->message);
+        status = tg_notes_add(&f->notes, err, "%s is left out: %s", what, err->message);
     free(path);
     return status;
 }
