@@ -87,9 +87,9 @@ typedef struct tg_gguf_vocab {
     const char *pre;
     size_t n;
     tg_gguf_texts tokens, merges;
-    int32_t *type;     /* [n] */
-    uint32_t bos, eos; /* the tokens that begin and end a text */
-    bool add_bos;      /* bos begins every text */
+    int32_t *type;    /* [n] */
+    int64_t bos, eos; /* the tokens that begin and end a text; -1: none */
+    bool add_bos;     /* bos begins every text */
     /* SentencePiece's */
     float *scores;  /* [n]; NULL: it is no such vocabulary */
     size_t unknown; /* the id of the unknown piece; no id: there is none */

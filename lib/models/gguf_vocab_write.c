@@ -207,15 +207,15 @@ static tg_status choose_end(tg_gguf_vocab *v, const tg_tokenizer *tok, tg_notes 
     const unsigned char *token;
     size_t id, n;
 
-    v->bos = (uint32_t)tg_tokenizer_start_of_text(tok);
-    v->eos = (uint32_t)end;
+    v->bos = tg_tokenizer_start_of_text(tok);
+    v->eos = end;
     if (end >= 0)
         return TG_OK;
     for (id = v->n - 1; id > 0 && is_text(v, id); id--)
         ;
     if (is_text(v, id))
         id = strcmp(v->kind, "bytes") == 0 ? 0 : v->n - 1;
-    v->bos = v->eos = (uint32_t)id;
+    v->bos = v->eos = (int64_t)id;
     if (!is_text(v, id))
         return TG_OK;
     token = tg_tokenizer_token(tok, (int32_t)id, &n);
@@ -249,7 +249,7 @@ static tg_status make(tg_gguf_vocab *v, const tg_tokenizer *tok, bool lossy, tg_
 tg_status tg_gguf_vocab_make(tg_gguf_vocab *v, const tg_tokenizer *tok, size_t n, bool lossy, tg_notes *notes,
                              tg_err *err)
 {
-    *v = (tg_gguf_vocab){.n = n};
+    *v = (tg_gguf_vocab){.n = n, .bos = -1, .eos = -1};
     if (!tok || !tg_tokenizer_has_text(tok))
         return TG_OK;
     v->kind = tg_tokenizer_kind_name(tok);
@@ -282,17 +282,20 @@ void tg_gguf_vocab_put(tg_gguf_writer *w, const tg_gguf_vocab *v)
     const char *const model = !v->kind ? "no_vocab" : v->scores ? "llama" : "gpt2";
 
     tg_gguf_put_text(w, "tokenizer.ggml.model", model, strlen(model));
-    if (!v->kind)
-        return;
-    put_tokens(w, v);
+    if (v->kind)
+        put_tokens(w, v);
     if (v->scores)
         tg_gguf_spm_put(w, v);
-    else
+    else if (v->kind)
         put_merges(w, v);
-    tg_gguf_put_u32(w, "tokenizer.ggml.bos_token_id", v->bos);
-    tg_gguf_put_u32(w, "tokenizer.ggml.eos_token_id", v->eos);
-    tg_gguf_put_bool(w, "tokenizer.ggml.add_bos_token", v->add_bos);
-    tg_gguf_put_text(w, TG_GGUF_KIND_KEY, v->kind, strlen(v->kind));
+    if (v->bos >= 0)
+        tg_gguf_put_u32(w, "tokenizer.ggml.bos_token_id", (uint32_t)v->bos);
+    if (v->eos >= 0)
+        tg_gguf_put_u32(w, "tokenizer.ggml.eos_token_id", (uint32_t)v->eos);
+    if (v->bos >= 0)
+        tg_gguf_put_bool(w, "tokenizer.ggml.add_bos_token", v->add_bos);
+    if (v->kind)
+        tg_gguf_put_text(w, TG_GGUF_KIND_KEY, v->kind, strlen(v->kind));
 }
 
 void tg_gguf_vocab_free(tg_gguf_vocab *v)

@@ -96,15 +96,11 @@ static tg_status put_tensors(tg_gguf_writer *w, const tg_model_file *f, const tg
 static void put_vocab(tg_gguf_writer *w, tg_gguf_vocab *vocab, const tg_config *c)
 {
     if (c->bos_token > 0)
-        vocab->bos = (uint32_t)(c->bos_token - 1);
+        vocab->bos = (int64_t)c->bos_token - 1;
     if (c->eos_token > 0)
-        vocab->eos = (uint32_t)(c->eos_token - 1);
+        vocab->eos = (int64_t)c->eos_token - 1;
     vocab->add_bos = c->add_bos;
     tg_gguf_vocab_put(w, vocab);
-    if (!vocab->kind && c->bos_token > 0)
-        tg_gguf_put_u32(w, "tokenizer.ggml.bos_token_id", vocab->bos);
-    if (!vocab->kind && c->eos_token > 0)
-        tg_gguf_put_u32(w, "tokenizer.ggml.eos_token_id", vocab->eos);
 }
 
 static tg_status write_model(int fd, const tg_model_file *f, const tg_write_options *o, tg_err *err)
