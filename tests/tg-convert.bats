@@ -218,6 +218,12 @@ with open("names", "w") as f:
     is_output $'4\ngelu\nids'
     run -2 --separate-stderr tg-convert hf --heads 4
     said "hf: the file says 2 heads, not 4"
+    run -2 --separate-stderr tg-convert model.npz --heads 4
+    said "model.npz: the file says 2 heads, not 4"
+    run -2 --separate-stderr tg-convert model.npz --activation silu
+    said "model.npz: the file says gelu_new (tanh), not silu"
+    run -2 --separate-stderr tg-convert model.npz --map names
+    said "model.npz: tg's models (.npz) have the parameters' names: --map is for others"
 }
 
 @test "SiLU is named where a format has activations, and refused where it has GELU alone" {
