@@ -99,6 +99,11 @@ print(json.dumps({
 @test "-m takes a GGUF file; rounded types change the numbers, not the shapes" {
     local type
     cmp <(tg-attn-dump -m model.npz -p 'To be') <(tg-attn-dump -m model.gguf -p 'To be')
+    tg-init -q --n-embd 12 --n-head 2 -o narrow.npz
+    run -0 --separate-stderr tg-convert narrow.npz --to gguf --dtype q8_0 -o narrow.gguf
+    for n in 12 48; do
+        [[ $stderr = *"matrices with rows of $n values are written as f16: q8_0 needs a multiple of 32"* ]]
+    done
     for type in f16 bf16 q8_0; do
         tg-convert model.npz --to gguf --dtype $type -o $type.gguf 2> /dev/null
         [[ $(size $type.gguf) -lt $(size model.gguf) ]]

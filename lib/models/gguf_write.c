@@ -126,16 +126,6 @@ static tg_status write_model(int fd, const tg_model_file *f, const tg_write_opti
 
 /* ---- what a file cannot hold */
 
-/* What a matrix's rows cannot be. */
-static tg_status note_types(const tg_model_file *f, const tg_write_options *o, tg_notes *notes, tg_err *err)
-{
-    if (o->type != TG_WRITE_Q8_0 || tg_gguf_can_store(TG_GGUF_AS_Q8_0, f->config.n_embd))
-        return TG_OK;
-    return tg_notes_add(notes, err,
-                        "matrices with rows of %zu values are written as f16: q8_0 needs a multiple of 32",
-                        f->config.n_embd);
-}
-
 static tg_status check_gpt2(const tg_model_file *f, const tg_write_options *o, tg_notes *notes, tg_err *err)
 {
     char what[TG_OTHER_ACTIVATION_MAX];
@@ -148,7 +138,7 @@ static tg_status check_gpt2(const tg_model_file *f, const tg_write_options *o, t
         status = tg_gguf_lose(notes, o->lossy, err, what);
     if (status || (status = tg_check_head_bias(f, o, "llama.cpp's GPT-2", notes, err)))
         return status;
-    return note_types(f, o, notes, err);
+    return tg_gguf_note_types(&f->config, o->type, notes, err);
 }
 
 static tg_status check(const tg_model_file *f, const tg_write_options *o, tg_notes *notes, tg_err *err)

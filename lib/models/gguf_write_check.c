@@ -156,20 +156,6 @@ static tg_status check_square(const tg_gguf_arch *a, const tg_config *c, tg_err 
                    tg_config_head_dim(c), a->architecture, c->n_embd, c->n_head);
 }
 
-/* What a matrix's rows cannot be. */
-static tg_status note_types(const tg_config *c, tg_notes *notes, tg_err *err)
-{
-    const size_t row[] = {c->n_embd, tg_dim_size(TG_DIM_Q, c), tg_dim_size(TG_DIM_INNER, c)};
-    tg_status status = TG_OK;
-
-    for (size_t i = 0; !status && i < 3; i++)
-        if (!tg_gguf_can_store(TG_GGUF_AS_Q8_0, row[i]) && (i == 0 || row[i] != row[i - 1]))
-            status = tg_notes_add(
-                notes, err,
-                "matrices with rows of %zu values are written as f16: q8_0 needs a multiple of 32", row[i]);
-    return status;
-}
-
 tg_status tg_gguf_family_check(const tg_model_file *f, const tg_write_options *o, tg_notes *notes,
                                tg_err *err)
 {
@@ -186,5 +172,5 @@ tg_status tg_gguf_family_check(const tg_model_file *f, const tg_write_options *o
         (status = check_caps(a, c, err)) || (status = check_rotation(a, c, err)) ||
         (status = check_square(a, c, err)))
         return status;
-    return o->type == TG_WRITE_Q8_0 ? note_types(c, notes, err) : TG_OK;
+    return tg_gguf_note_types(c, o->type, notes, err);
 }

@@ -24,6 +24,21 @@ tg_gguf_kind tg_gguf_kind_of(const tg_param *p, size_t row, tg_write_type type)
     return tg_gguf_can_store(kinds[type], row) ? kinds[type] : TG_GGUF_AS_F16;
 }
 
+tg_status tg_gguf_note_types(const tg_config *c, tg_write_type type, tg_notes *notes, tg_err *err)
+{
+    const size_t row[] = {c->n_embd, tg_dim_size(TG_DIM_Q, c), tg_dim_size(TG_DIM_INNER, c)};
+    tg_status status = TG_OK;
+
+    if (type != TG_WRITE_Q8_0)
+        return TG_OK;
+    for (size_t i = 0; !status && i < 3; i++)
+        if (!tg_gguf_can_store(TG_GGUF_AS_Q8_0, row[i]) && (i == 0 || row[i] != row[i - 1]))
+            status = tg_notes_add(
+                notes, err,
+                "matrices with rows of %zu values are written as f16: q8_0 needs a multiple of 32", row[i]);
+    return status;
+}
+
 void tg_gguf_put_start(tg_gguf_writer *w, const char *architecture, tg_write_type type)
 {
     static const uint32_t file_types[TG_WRITE_TYPES] = {
