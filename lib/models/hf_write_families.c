@@ -217,6 +217,21 @@ tg_status tg_hf_family_config(int fd, const tg_model_file *f, const tg_write_opt
 
 /* ---- what a class cannot hold */
 
+/* Gains of norms that have Gemma's 1 already, as in GGUF files, are written without it. */
+static tg_status check_class(const tg_hf_class *class, const tg_model_file *f, tg_write_type type,
+                             tg_err *err)
+{
+    tg_config c = f->config;
+    bool less = class->gemma && c.norm_offset == 0;
+    const tg_status status = less ? tg_hf_gains_less(&less, f, type, err) : TG_OK;
+
+    if (status)
+        return status;
+    if (less)
+        c.norm_offset = 1;
+    return tg_hf_class_check(class, &c, type, err);
+}
+
 tg_status tg_hf_family_check(const tg_model_file *f, const tg_write_options *o, tg_err *err)
 {
     const char *const family = tg_config_family(&f->config)->name;
@@ -228,5 +243,5 @@ tg_status tg_hf_family_check(const tg_model_file *f, const tg_write_options *o, 
     if (o->split_qkv)
         return tg_fail(err, TG_EUSAGE, "--split-qkv is for GPT-2: Hugging Face's \"%s\" has %s", class->type,
                        class->fused ? "q, k and v joined" : "separate matrices anyway");
-    return tg_hf_class_check(class, &f->config, o->type, err);
+    return check_class(class, f, o->type, err);
 }

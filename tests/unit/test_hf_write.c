@@ -199,7 +199,13 @@ static void refusals(void)
     REFUSE("gemma", activation, TG_GELU_ERF,
            "config/activation is gelu, but Hugging Face's \"gemma\" can only "
            "have gelu_new");
-    REFUSE("gemma", norm_offset, 0, "config/norm_offset is 0, but Hugging Face's \"gemma\" can only have 1");
+    REFUSE("gemma", norm_offset, 0.25,
+           "config/norm_offset is 0.25, but Hugging Face's \"gemma\" can only have 1");
+    c = hf_base("gemma");
+    c.norm_offset = 0; /* less 1, no type of 16 bits holds the gains */
+    refuse_with(&c, &(tg_write_options){.type = TG_WRITE_BF16},
+                "config/norm_offset is 0, but Hugging Face's");
+    c = hf_base("llama");
     REFUSE("gemma2", attn_scale, 1 / sqrt(6.5),
            "config/attn_scale is 0.39223227, but Hugging Face's "
            "\"gemma2\" needs 1 / sqrt(x) of an integer x");
