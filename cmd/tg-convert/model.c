@@ -203,10 +203,11 @@ tg_status convert_model(const convert_options *o, tg_source *input, const tg_tok
 
     if (status)
         return status;
-    if (o->ask.fuse_qkv && f.config.family > 0)
-        status = tg_fail(err, TG_EUSAGE, "a %s has q, k and v separate: --fuse-qkv is for GPT-2's",
-                         tg_config_family(&f.config)->name);
-    else if (tok && set_tokenizer(&f, tok, err))
+    if (o->ask.fuse_qkv && f.config.family > 0) {
+        (void)tg_fail(err, TG_EUSAGE, "--fuse-qkv is for GPT-2's, this is a %s",
+                      tg_config_family(&f.config)->name);
+        status = tg_err_in(err, name);
+    } else if (tok && set_tokenizer(&f, tok, err))
         status = tg_err_in(err, o->tokenizer);
     else
         status = write_model(o, &f, err);
