@@ -33,6 +33,8 @@ tg_config tg_config_canonical(const tg_config *config)
     tg_config c = *config;
 
     c.unrotated_layers = of_model(config, c.unrotated_layers);
+    if (c.window >= c.n_ctx && c.rope_local_theta == 0)
+        c.window = 0;
     c.window_layers = c.window > 0 ? of_model(config, c.window_layers) : 0;
     if (c.window_layers == 0) {
         c.window = 0;
@@ -45,6 +47,32 @@ tg_config tg_config_canonical(const tg_config *config)
     if (tg_same_float(c.embed_scale, root))
         c.embed_scale = root;
     return c;
+}
+
+/* ---- messages */
+
+tg_status tg_config_check_fixed(const tg_config *config, const tg_config *c, const tg_config *want,
+                                uint64_t said, const char *whose, const char *name, tg_err *err)
+{
+    char got[TG_CHOICE_SIZE], expected[TG_CHOICE_SIZE];
+
+    for (size_t i = 0; i < TG_CONFIG_MEMBERS; i++) {
+        const tg_field *f = &tg_config_fields.row[i];
+
+        if (said & TG_CONFIG_BIT(i) || !tg_config_has(config, i) || tg_field_equal(f, c, want))
+            continue;
+        tg_field_text(got, sizeof got, f, config);
+        tg_field_text(expected, sizeof expected, f, want);
+        return tg_fail(err, TG_EUSAGE, "%s is %s, but %s \"%s\" can only have %s", f->name, got, whose, name,
+                       expected);
+    }
+    return TG_OK;
+}
+
+const char *tg_config_scaling(char text[TG_CHOICE_SIZE], const tg_config *config)
+{
+    tg_field_text(text, TG_CHOICE_SIZE, &tg_config_fields.row[TG_CONFIG_ROPE_SCALING], config);
+    return text;
 }
 
 /* ---- ends of a text */

@@ -65,14 +65,11 @@ static bool is_rounded(const tg_gguf_arch *a, const tg_config *c)
             c->embed_scale == tg_rounded_to(TG_WRITE_F16, root));
 }
 
-/* The config that is compared with these.  A window that is no shorter than the context has no effect. */
+/* The config that is compared with these. */
 static tg_config comparable(const tg_gguf_arch *a, const tg_config *config)
 {
-    tg_config c = *config;
+    tg_config c = tg_config_canonical(config);
 
-    if (a->windows == 0 && c.window >= c.n_ctx && c.rope_local_theta == 0)
-        c.window = 0;
-    c = tg_config_canonical(&c);
     if (tg_same_float(config->attn_scale, scale(a, config)))
         c.attn_scale = scale(a, config);
     if (is_rounded(a, config))
@@ -83,19 +80,8 @@ static tg_config comparable(const tg_gguf_arch *a, const tg_config *config)
 static tg_status check_fixed(const tg_gguf_arch *a, const tg_config *config, tg_err *err)
 {
     const tg_config c = comparable(a, config), want = fixed(a, config);
-    char got[32], expected[32];
 
-    for (size_t i = 0; i < TG_CONFIG_MEMBERS; i++) {
-        const tg_field *f = &tg_config_fields.row[i];
-
-        if (said(a) & TG_CONFIG_BIT(i) || !tg_config_has(config, i) || tg_field_equal(f, &c, &want))
-            continue;
-        tg_field_text(got, sizeof got, f, config);
-        tg_field_text(expected, sizeof expected, f, &want);
-        return tg_fail(err, TG_EUSAGE, "%s is %s, but llama.cpp's \"%s\" can only have %s", f->name, got,
-                       a->architecture, expected);
-    }
-    return TG_OK;
+    return tg_config_check_fixed(config, &c, &want, said(a), "llama.cpp's", a->architecture, err);
 }
 
 /* ---- values that some members cannot have */
@@ -127,21 +113,20 @@ static tg_status check_caps(const tg_gguf_arch *a, const tg_config *c, tg_err *e
  * scaling; in Gemma 3 and OLMo 2 they are not scaled. */
 static tg_status check_rotation(const tg_gguf_arch *a, const tg_config *config, tg_err *err)
 {
-    static const char *const scalings[] = {"none", "linear", "llama3"};
     const tg_config c = tg_config_canonical(config);
-    const char *const scaling = scalings[c.rope_scaling];
     const bool local = c.rope_local_theta > 0;
+    char scaling[TG_CHOICE_SIZE];
 
     if (c.rope_scaling == TG_ROPE_LLAMA3 && !a->divisors)
         return tg_fail(err, TG_EUSAGE,
                        "config/rope_scaling is %s, but llama.cpp's \"%s\" can only have none or linear",
-                       scaling, a->architecture);
+                       tg_config_scaling(scaling, &c), a->architecture);
     if (c.rope_scaling == TG_ROPE_PLAIN || c.window == 0 || local != a->same_rotation)
         return TG_OK;
     return tg_fail(
         err, TG_EUSAGE,
-        "config/rope_scaling is %s, but llama.cpp's \"%s\" %s the rotation of layers with a window", scaling,
-        a->architecture, local ? "scales also" : "does not scale");
+        "config/rope_scaling is %s, but llama.cpp's \"%s\" %s the rotation of layers with a window",
+        tg_config_scaling(scaling, &c), a->architecture, local ? "scales also" : "does not scale");
 }
 
 static tg_status check_square(const tg_gguf_arch *a, const tg_config *c, tg_err *err)

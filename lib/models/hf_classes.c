@@ -203,19 +203,8 @@ static tg_status check_fixed(const tg_hf_class *class, const tg_config *config, 
                              tg_err *err)
 {
     const tg_config c = comparable(class, config, type), want = fixed(class, config);
-    char got[32], expected[32];
 
-    for (size_t i = 0; i < TG_CONFIG_MEMBERS; i++) {
-        const tg_field *f = &tg_config_fields.row[i];
-
-        if (said(class) & TG_CONFIG_BIT(i) || !tg_config_has(config, i) || tg_field_equal(f, &c, &want))
-            continue;
-        tg_field_text(got, sizeof got, f, config);
-        tg_field_text(expected, sizeof expected, f, &want);
-        return tg_fail(err, TG_EUSAGE, "%s is %s, but Hugging Face's \"%s\" can only have %s", f->name, got,
-                       class->type, expected);
-    }
-    return TG_OK;
+    return tg_config_check_fixed(config, &c, &want, said(class), "Hugging Face's", class->type, err);
 }
 
 static tg_status check_windows(const tg_hf_class *class, const tg_config *c, tg_err *err)
@@ -232,7 +221,7 @@ static tg_status check_windows(const tg_hf_class *class, const tg_config *c, tg_
 /* Of layers with the window, Gemma 3 does not scale the rotation; others have no key for their base. */
 static tg_status check_local_rotation(const tg_hf_class *class, const tg_config *c, tg_err *err)
 {
-    static const char *const scalings[] = {"none", "linear", "llama3"};
+    char scaling[TG_CHOICE_SIZE];
 
     if (!(said(class) & BIT(ROPE_LOCAL_THETA)) || c->rope_scaling == TG_ROPE_PLAIN || !has_windows(c) ||
         c->rope_local_theta > 0)
@@ -240,7 +229,7 @@ static tg_status check_local_rotation(const tg_hf_class *class, const tg_config 
     return tg_fail(err, TG_EUSAGE,
                    "config/rope_scaling is %s, but Hugging Face's \"%s\" does not scale the rotation of "
                    "layers with a window",
-                   scalings[c->rope_scaling], class->type);
+                   tg_config_scaling(scaling, c), class->type);
 }
 
 static tg_status check_sizes(const tg_hf_class *class, const tg_config *c, tg_err *err)

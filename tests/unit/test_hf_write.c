@@ -267,6 +267,11 @@ static void without_effect(void)
     c.attn_scale = 1 / sqrt(6);
     expect(c, "Llama", "llama",
            UNTIED SILU "\"attention_bias\": false,\"mlp_bias\": false," ROTATION NO_ENDS);
+    c = hf_base("llama");
+    c.window = 64; /* the context */
+    c.window_layers = 1;
+    expect(c, "Llama", "llama",
+           UNTIED SILU "\"attention_bias\": false,\"mlp_bias\": false," ROTATION NO_ENDS);
 }
 
 static void options(void)
