@@ -67,6 +67,11 @@ TG_MUST_CHECK tg_status tg_gguf_vocab_read(const tg_tokenizer **tok, tg_gguf *g,
 /* Whether bos_token_id begins each text.  Returns g->status. */
 TG_MUST_CHECK tg_status tg_gguf_vocab_adds_bos(bool *adds, tg_gguf *g);
 
+/* The name of a row that no token has, "[PAD7]", into text, which is returned; whether a text is one. */
+#define TG_GGUF_PADDING_SIZE 32
+const char *tg_gguf_padding(char text[TG_GGUF_PADDING_SIZE], size_t id);
+bool tg_gguf_is_padding(tg_span text);
+
 /* Texts, one after another. */
 typedef struct tg_gguf_texts {
     char *p;      /* [used] */

@@ -69,12 +69,6 @@ static bool bytes_of(unsigned char out[TG_UTF8_MAX * TG_BYTE_MAP_MAX], size_t *n
            *n <= TG_UTF8_MAX;
 }
 
-/* Whether a token only names a row of the embedding that no token has: "[PAD7]". */
-static bool is_padding(tg_span text)
-{
-    return text.n > 1 && text.p[0] == '[';
-}
-
 /* Whether tok has the texts as its tokens, and nothing but padding follows them. */
 static bool has_tokens(const tg_tokenizer *tok, const tg_gguf_value *tokens)
 {
@@ -93,7 +87,7 @@ static bool has_tokens(const tg_tokenizer *tok, const tg_gguf_value *tokens)
             return false;
     }
     for (size_t id = n; id < tokens->n; id++)
-        if (!is_padding(tg_gguf_next_text(&at)))
+        if (!tg_gguf_is_padding(tg_gguf_next_text(&at)))
             return false;
     return true;
 }
@@ -111,7 +105,7 @@ static tg_status read_chars(const tg_tokenizer **tok, const tg_gguf_value *token
     for (size_t i = 0; i < tokens->n; i++) {
         const tg_span text = tg_gguf_next_text(&at);
 
-        if (is_padding(text))
+        if (tg_gguf_is_padding(text))
             break;
         if (bytes_of(bytes, &n, text))
             tg_chars_add(chars, bytes, n);
@@ -252,19 +246,10 @@ static void read_bpe(const tg_tokenizer **tok, tg_gguf *g, const tg_gguf_value *
 
 /* ---- SentencePiece */
 
-static bool get_bool(tg_gguf *g, const char *key, bool otherwise)
-{
-    const tg_gguf_value *v = tg_gguf_find(g, key);
-
-    if (v && !g->status && (v->array || v->type != TG_GGUF_BOOL))
-        g->status = tg_fail(g->err, TG_EDATA, "%s is no truth value", key);
-    return v && !g->status ? tg_gguf_integer(v, 0) != 0 : otherwise;
-}
-
 /* Whether a space is put before a text: llama.cpp's default is yes. */
 static bool has_prefix(tg_gguf *g)
 {
-    return get_bool(g, "tokenizer.ggml.add_space_prefix", true);
+    return tg_gguf_get_bool(g, "tokenizer.ggml.add_space_prefix", true);
 }
 
 /* Of a file without types, only bytes are known by their texts. */
@@ -277,7 +262,7 @@ static int64_t piece_type(const tg_gguf_value *types, size_t id, tg_span text)
     return tg_spm_is_byte(text.p, text.n, &byte) ? TG_SPM_BYTE : TG_SPM_NORMAL;
 }
 
-/* How many pieces there are before those that only name rows of the embedding: "[PAD7]". */
+/* How many pieces there are before those that only name rows of the embedding. */
 static size_t count_pieces(const tg_gguf_value *tokens, const tg_gguf_value *types)
 {
     const unsigned char *at = tokens->at;
@@ -286,8 +271,7 @@ static size_t count_pieces(const tg_gguf_value *tokens, const tg_gguf_value *typ
     for (size_t id = 0; id < tokens->n; id++) {
         const tg_span text = tg_gguf_next_text(&at);
 
-        if (!types || tg_gguf_integer(types, id) != TG_GGUF_UNUSED || text.n < 4 ||
-            memcmp(text.p, "[PAD", 4) != 0)
+        if (!types || tg_gguf_integer(types, id) != TG_GGUF_UNUSED || !tg_gguf_is_padding(text))
             n = id + 1;
     }
     return n;
@@ -400,6 +384,6 @@ tg_status tg_gguf_vocab_adds_bos(bool *adds, tg_gguf *g)
     const bool spm = tg_gguf_find(g, model_key) && tg_span_is(tg_gguf_get_text(g, model_key), "llama");
     const tg_gguf_pre *pre = tg_gguf_find(g, pre_key) ? pre_named(tg_gguf_get_text(g, pre_key)) : NULL;
 
-    *adds = get_bool(g, "tokenizer.ggml.add_bos_token", spm || (pre && pre->adds_bos));
+    *adds = tg_gguf_get_bool(g, "tokenizer.ggml.add_bos_token", spm || (pre && pre->adds_bos));
     return g->status;
 }

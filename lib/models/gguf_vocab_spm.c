@@ -73,13 +73,12 @@ static bool is_empty(const tg_spm_vocab *spm, size_t id)
 static tg_status put_row(tg_gguf_vocab *v, const tg_spm_vocab *spm, size_t id, tg_err *err)
 {
     const bool empty = is_empty(spm, id);
-    char padding[32];
+    char padding[TG_GGUF_PADDING_SIZE];
     tg_status status;
 
     v->type[id] = empty ? TG_GGUF_UNUSED : spm->types[id];
     v->scores[id] = id < spm->n ? spm->scores[id] : NO_SCORE;
-    snprintf(padding, sizeof padding, "[PAD%zu]", id);
-    status = empty ? tg_gguf_texts_put(&v->tokens, padding, strlen(padding), false, err)
+    status = empty ? tg_gguf_texts_put(&v->tokens, tg_gguf_padding(padding, id), strlen(padding), false, err)
                    : put_piece(v, spm, id, err);
     return status ? status : tg_gguf_texts_end(&v->tokens, err);
 }

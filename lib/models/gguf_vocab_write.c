@@ -19,7 +19,7 @@ static tg_status make_tokens(tg_gguf_vocab *v, const tg_tokenizer *tok, tg_err *
 {
     const uint32_t *special;
     const size_t specials = tg_tokenizer_specials(tok, &special);
-    char padding[32];
+    char padding[TG_GGUF_PADDING_SIZE];
     tg_status status = TG_OK;
 
     if (!(v->type = malloc(v->n * sizeof *v->type)))
@@ -31,8 +31,8 @@ static tg_status make_tokens(tg_gguf_vocab *v, const tg_tokenizer *tok, tg_err *
 
         v->type[id] = n == 0 ? TG_GGUF_UNUSED : control ? TG_GGUF_CONTROL : TG_GGUF_NORMAL;
         if (n == 0) {
-            n = (size_t)snprintf(padding, sizeof padding, "[PAD%zu]", id);
-            token = padding;
+            token = tg_gguf_padding(padding, id);
+            n = strlen(padding);
         }
         if (!(status = tg_gguf_texts_put(&v->tokens, token, n, v->type[id] == TG_GGUF_NORMAL, err)))
             status = tg_gguf_texts_end(&v->tokens, err);

@@ -35,14 +35,6 @@ static uint64_t said(const tg_gguf_arch *a)
     return members;
 }
 
-/* By what scores are multiplied in a model of this size; 0: 1 / sqrt(D). */
-static double scale(const tg_gguf_arch *a, const tg_config *c)
-{
-    const size_t wide = c->n_embd / c->n_head;
-
-    return a->wide_scale > 0 && c->n_layer == a->wide_scale ? 1 / sqrt((double)wide) : 0;
-}
-
 /* What the others are. */
 static tg_config fixed(const tg_gguf_arch *a, const tg_config *c)
 {
@@ -50,7 +42,7 @@ static tg_config fixed(const tg_gguf_arch *a, const tg_config *c)
         .tied = a->tied,
         .qk_norm = a->qk_norm,
         .activation = a->activation,
-        .attn_scale = scale(a, c),
+        .attn_scale = tg_gguf_arch_scale(a, c),
         .embed_scale = a->scaled ? sqrt((double)c->n_embd) : 1,
     };
 }
@@ -70,8 +62,8 @@ static tg_config comparable(const tg_gguf_arch *a, const tg_config *config)
 {
     tg_config c = tg_config_canonical(config);
 
-    if (tg_same_float(config->attn_scale, scale(a, config)))
-        c.attn_scale = scale(a, config);
+    if (tg_same_float(config->attn_scale, tg_gguf_arch_scale(a, config)))
+        c.attn_scale = tg_gguf_arch_scale(a, config);
     if (is_rounded(a, config))
         c.embed_scale = sqrt((double)config->n_embd);
     return c;

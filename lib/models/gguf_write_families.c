@@ -8,6 +8,7 @@
 #include "lib/gpt/family.h"
 #include "lib/models/canonical.h"
 #include "lib/models/gguf_families.h"
+#include "lib/models/gguf_keys.h"
 #include "lib/models/writing.h"
 
 /* ---- of all architectures */
@@ -56,13 +57,12 @@ struct keys {
     tg_gguf_writer *w;
     const tg_gguf_arch *arch;
     const tg_config *c;
-    char key[96]; /* the whole one */
+    char key[TG_GGUF_KEY_MAX]; /* the whole one */
 };
 
 static const char *whole(struct keys *k, const char *name)
 {
-    snprintf(k->key, sizeof k->key, "%s.%s", k->arch->architecture, name);
-    return k->key;
+    return tg_gguf_key(k->key, k->arch->architecture, name);
 }
 
 static void put_size(struct keys *k, const char *name, size_t size)

@@ -619,7 +619,7 @@ static bool adds_bos(const char *model, const char *pre, int add, bool wrong_typ
     CHECK_OK(tg_gguf_read(&list, &g, file, n, &err), &err);
     if (wrong_type) {
         CHECK_EQ(tg_gguf_vocab_adds_bos(&adds, &g), TG_EDATA);
-        CHECK_HAS(err.message, "tokenizer.ggml.add_bos_token is no truth value");
+        CHECK_HAS(err.message, "tokenizer.ggml.add_bos_token is u32, expected a truth value");
     } else {
         CHECK_OK(tg_gguf_vocab_adds_bos(&adds, &g), &err);
     }
