@@ -172,12 +172,7 @@ static tg_config padded_config(const tg_gguf_arch *arch, const tg_config *config
 /* Whether it is one of q, k and v that are in one tensor, the first of which stands for all. */
 static bool is_fused(const struct writing *w, const tg_param *p)
 {
-    return w->arch->fused && p->kind >= TG_Q_W && p->kind <= TG_V_B;
-}
-
-static bool is_first(const tg_param *p)
-{
-    return p->kind == TG_Q_W || p->kind == TG_Q_B;
+    return w->arch->fused && tg_is_part(p->kind);
 }
 
 static void declare(const struct writing *w, const tg_param *p)
@@ -188,7 +183,7 @@ static void declare(const struct writing *w, const tg_param *p)
     const size_t shape[2] = {fused ? tg_dim_size(TG_DIM_QKV, c) : p->shape[0], p->shape[1]};
     char name[TG_GGUF_NAME_MAX];
 
-    if (fused && !is_first(p))
+    if (fused && !tg_is_query(p->kind))
         return;
     tg_names_put(name, sizeof name, w->arch->names, fused ? all : p->kind, TG_NAME_WHOLE, p->layer);
     tg_gguf_declare(w->w, name, p->ndim, shape, tg_gguf_kind_of(p, p->shape[1], w->o->type));
@@ -217,14 +212,13 @@ static tg_status put_values(struct writing *w, const tg_param *p, tg_err *err)
 {
     const tg_model_file *f = &w->padded.file;
     const tg_config *c = &f->config;
-    const bool rotated = p->kind == TG_Q_W || p->kind == TG_Q_B || p->kind == TG_K_W || p->kind == TG_K_B;
     const float *x;
     const tg_status status =
         tg_model_file_get(&x, &w->padded.buffer, f, (size_t)(p - f->table.entry), false, err);
 
     if (status)
         return status;
-    if (w->arch->pairs && rotated)
+    if (w->arch->pairs && tg_is_rotated(p->kind))
         put_pairs(w->w, x, p, tg_config_head_dim(c));
     else if (p->use == TG_USE_NORM && c->norm_offset != 0)
         put_gains(w->w, x, p, c->norm_offset);
@@ -240,7 +234,7 @@ static tg_status put_tensor(struct writing *w, const tg_param *p, tg_err *err)
     const bool fused = is_fused(w, p);
     tg_status status = TG_OK;
 
-    if (fused && !is_first(p))
+    if (fused && !tg_is_query(p->kind))
         return TG_OK;
     for (tg_param_kind kind = p->kind; !status && kind <= p->kind + (fused ? 4 : 0); kind += 2) {
         const size_t i = tg_params_index(table, kind, p->layer);

@@ -8,6 +8,7 @@
 #include "lib/base/size.h"
 #include "lib/models/canonical.h"
 #include "lib/models/hf_write_families.h"
+#include "lib/models/model_format.h"
 #include "lib/models/writing.h"
 
 struct plan {
@@ -27,12 +28,12 @@ struct plan {
 /* Whether an entry begins a tensor of three, q, or is one of the other two. */
 static bool is_first(const struct plan *plan, const tg_param *p)
 {
-    return plan->fused && (p->kind == TG_Q_W || p->kind == TG_Q_B);
+    return plan->fused && tg_is_query(p->kind);
 }
 
 static bool is_other(const struct plan *plan, const tg_param *p)
 {
-    return plan->fused && (p->kind == TG_K_W || p->kind == TG_K_B || p->kind == TG_V_W || p->kind == TG_V_B);
+    return plan->fused && tg_is_part(p->kind) && !tg_is_query(p->kind);
 }
 
 static bool is_less(const struct plan *plan, const tg_param *p)
