@@ -40,17 +40,22 @@ static void put_size_or_null(tg_sink *sink, size_t x, size_t none)
 }
 
 /* The member of the only bit. */
-static void put_member(tg_sink *sink, const tg_config *c, uint64_t members)
+static const tg_field *field_of(uint64_t members)
 {
     size_t id = 0;
-    const void *member;
 
     while (!(members >> id & 1))
         id++;
-    member = tg_field_member(&tg_config_fields.row[id], c);
-    if (tg_config_fields.row[id].type == TG_FIELD_SIZE)
+    return &tg_config_fields.row[id];
+}
+
+static void put_member(tg_sink *sink, const tg_config *c, const tg_field *f)
+{
+    const void *member = tg_field_member(f, c);
+
+    if (f->type == TG_FIELD_SIZE)
         tg_sink_put_size(sink, *(const size_t *)member);
-    else if (tg_config_fields.row[id].type == TG_FIELD_REAL)
+    else if (f->type == TG_FIELD_REAL)
         put_number(sink, *(const double *)member);
     else
         put_bool(sink, *(const bool *)member);
@@ -141,11 +146,10 @@ static void put_value(tg_sink *sink, const tg_config *c, const tg_hf_key *key)
 {
     switch (key->how) {
     case TG_HF_MEMBER:
-        put_member(sink, c, key->members);
+        put_member(sink, c, field_of(key->members));
         break;
     case TG_HF_CAP:
-        put_cap(sink,
-                key->members == TG_CONFIG_BIT(TG_CONFIG_ATTN_CAP) ? c->attn_cap : c->final_logit_softcapping);
+        put_cap(sink, *(const double *)tg_field_member(field_of(key->members), c));
         break;
     case TG_HF_CONSTANT:
         tg_sink_puts(sink, key->value);
@@ -234,12 +238,10 @@ static tg_status check_class(const tg_hf_class *class, const tg_model_file *f, t
 
 tg_status tg_hf_family_check(const tg_model_file *f, const tg_write_options *o, tg_err *err)
 {
-    const char *const family = tg_config_family(&f->config)->name;
     const tg_hf_class *class = tg_hf_class_for(&f->config);
 
     if (!class)
-        return tg_fail(err, TG_EUSAGE,
-                       "transformers has no names for the tensors of a model of the family %s", family);
+        return tg_names_check_family(&tg_names_gpt2, &f->config, "transformers", err);
     if (o->split_qkv)
         return tg_fail(err, TG_EUSAGE, "--split-qkv is for GPT-2: Hugging Face's \"%s\" has %s", class->type,
                        class->fused ? "q, k and v joined" : "separate matrices anyway");
