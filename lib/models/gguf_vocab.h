@@ -114,9 +114,6 @@ TG_MUST_CHECK tg_status tg_gguf_spm_make(tg_gguf_vocab *v, const tg_spm_vocab *s
                                          tg_notes *notes, tg_err *err);
 void tg_gguf_spm_put(tg_gguf_writer *w, const tg_gguf_vocab *v);
 
-/* Refuse what llama.cpp does otherwise (TG_EUSAGE), or note it if `lossy`. */
-TG_MUST_CHECK tg_status tg_gguf_lose(tg_notes *notes, bool lossy, tg_err *err, const char *what);
-
 void tg_gguf_vocab_put(tg_gguf_writer *w, const tg_gguf_vocab *v);
 void tg_gguf_vocab_free(tg_gguf_vocab *v); /* a zeroed one is fine */
 

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "lib/models/gguf_vocab.h"
+#include "lib/models/writing.h"
 #include "lib/spm/spm.h"
 
 #define NO_SCORE (-1000.0F) /* of rows without a piece, as llama.cpp's converter has it */
@@ -21,7 +22,7 @@ static tg_status check_prefix(const tg_spm_vocab *spm, bool lossy, tg_notes *not
     if (spm->prefix == TG_SPM_PREFIX_NONE || spm->prefix == TG_SPM_PREFIX_DIVIDED ||
         (spm->prefix == TG_SPM_PREFIX_PARTS && !has_type(spm, TG_SPM_USER_DEFINED)))
         return TG_OK;
-    return tg_gguf_lose(notes, lossy, err, "it puts a space before each part of a text");
+    return tg_lose(notes, lossy, err, "llama.cpp", "it puts a space before each part of a text");
 }
 
 static tg_status check_pieces(const tg_spm_vocab *spm, bool lossy, tg_notes *notes, tg_err *err)
@@ -30,7 +31,7 @@ static tg_status check_pieces(const tg_spm_vocab *spm, bool lossy, tg_notes *not
 
     if (status || has_type(spm, TG_SPM_BYTE))
         return status;
-    return tg_gguf_lose(notes, lossy, err, "it needs a piece for each byte");
+    return tg_lose(notes, lossy, err, "llama.cpp", "it needs a piece for each byte");
 }
 
 /* ---- pieces */

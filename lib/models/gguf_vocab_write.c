@@ -6,6 +6,7 @@
 #include "lib/base/utf8.h"
 #include "lib/bpe/bpe.h"
 #include "lib/models/gguf_vocab.h"
+#include "lib/models/writing.h"
 #include "lib/spm/spm.h"
 #include "lib/text/encoder.h"
 #include "lib/text/ids.h"
@@ -174,20 +175,20 @@ static tg_status choose_pre(tg_gguf_vocab *v, const tg_bpe_vocab *bpe, bool loss
 
     if (!pre) {
         snprintf(what, sizeof what, "it has no rule like \"%s\" to split texts", tg_split_name(bpe->split));
-        status = tg_gguf_lose(notes, lossy, err, what);
+        status = tg_lose(notes, lossy, err, "llama.cpp", what);
         pre = tg_gguf_pre_for(TG_SPLIT_GPT2, false);
     }
     v->pre = pre->name;
     if (!status && pre->differs) {
         snprintf(what, sizeof what, "it splits %s otherwise", pre->differs);
-        status = tg_gguf_lose(notes, lossy, err, what);
+        status = tg_lose(notes, lossy, err, "llama.cpp", what);
     }
     if (!status && bpe->normalizer == TG_NORMALIZER_NFC)
-        status = tg_gguf_lose(notes, lossy, err, "it does not normalise texts (NFC)");
+        status = tg_lose(notes, lossy, err, "llama.cpp", "it does not normalise texts (NFC)");
     if (!status && pre->whole_pieces != bpe->whole_pieces)
         status = whole_pieces_matter(&matter, bpe, err);
     if (!status && matter)
-        status = tg_gguf_lose(notes, lossy, err, "it does not reach tokens that no merges make");
+        status = tg_lose(notes, lossy, err, "llama.cpp", "it does not reach tokens that no merges make");
     return status;
 }
 
@@ -258,7 +259,7 @@ tg_status tg_gguf_vocab_make(tg_gguf_vocab *v, const tg_tokenizer *tok, size_t n
         tg_spm_vocab_of(tok))
         return make(v, tok, lossy, notes, err);
     v->kind = NULL;
-    return tg_gguf_lose(notes, lossy, err, "it has no such vocabulary");
+    return tg_lose(notes, lossy, err, "llama.cpp", "it has no such vocabulary");
 }
 
 static void put_tokens(tg_gguf_writer *w, const tg_gguf_vocab *v)

@@ -135,7 +135,7 @@ static tg_status check_gpt2(const tg_model_file *f, const tg_write_options *o, t
         return tg_fail(err, TG_EUSAGE,
                        "llama.cpp's GPT-2 has q, k and v in one matrix: they cannot be split");
     if (tg_other_activation(what, &f->config))
-        status = tg_gguf_lose(notes, o->lossy, err, what);
+        status = tg_lose(notes, o->lossy, err, "llama.cpp", what);
     if (status || (status = tg_check_head_bias(f, o, "llama.cpp's GPT-2", notes, err)))
         return status;
     return tg_gguf_note_types(&f->config, o->type, notes, err);

@@ -7,6 +7,7 @@
 #include "lib/models/canonical.h"
 #include "lib/models/gguf_vocab.h"
 #include "lib/models/gguf_write_families.h"
+#include "lib/models/writing.h"
 
 #define BIT(member) TG_CONFIG_BIT(TG_CONFIG_##member)
 
@@ -88,7 +89,7 @@ static tg_status check_scale(const tg_gguf_arch *a, const tg_config *c, bool los
         return TG_OK;
     snprintf(what, sizeof what, "it multiplies the vectors of tokens with %.9g, the model with %.9g",
              sqrt((double)c->n_embd), c->embed_scale);
-    return tg_gguf_lose(notes, lossy, err, what);
+    return tg_lose(notes, lossy, err, "llama.cpp", what);
 }
 
 /* llama.cpp divides by both. */
