@@ -3,7 +3,6 @@
 
 #include <math.h>
 #include <stdio.h>
-#include <string.h>
 
 #include "lib/gpt/family.h"
 #include "lib/models/gguf_archs.h"

@@ -2,7 +2,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "lib/base/size.h"
 #include "lib/base/utf8.h"
 #include "lib/bpe/bpe.h"
 #include "lib/models/gguf_vocab.h"

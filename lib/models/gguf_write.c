@@ -1,5 +1,4 @@
 /* Models as GGUF files for llama.cpp; of GPT-2 here, of other families by gguf_write_families.c. */
-#include <string.h>
 
 #include "formats/gguf_writer.h"
 #include "lib/models/gguf_vocab.h"

@@ -2,7 +2,6 @@
  */
 #include "lib/models/gguf_write_families.h"
 
-#include <stdio.h>
 #include <string.h>
 
 #include "lib/gpt/family.h"

@@ -7,7 +7,6 @@
 #include "formats/sink.h"
 #include "lib/base/choice.h"
 #include "lib/base/decimal.h"
-#include "lib/base/size.h"
 #include "lib/models/canonical.h"
 #include "lib/models/hf_families.h"
 #include "lib/models/reading.h"

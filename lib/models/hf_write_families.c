@@ -6,7 +6,6 @@
 
 #include "formats/sink.h"
 #include "lib/base/decimal.h"
-#include "lib/gpt/family.h"
 #include "lib/models/reading.h"
 
 /* ---- values */
