@@ -95,6 +95,9 @@ size_t tg_gguf_get_size(tg_gguf *g, const char *key);
 double tg_gguf_get_real(tg_gguf *g, const char *key);
 tg_span tg_gguf_get_text(tg_gguf *g, const char *key);
 
+/* The same of a truth that may be missing. */
+bool tg_gguf_get_bool(tg_gguf *g, const char *key, bool otherwise);
+
 /* An array of texts, or of integers of any type. */
 const tg_gguf_value *tg_gguf_get_texts(tg_gguf *g, const char *key);
 const tg_gguf_value *tg_gguf_get_integers(tg_gguf *g, const char *key);

@@ -57,6 +57,14 @@ double tg_gguf_get_real(tg_gguf *g, const char *key)
     return v ? tg_gguf_real(v, 0) : 0;
 }
 
+bool tg_gguf_get_bool(tg_gguf *g, const char *key, bool otherwise)
+{
+    const tg_gguf_value *const v =
+        tg_gguf_find(g, key) ? get(g, key, false, BIT(TG_GGUF_BOOL), "a truth value") : NULL;
+
+    return v ? tg_gguf_integer(v, 0) != 0 : otherwise;
+}
+
 tg_span tg_gguf_get_text(tg_gguf *g, const char *key)
 {
     const tg_gguf_value *const v = get(g, key, false, BIT(TG_GGUF_TEXT), "a text");

@@ -96,9 +96,31 @@ print(json.dumps({
     cmp <(tg-tokenize -m llama.npz --ids <<< 'a ab x') <(tg-tokenize -m llama.gguf --ids <<< 'a ab x')
 }
 
+@test "the gains of Gemma's norms, which have 1 added in GGUF files, in Hugging Face's without it" {
+    tg-init -q -P baby-gemma3 --n-layer 2 --n-embd 32 -o gemma.npz
+    tg-convert -q gemma.npz --to gguf -o gemma.gguf
+    tg-convert gemma.gguf --to hf --dtype bf16 -o gemma.bf16
+    tg-convert gemma.gguf --to hf -o gemma
+    tg-convert gemma -o back.npz
+    cmp gemma.npz back.npz
+    # gains that bf16 does not hold
+    make_text 3000 | tg-tokenize > tokens.npz
+    tg-train -q -m gemma.npz --steps 3 -o tuned.npz tokens.npz
+    tg-convert -q tuned.npz --to gguf -o tuned.gguf
+    tg-convert tuned.gguf --to hf -o tuned
+    cmp <(tg-eval -m tuned.gguf --per-token -p 'a text') <(tg-eval -m tuned --per-token -p 'a text')
+    run -2 --separate-stderr tg-convert tuned.gguf --to hf --dtype bf16 -o none
+    said "tuned.gguf: config/norm_offset is 0, but Hugging Face's \"gemma3_text\" can only have 1"
+}
+
 @test "-m takes a GGUF file; rounded types change the numbers, not the shapes" {
     local type
     cmp <(tg-attn-dump -m model.npz -p 'To be') <(tg-attn-dump -m model.gguf -p 'To be')
+    tg-init -q --n-embd 12 --n-head 2 -o narrow.npz
+    run -0 --separate-stderr tg-convert narrow.npz --to gguf --dtype q8_0 -o narrow.gguf
+    for n in 12 48; do
+        [[ $stderr = *"matrices with rows of $n values are written as f16: q8_0 needs a multiple of 32"* ]]
+    done
     for type in f16 bf16 q8_0; do
         tg-convert model.npz --to gguf --dtype $type -o $type.gguf 2> /dev/null
         [[ $(size $type.gguf) -lt $(size model.gguf) ]]

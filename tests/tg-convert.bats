@@ -218,6 +218,12 @@ with open("names", "w") as f:
     is_output $'4\ngelu\nids'
     run -2 --separate-stderr tg-convert hf --heads 4
     said "hf: the file says 2 heads, not 4"
+    run -2 --separate-stderr tg-convert model.npz --heads 4
+    said "model.npz: the file says 2 heads, not 4"
+    run -2 --separate-stderr tg-convert model.npz --activation silu
+    said "model.npz: the file says gelu_new (tanh), not silu"
+    run -2 --separate-stderr tg-convert model.npz --map names
+    said "model.npz: tg's models (.npz) have the parameters' names: --map is for others"
 }
 
 @test "SiLU is named where a format has activations, and refused where it has GELU alone" {
@@ -620,7 +626,7 @@ PY
 @test "--fuse-qkv is for GPT-2's; tg-info shows other families as they are" {
     tg-init -q -P baby-llama -o model.npz
     run -2 --separate-stderr tg-convert model.npz --fuse-qkv -o joined.npz
-    said "a llama has q, k and v separate: --fuse-qkv is for GPT-2's"
+    said "model.npz: --fuse-qkv is for GPT-2's, this is a llama"
     [[ ! -e joined.npz ]]
     tg-convert -q model.npz -o same.npz
     cmp model.npz same.npz
@@ -700,6 +706,9 @@ print(json.dumps({
     run -0 --separate-stderr tg-convert llama.npz --to hf --lossy -o dir
     said 'dir: the tokenizer is left out: '
     [[ $(ls dir | tr '\n' ' ') = "config.json model.safetensors " ]]
+    [[ $(grep _token_id dir/config.json) = '  "bos_token_id": 1,
+  "eos_token_id": 2,
+  "pad_token_id": null,' ]] # the tokenizer's
     tg-convert -q dir -t tokenizer.json -o back.npz
     cmp llama.npz back.npz
 }

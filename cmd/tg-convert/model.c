@@ -12,6 +12,7 @@
 #include "cmd/tg-convert/convert.h"
 #include "formats/path.h"
 #include "lib/gpt/family.h"
+#include "lib/models/canonical.h"
 #include "lib/models/model_format.h"
 
 /* ---- what must not be replaced */
@@ -189,6 +190,7 @@ static tg_status set_tokenizer(tg_model_file *f, const tg_tokenizer *tok, tg_err
     if ((status = tg_model_check_vocab(&f->config, tok, err)))
         return status;
     f->tokenizer = tg_tokenizer_ref(tok);
+    tg_config_omit_ends(&f->config, tok);
     return TG_OK;
 }
 
@@ -201,10 +203,11 @@ tg_status convert_model(const convert_options *o, tg_source *input, const tg_tok
 
     if (status)
         return status;
-    if (o->ask.fuse_qkv && f.config.family > 0)
-        status = tg_fail(err, TG_EUSAGE, "a %s has q, k and v separate: --fuse-qkv is for GPT-2's",
-                         tg_config_family(&f.config)->name);
-    else if (tok && set_tokenizer(&f, tok, err))
+    if (o->ask.fuse_qkv && f.config.family > 0) {
+        (void)tg_fail(err, TG_EUSAGE, "--fuse-qkv is for GPT-2's, this is a %s",
+                      tg_config_family(&f.config)->name);
+        status = tg_err_in(err, name);
+    } else if (tok && set_tokenizer(&f, tok, err))
         status = tg_err_in(err, o->tokenizer);
     else
         status = write_model(o, &f, err);

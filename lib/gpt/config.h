@@ -67,8 +67,9 @@ typedef struct tg_config {
     double norm_offset;             /* added to the gains of norms: 1 in Gemma */
     double embed_scale;             /* of the vectors of tokens: sqrt(C) in Gemma, else 1 */
     double final_logit_softcapping; /* logits x become cap * tanh(x / cap); 0: no cap */
-    /* Which tokens begin and end a text, where a checkpoint says so: 1 + the id.  0: the tokenizer's end of
-     * text (tg_tokenizer_end_of_text()).  Optional in archives: config/bos_token_id, config/eos_token_id. */
+    /* Which tokens begin and end a text, where a checkpoint says so: 1 + the id.  0: the tokenizer's
+     * (tg_tokenizer_start_of_text(), tg_tokenizer_end_of_text()).  Optional in archives:
+     * config/bos_token_id, config/eos_token_id. */
     size_t bos_token, eos_token;
     bool add_bos; /* texts for the model begin with bos_token, which is then set; optional: config/add_bos */
 } tg_config;

@@ -7,13 +7,37 @@
 
 #include <stdbool.h>
 
+#include "lib/base/choice.h"
 #include "lib/gpt/config.h"
+#include "lib/models/model_file.h"
 
-/* Of layers that the model lacks there are no bits; without a layer that has the window there is none, and no
- * base of its own; a default is 0. */
+/* Of layers that the model lacks there are no bits; without a layer that has the window, or with one as long
+ * as the context, there is none, and no base of its own; a default is 0. */
 tg_config tg_config_canonical(const tg_config *config);
 
 /* Whether two numbers are the same float32. */
 bool tg_same_float(double a, double b);
+
+/*
+ * Check that c, which is `config` as it is compared, has the members of `want`, but for those that the format
+ * says (bits of tg_config_id).  TG_EUSAGE, with the config's value: NAME of WHOSE can only have another.
+ */
+TG_MUST_CHECK tg_status tg_config_check_fixed(const tg_config *config, const tg_config *c,
+                                              const tg_config *want, uint64_t said, const char *whose,
+                                              const char *name, tg_err *err);
+
+/* The name of the scaling of rotation, into text, which is returned. */
+const char *tg_config_scaling(char text[TG_CHOICE_SIZE], const tg_config *config);
+
+/*
+ * The tokens that begin and end a text, where they are the tokenizer's, which 0 stands for: 0 instead of
+ * them, but of one that begins all texts; and they instead of 0, where it has them.  The tokenizer may be
+ * NULL.
+ */
+void tg_config_omit_ends(tg_config *config, const tg_tokenizer *tok);
+void tg_config_name_ends(tg_config *config, const tg_tokenizer *tok);
+
+/* A number as a tensor of this type holds it. */
+double tg_rounded_to(tg_write_type type, double x);
 
 #endif

@@ -1,24 +1,37 @@
 #include "lib/models/gguf_archs.h"
 
+#include <math.h>
 #include <string.h>
 
-static const tg_gguf_arch archs[] = {
+/* clang-format off */
 #define GATED .epsilon = "attention.layer_norm_rms_epsilon", .names = &tg_names_gguf_gated
-    {"llama", "llama", GATED, .activation = TG_SILU, .pairs = true, .biases = true, .divisors = true},
-    {"qwen2", "qwen2", GATED, .activation = TG_SILU, .qkv_bias = true, .square = true},
-    {"qwen3", "qwen3", GATED, .activation = TG_SILU, .qk_norm = true},
-    {"gemma", "gemma", GATED, .activation = TG_GELU_TANH, .scaled = true, .tied = true},
-    {"gemma2", "gemma2", GATED, .activation = TG_GELU_TANH, .scaled = true, .capped = true, .windows = 2,
-     .window = 4096, .same_rotation = true, .wide_scale = 46, .tied = true},
-    {"gemma3", "gemma3", GATED, .activation = TG_GELU_TANH, .scaled = true, .qk_norm = true, .windows = 6,
-     .window_theta = 10000, .wide_scale = 62},
-    {"olmo2", "olmo2", GATED, .activation = TG_SILU, .qk_norm = true, .windows = 4, .square = true,
-     .head = true},
-    /* transformers computes the exact GELU, llama.cpp the other form */
-    {"gptneox", "gpt_neox", .names = &tg_names_gguf_neox, .epsilon = "attention.layer_norm_epsilon",
-     .activation = TG_GELU_ERF, .partly = true, .fused = true, .head = true},
-};
+#define SILU GATED, .activation = TG_SILU
+#define GEMMA GATED, .activation = TG_GELU_TANH, .scaled = true
+/* transformers computes NeoX's exact GELU, llama.cpp the other form */
+#define ROWS(row)                                                                                            \
+    row("llama",   .family = "llama", SILU, .pairs = true, .biases = true, .divisors = true)                 \
+    row("qwen2",   .family = "qwen2", SILU, .qkv_bias = true, .square = true)                                \
+    row("qwen3",   .family = "qwen3", SILU, .qk_norm = true)                                                 \
+    row("gemma",   .family = "gemma", GEMMA, .tied = true)                                                    \
+    row("gemma2",  .family = "gemma2", GEMMA, .tied = true, .capped = true, .windows = 2, .window = 4096,    \
+        .same_rotation = true, .wide_scale = 46)                                                             \
+    row("gemma3",  .family = "gemma3", GEMMA, .qk_norm = true, .windows = 6, .window_theta = 10000,          \
+        .wide_scale = 62)                                                                                    \
+    row("olmo2",   .family = "olmo2", SILU, .qk_norm = true, .windows = 4, .square = true, .head = true)     \
+    row("gptneox", .family = "gpt_neox", .names = &tg_names_gguf_neox,                                       \
+        .epsilon = "attention.layer_norm_epsilon", .activation = TG_GELU_ERF, .partly = true, .fused = true, \
+        .head = true)
+/* clang-format on */
+#define ROW(name, ...) {.architecture = (name), __VA_ARGS__},
+#define AND_NAME(name, ...) ", " name
+
+static const tg_gguf_arch archs[] = {ROWS(ROW)};
 enum { ARCHS = sizeof archs / sizeof archs[0] };
+
+const char *tg_gguf_arch_names(void)
+{
+    return &(ROWS(AND_NAME))[2]; /* without the first comma */
+}
 
 const tg_gguf_arch *tg_gguf_arch_named(tg_span architecture)
 {
@@ -34,4 +47,11 @@ const tg_gguf_arch *tg_gguf_arch_for(const char *family)
         if (strcmp(archs[i].family, family) == 0)
             return &archs[i];
     return NULL;
+}
+
+double tg_gguf_arch_scale(const tg_gguf_arch *a, const tg_config *c)
+{
+    const size_t wide = c->n_head > 0 ? c->n_embd / c->n_head : 0;
+
+    return a->wide_scale > 0 && c->n_layer == a->wide_scale ? 1 / sqrt((double)wide) : 0;
 }

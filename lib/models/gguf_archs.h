@@ -45,4 +45,10 @@ typedef struct tg_gguf_arch {
 const tg_gguf_arch *tg_gguf_arch_named(tg_span architecture);
 const tg_gguf_arch *tg_gguf_arch_for(const char *family);
 
+/* All names, "llama, qwen2, ...", for a message. */
+const char *tg_gguf_arch_names(void);
+
+/* By what scores are multiplied in a model of this size; 0: 1 / sqrt(D). */
+double tg_gguf_arch_scale(const tg_gguf_arch *a, const tg_config *config);
+
 #endif

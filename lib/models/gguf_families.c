@@ -3,21 +3,10 @@
 
 #include <math.h>
 #include <stdio.h>
-#include <string.h>
 
 #include "lib/gpt/family.h"
 #include "lib/models/gguf_archs.h"
 #include "lib/models/gguf_keys.h"
-
-bool tg_gguf_is_family(tg_span architecture)
-{
-    return tg_gguf_arch_named(architecture) != NULL;
-}
-
-const char *tg_gguf_families(void)
-{
-    return "llama, qwen2, qwen3, gemma, gemma2, gemma3, olmo2, gptneox";
-}
 
 struct reading {
     tg_model_file *f;
@@ -225,11 +214,7 @@ void tg_gguf_family_read(tg_model_file *f, tg_gguf *g, tg_names *names)
     read_windows(&r);
     read_biases(&r);
     /* the norms of Gemma's files have 1 added: norm_offset is 0 */
-    if (r.kind->wide_scale > 0 && c->n_layer == r.kind->wide_scale && !g->status) {
-        const size_t wide = c->n_embd / c->n_head;
-
-        c->attn_scale = 1 / sqrt((double)wide);
-    }
+    c->attn_scale = tg_gguf_arch_scale(r.kind, c);
     if (r.kind->scaled)
         c->embed_scale = sqrt((double)c->n_embd);
     f->config_known = ~TG_CONFIG_BIT(TG_CONFIG_TIED);

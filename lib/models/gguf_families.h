@@ -5,14 +5,8 @@
 #ifndef TG_MODELS_GGUF_FAMILIES_H
 #define TG_MODELS_GGUF_FAMILIES_H
 
-#include <stdbool.h>
-
 #include "formats/gguf.h"
 #include "lib/models/model_format.h"
-
-/* Whether a "general.architecture" is one of these; the list of them, for a message. */
-bool tg_gguf_is_family(tg_span architecture);
-const char *tg_gguf_families(void);
 
 /*
  * Read the config of such a file into f->config, which then lacks only whether the head is tied, and set

@@ -3,10 +3,15 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+const char *tg_gguf_key(char key[TG_GGUF_KEY_MAX], const char *architecture, const char *name)
+{
+    snprintf(key, TG_GGUF_KEY_MAX, "%s.%s", architecture, name);
+    return key;
+}
+
 const char *tg_gguf_keys_whole(tg_gguf_keys *k, const char *name)
 {
-    snprintf(k->key, sizeof k->key, "%s.%s", k->architecture, name);
-    return k->key;
+    return tg_gguf_key(k->key, k->architecture, name);
 }
 
 bool tg_gguf_keys_have(tg_gguf_keys *k, const char *name)

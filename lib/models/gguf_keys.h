@@ -1,6 +1,6 @@
 /*
  * gguf_keys: the named values of one architecture, "llama.block_count" and the like.  Only for GGUF's
- * readers.
+ * reader, and for the keys of its writer.
  *
  * Failures are kept in g->status, the first one.
  */
@@ -12,10 +12,15 @@
 
 #include "formats/gguf.h"
 
+#define TG_GGUF_KEY_MAX 96
+
+/* The whole key of an architecture's name, into key, which is returned. */
+const char *tg_gguf_key(char key[TG_GGUF_KEY_MAX], const char *architecture, const char *name);
+
 typedef struct tg_gguf_keys {
     tg_gguf *g;
     const char *architecture;
-    char key[96]; /* the whole one that was asked for last */
+    char key[TG_GGUF_KEY_MAX]; /* the whole one that was asked for last */
 } tg_gguf_keys;
 
 /* The whole key of a name; it is valid until the next call. */

@@ -1,6 +1,7 @@
 /* Models from GGUF files; of GPT-2 here, of other families by gguf_families.c. */
 #include "formats/gguf.h"
 #include "lib/base/size.h"
+#include "lib/models/gguf_archs.h"
 #include "lib/models/gguf_families.h"
 #include "lib/models/gguf_keys.h"
 #include "lib/models/gguf_vocab.h"
@@ -13,10 +14,10 @@ static const struct number {
     const char *key;
     tg_config_id id;
 } numbers[] = {
-    {"gpt2.block_count", TG_CONFIG_N_LAYER},
-    {"gpt2.attention.head_count", TG_CONFIG_N_HEAD},
-    {"gpt2.embedding_length", TG_CONFIG_N_EMBD},
-    {"gpt2.context_length", TG_CONFIG_N_CTX},
+    {"block_count", TG_CONFIG_N_LAYER},
+    {"attention.head_count", TG_CONFIG_N_HEAD},
+    {"embedding_length", TG_CONFIG_N_EMBD},
+    {"context_length", TG_CONFIG_N_CTX},
 };
 
 /* Whether the model is GPT-2; otherwise it is one of the families. */
@@ -27,23 +28,14 @@ static bool check_architecture(tg_gguf *g)
     const bool gpt2 = tg_span_is(name, "gpt2");
     size_t parts;
 
-    if (!g->status && !gpt2 && !tg_gguf_is_family(name))
+    if (!g->status && !gpt2 && !tg_gguf_arch_named(name))
         g->status = tg_fail(g->err, TG_EDATA, "the architecture is \"%s\", expected one of gpt2, %s",
-                            tg_token_shown(shown, name.p, name.n), tg_gguf_families());
+                            tg_token_shown(shown, name.p, name.n), tg_gguf_arch_names());
     parts = tg_gguf_find(g, "split.count") ? tg_gguf_get_size(g, "split.count") : 1;
     if (!g->status && parts > 1)
         g->status = tg_fail(g->err, TG_EDATA,
                             "the model is split into %zu files: join them (llama-gguf-split --merge)", parts);
     return gpt2;
-}
-
-/* A number that follows from the others, if the file has it. */
-static void check_number(tg_gguf *g, const char *key, size_t want, const char *why)
-{
-    const size_t got = tg_gguf_find(g, key) ? tg_gguf_get_size(g, key) : want;
-
-    if (!g->status && got != want)
-        g->status = tg_fail(g->err, TG_EDATA, "%s is %zu, expected %zu, %s", key, got, want, why);
 }
 
 /* The token that begins or ends a text, if the file has one; the vocabulary's reader checks it. */
@@ -59,15 +51,17 @@ static void read_end(size_t *token, tg_gguf *g, const char *key)
 static void read_gpt2(tg_model_file *f, tg_gguf *g)
 {
     const tg_config *c = &f->config;
+    tg_gguf_keys k = {.g = g, .architecture = "gpt2"};
 
     for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++)
-        tg_model_file_set_size(f, numbers[i].id, tg_gguf_get_size(g, numbers[i].key));
-    check_number(g, "gpt2.attention.head_count_kv", c->n_head, "gpt2.attention.head_count");
-    check_number(g, "gpt2.feed_forward_length", tg_size_mul_sat(4, c->n_embd),
-                 "4 times gpt2.embedding_length");
+        tg_model_file_set_size(f, numbers[i].id, tg_gguf_keys_size(&k, numbers[i].key));
+    tg_gguf_keys_check(&k, "attention.head_count_kv", c->n_head, "gpt2.attention.head_count");
+    tg_gguf_keys_check(&k, "feed_forward_length", tg_size_mul_sat(4, c->n_embd),
+                       "4 times gpt2.embedding_length");
     /* llama.cpp computes this form of GELU */
-    tg_model_file_set_norm(f, TG_GELU_TANH,
-                           tg_gguf_shortest(tg_gguf_get_real(g, "gpt2.attention.layer_norm_epsilon")));
+    tg_model_file_set_norm(
+        f, TG_GELU_TANH,
+        tg_gguf_shortest(tg_gguf_get_real(g, tg_gguf_keys_whole(&k, "attention.layer_norm_epsilon"))));
 }
 
 /* *names: what the file calls the tensors. */

@@ -1,9 +1,24 @@
-/* Lists of texts, of which a vocabulary in a GGUF file has two. */
+/* Lists of texts, of which a vocabulary in a GGUF file has two; and names of rows without a token. */
+#include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "lib/base/grow.h"
 #include "lib/models/gguf_vocab.h"
 #include "lib/vocab/byte_map.h"
+
+static const char padding[] = "[PAD";
+
+const char *tg_gguf_padding(char text[TG_GGUF_PADDING_SIZE], size_t id)
+{
+    snprintf(text, TG_GGUF_PADDING_SIZE, "%s%zu]", padding, id);
+    return text;
+}
+
+bool tg_gguf_is_padding(tg_span text)
+{
+    return text.n >= sizeof padding - 1 && memcmp(text.p, padding, sizeof padding - 1) == 0;
+}
 
 tg_status tg_gguf_texts_put(tg_gguf_texts *t, const void *text, size_t n, bool mapped, tg_err *err)
 {

@@ -49,8 +49,8 @@ typedef struct tg_gguf_pre {
     const char *name;
     tg_split split;
     bool whole_pieces;
-    const char
-        *differs; /* where the rule that llama.cpp has under this name departs from ours; NULL: nowhere */
+    bool adds_bos;       /* bos_token_id begins each text, if the file does not say whether it does */
+    const char *differs; /* where llama.cpp's rule of this name departs from ours; NULL: nowhere */
 } tg_gguf_pre;
 
 /* The rule to write for a vocabulary; NULL: there is none. */
@@ -66,6 +66,11 @@ TG_MUST_CHECK tg_status tg_gguf_vocab_read(const tg_tokenizer **tok, tg_gguf *g,
 
 /* Whether bos_token_id begins each text.  Returns g->status. */
 TG_MUST_CHECK tg_status tg_gguf_vocab_adds_bos(bool *adds, tg_gguf *g);
+
+/* The name of a row that no token has, "[PAD7]", into text, which is returned; whether a text is one. */
+#define TG_GGUF_PADDING_SIZE 32
+const char *tg_gguf_padding(char text[TG_GGUF_PADDING_SIZE], size_t id);
+bool tg_gguf_is_padding(tg_span text);
 
 /* Texts, one after another. */
 typedef struct tg_gguf_texts {
@@ -87,9 +92,9 @@ typedef struct tg_gguf_vocab {
     const char *pre;
     size_t n;
     tg_gguf_texts tokens, merges;
-    int32_t *type;     /* [n] */
-    uint32_t bos, eos; /* the tokens that begin and end a text */
-    bool add_bos;      /* bos begins every text */
+    int32_t *type;    /* [n] */
+    int64_t bos, eos; /* the tokens that begin and end a text; -1: none */
+    bool add_bos;     /* bos begins every text */
     /* SentencePiece's */
     float *scores;  /* [n]; NULL: it is no such vocabulary */
     size_t unknown; /* the id of the unknown piece; no id: there is none */
@@ -108,9 +113,6 @@ TG_MUST_CHECK tg_status tg_gguf_vocab_make(tg_gguf_vocab *v, const tg_tokenizer 
 TG_MUST_CHECK tg_status tg_gguf_spm_make(tg_gguf_vocab *v, const tg_spm_vocab *spm, bool lossy,
                                          tg_notes *notes, tg_err *err);
 void tg_gguf_spm_put(tg_gguf_writer *w, const tg_gguf_vocab *v);
-
-/* Refuse what llama.cpp does otherwise (TG_EUSAGE), or note it if `lossy`. */
-TG_MUST_CHECK tg_status tg_gguf_lose(tg_notes *notes, bool lossy, tg_err *err, const char *what);
 
 void tg_gguf_vocab_put(tg_gguf_writer *w, const tg_gguf_vocab *v);
 void tg_gguf_vocab_free(tg_gguf_vocab *v); /* a zeroed one is fine */

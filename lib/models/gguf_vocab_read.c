@@ -1,4 +1,3 @@
-#include <stdlib.h>
 #include <string.h>
 
 #include "lib/base/utf8.h"
@@ -19,24 +18,24 @@ static const char model_key[] = "tokenizer.ggml.model", pre_key[] = "tokenizer.g
 
 /* Of several names of a rule, the first is written. */
 static const tg_gguf_pre pres[] = {
-    {"gpt-2", TG_SPLIT_GPT2, false, NULL},
-    {"phi-2", TG_SPLIT_GPT2, false, NULL},
-    {"olmo", TG_SPLIT_GPT2, false, NULL},
-    {"mpt", TG_SPLIT_GPT2, false, NULL},
-    {"jais", TG_SPLIT_GPT2, false, NULL},
-    {"roberta-bpe", TG_SPLIT_GPT2, false, NULL},
-    {"smollm", TG_SPLIT_GPT2_DIGITS, false, NULL},
-    {"starcoder", TG_SPLIT_GPT2_DIGITS, false, NULL},
-    {"refact", TG_SPLIT_GPT2_DIGITS, false, NULL},
-    {"codeshell", TG_SPLIT_GPT2_DIGITS, false, NULL},
-    {"llama-bpe", TG_SPLIT_LLAMA3, true, NULL},
-    {"llama3", TG_SPLIT_LLAMA3, true, NULL},
-    {"llama-v3", TG_SPLIT_LLAMA3, true, NULL},
-    {"smaug-bpe", TG_SPLIT_LLAMA3, false, NULL},
-    {"qwen2", TG_SPLIT_QWEN2, false, NULL},
-    {"megrez", TG_SPLIT_QWEN2, false, NULL},
-    {"dbrx", TG_SPLIT_CL100K, false, "white space with a line end at the end of a text"},
-    {"gpt-4o", TG_SPLIT_O200K, false, "capitals beyond ASCII, and marks"},
+    {"gpt-2", TG_SPLIT_GPT2, false, false, NULL},
+    {"phi-2", TG_SPLIT_GPT2, false, false, NULL},
+    {"olmo", TG_SPLIT_GPT2, false, false, NULL},
+    {"mpt", TG_SPLIT_GPT2, false, false, NULL},
+    {"jais", TG_SPLIT_GPT2, false, false, NULL},
+    {"roberta-bpe", TG_SPLIT_GPT2, false, false, NULL},
+    {"smollm", TG_SPLIT_GPT2_DIGITS, false, false, NULL},
+    {"starcoder", TG_SPLIT_GPT2_DIGITS, false, false, NULL},
+    {"refact", TG_SPLIT_GPT2_DIGITS, false, false, NULL},
+    {"codeshell", TG_SPLIT_GPT2_DIGITS, false, false, NULL},
+    {"llama-bpe", TG_SPLIT_LLAMA3, true, true, NULL},
+    {"llama3", TG_SPLIT_LLAMA3, true, true, NULL},
+    {"llama-v3", TG_SPLIT_LLAMA3, true, true, NULL},
+    {"smaug-bpe", TG_SPLIT_LLAMA3, false, false, NULL},
+    {"qwen2", TG_SPLIT_QWEN2, false, false, NULL},
+    {"megrez", TG_SPLIT_QWEN2, false, false, NULL},
+    {"dbrx", TG_SPLIT_CL100K, false, false, "white space with a line end at the end of a text"},
+    {"gpt-4o", TG_SPLIT_O200K, false, false, "capitals beyond ASCII, and marks"},
 };
 enum { PRES = sizeof pres / sizeof pres[0] };
 
@@ -51,6 +50,15 @@ const tg_gguf_pre *tg_gguf_pre_for(tg_split split, bool whole_pieces)
     return NULL;
 }
 
+/* The rule of that name; NULL: there is none. */
+static const tg_gguf_pre *pre_named(tg_span name)
+{
+    for (size_t i = 0; i < PRES; i++)
+        if (tg_span_is(name, pres[i].name))
+            return &pres[i];
+    return NULL;
+}
+
 /* ---- kinds that are no byte pair encoding */
 
 /* The bytes of a token of one character, written as in GPT-2's files, into out. */
@@ -58,12 +66,6 @@ static bool bytes_of(unsigned char out[TG_UTF8_MAX * TG_BYTE_MAP_MAX], size_t *n
 {
     return text.n <= TG_UTF8_MAX * TG_BYTE_MAP_MAX && tg_byte_map_read(out, n, text.p, text.n) &&
            *n <= TG_UTF8_MAX;
-}
-
-/* Whether a token only names a row of the embedding that no token has: "[PAD7]". */
-static bool is_padding(tg_span text)
-{
-    return text.n > 1 && text.p[0] == '[';
 }
 
 /* Whether tok has the texts as its tokens, and nothing but padding follows them. */
@@ -84,7 +86,7 @@ static bool has_tokens(const tg_tokenizer *tok, const tg_gguf_value *tokens)
             return false;
     }
     for (size_t id = n; id < tokens->n; id++)
-        if (!is_padding(tg_gguf_next_text(&at)))
+        if (!tg_gguf_is_padding(tg_gguf_next_text(&at)))
             return false;
     return true;
 }
@@ -102,7 +104,7 @@ static tg_status read_chars(const tg_tokenizer **tok, const tg_gguf_value *token
     for (size_t i = 0; i < tokens->n; i++) {
         const tg_span text = tg_gguf_next_text(&at);
 
-        if (is_padding(text))
+        if (tg_gguf_is_padding(text))
             break;
         if (bytes_of(bytes, &n, text))
             tg_chars_add(chars, bytes, n);
@@ -243,19 +245,10 @@ static void read_bpe(const tg_tokenizer **tok, tg_gguf *g, const tg_gguf_value *
 
 /* ---- SentencePiece */
 
-static bool get_bool(tg_gguf *g, const char *key, bool otherwise)
-{
-    const tg_gguf_value *v = tg_gguf_find(g, key);
-
-    if (v && !g->status && (v->array || v->type != TG_GGUF_BOOL))
-        g->status = tg_fail(g->err, TG_EDATA, "%s is no truth value", key);
-    return v && !g->status ? tg_gguf_integer(v, 0) != 0 : otherwise;
-}
-
 /* Whether a space is put before a text: llama.cpp's default is yes. */
 static bool has_prefix(tg_gguf *g)
 {
-    return get_bool(g, "tokenizer.ggml.add_space_prefix", true);
+    return tg_gguf_get_bool(g, "tokenizer.ggml.add_space_prefix", true);
 }
 
 /* Of a file without types, only bytes are known by their texts. */
@@ -268,7 +261,7 @@ static int64_t piece_type(const tg_gguf_value *types, size_t id, tg_span text)
     return tg_spm_is_byte(text.p, text.n, &byte) ? TG_SPM_BYTE : TG_SPM_NORMAL;
 }
 
-/* How many pieces there are before those that only name rows of the embedding: "[PAD7]". */
+/* How many pieces there are before those that only name rows of the embedding. */
 static size_t count_pieces(const tg_gguf_value *tokens, const tg_gguf_value *types)
 {
     const unsigned char *at = tokens->at;
@@ -277,8 +270,7 @@ static size_t count_pieces(const tg_gguf_value *tokens, const tg_gguf_value *typ
     for (size_t id = 0; id < tokens->n; id++) {
         const tg_span text = tg_gguf_next_text(&at);
 
-        if (!types || tg_gguf_integer(types, id) != TG_GGUF_UNUSED || text.n < 4 ||
-            memcmp(text.p, "[PAD", 4) != 0)
+        if (!types || tg_gguf_integer(types, id) != TG_GGUF_UNUSED || !tg_gguf_is_padding(text))
             n = id + 1;
     }
     return n;
@@ -337,10 +329,7 @@ static const tg_gguf_pre *find_pre(tg_span *name, tg_gguf *g, tg_notes *notes)
             notes, g->err, "the file does not say how text is split (%s): assuming GPT-2's rule", pre_key);
         return tg_gguf_pre_for(TG_SPLIT_GPT2, false);
     }
-    for (size_t i = 0; !g->status && i < PRES; i++)
-        if (tg_span_is(*name, pres[i].name))
-            return &pres[i];
-    return NULL;
+    return g->status ? NULL : pre_named(*name);
 }
 
 /* An unknown vocabulary: leave it out, or fail. */
@@ -389,17 +378,11 @@ tg_status tg_gguf_vocab_read(const tg_tokenizer **tok, tg_gguf *g, bool lossy, t
     return g->status;
 }
 
-/* llama.cpp's names of the rule of Llama 3. */
-static bool is_llama3(tg_span pre)
-{
-    return tg_span_is(pre, "llama-bpe") || tg_span_is(pre, "llama3");
-}
-
 tg_status tg_gguf_vocab_adds_bos(bool *adds, tg_gguf *g)
 {
     const bool spm = tg_gguf_find(g, model_key) && tg_span_is(tg_gguf_get_text(g, model_key), "llama");
-    const bool llama3 = tg_gguf_find(g, pre_key) && is_llama3(tg_gguf_get_text(g, pre_key));
+    const tg_gguf_pre *pre = tg_gguf_find(g, pre_key) ? pre_named(tg_gguf_get_text(g, pre_key)) : NULL;
 
-    *adds = get_bool(g, "tokenizer.ggml.add_bos_token", spm || llama3);
+    *adds = tg_gguf_get_bool(g, "tokenizer.ggml.add_bos_token", spm || (pre && pre->adds_bos));
     return g->status;
 }

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "lib/models/gguf_vocab.h"
+#include "lib/models/writing.h"
 #include "lib/spm/spm.h"
 
 #define NO_SCORE (-1000.0F) /* of rows without a piece, as llama.cpp's converter has it */
@@ -21,7 +22,7 @@ static tg_status check_prefix(const tg_spm_vocab *spm, bool lossy, tg_notes *not
     if (spm->prefix == TG_SPM_PREFIX_NONE || spm->prefix == TG_SPM_PREFIX_DIVIDED ||
         (spm->prefix == TG_SPM_PREFIX_PARTS && !has_type(spm, TG_SPM_USER_DEFINED)))
         return TG_OK;
-    return tg_gguf_lose(notes, lossy, err, "it puts a space before each part of a text");
+    return tg_lose(notes, lossy, err, "llama.cpp", "it puts a space before each part of a text");
 }
 
 static tg_status check_pieces(const tg_spm_vocab *spm, bool lossy, tg_notes *notes, tg_err *err)
@@ -30,7 +31,7 @@ static tg_status check_pieces(const tg_spm_vocab *spm, bool lossy, tg_notes *not
 
     if (status || has_type(spm, TG_SPM_BYTE))
         return status;
-    return tg_gguf_lose(notes, lossy, err, "it needs a piece for each byte");
+    return tg_lose(notes, lossy, err, "llama.cpp", "it needs a piece for each byte");
 }
 
 /* ---- pieces */
@@ -73,13 +74,12 @@ static bool is_empty(const tg_spm_vocab *spm, size_t id)
 static tg_status put_row(tg_gguf_vocab *v, const tg_spm_vocab *spm, size_t id, tg_err *err)
 {
     const bool empty = is_empty(spm, id);
-    char padding[32];
+    char padding[TG_GGUF_PADDING_SIZE];
     tg_status status;
 
     v->type[id] = empty ? TG_GGUF_UNUSED : spm->types[id];
     v->scores[id] = id < spm->n ? spm->scores[id] : NO_SCORE;
-    snprintf(padding, sizeof padding, "[PAD%zu]", id);
-    status = empty ? tg_gguf_texts_put(&v->tokens, padding, strlen(padding), false, err)
+    status = empty ? tg_gguf_texts_put(&v->tokens, tg_gguf_padding(padding, id), strlen(padding), false, err)
                    : put_piece(v, spm, id, err);
     return status ? status : tg_gguf_texts_end(&v->tokens, err);
 }

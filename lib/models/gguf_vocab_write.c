@@ -2,10 +2,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "lib/base/size.h"
 #include "lib/base/utf8.h"
 #include "lib/bpe/bpe.h"
 #include "lib/models/gguf_vocab.h"
+#include "lib/models/writing.h"
 #include "lib/spm/spm.h"
 #include "lib/text/encoder.h"
 #include "lib/text/ids.h"
@@ -19,7 +19,7 @@ static tg_status make_tokens(tg_gguf_vocab *v, const tg_tokenizer *tok, tg_err *
 {
     const uint32_t *special;
     const size_t specials = tg_tokenizer_specials(tok, &special);
-    char padding[32];
+    char padding[TG_GGUF_PADDING_SIZE];
     tg_status status = TG_OK;
 
     if (!(v->type = malloc(v->n * sizeof *v->type)))
@@ -31,8 +31,8 @@ static tg_status make_tokens(tg_gguf_vocab *v, const tg_tokenizer *tok, tg_err *
 
         v->type[id] = n == 0 ? TG_GGUF_UNUSED : control ? TG_GGUF_CONTROL : TG_GGUF_NORMAL;
         if (n == 0) {
-            n = (size_t)snprintf(padding, sizeof padding, "[PAD%zu]", id);
-            token = padding;
+            token = tg_gguf_padding(padding, id);
+            n = strlen(padding);
         }
         if (!(status = tg_gguf_texts_put(&v->tokens, token, n, v->type[id] == TG_GGUF_NORMAL, err)))
             status = tg_gguf_texts_end(&v->tokens, err);
@@ -174,20 +174,20 @@ static tg_status choose_pre(tg_gguf_vocab *v, const tg_bpe_vocab *bpe, bool loss
 
     if (!pre) {
         snprintf(what, sizeof what, "it has no rule like \"%s\" to split texts", tg_split_name(bpe->split));
-        status = tg_gguf_lose(notes, lossy, err, what);
+        status = tg_lose(notes, lossy, err, "llama.cpp", what);
         pre = tg_gguf_pre_for(TG_SPLIT_GPT2, false);
     }
     v->pre = pre->name;
     if (!status && pre->differs) {
         snprintf(what, sizeof what, "it splits %s otherwise", pre->differs);
-        status = tg_gguf_lose(notes, lossy, err, what);
+        status = tg_lose(notes, lossy, err, "llama.cpp", what);
     }
     if (!status && bpe->normalizer == TG_NORMALIZER_NFC)
-        status = tg_gguf_lose(notes, lossy, err, "it does not normalise texts (NFC)");
+        status = tg_lose(notes, lossy, err, "llama.cpp", "it does not normalise texts (NFC)");
     if (!status && pre->whole_pieces != bpe->whole_pieces)
         status = whole_pieces_matter(&matter, bpe, err);
     if (!status && matter)
-        status = tg_gguf_lose(notes, lossy, err, "it does not reach tokens that no merges make");
+        status = tg_lose(notes, lossy, err, "llama.cpp", "it does not reach tokens that no merges make");
     return status;
 }
 
@@ -207,14 +207,15 @@ static tg_status choose_end(tg_gguf_vocab *v, const tg_tokenizer *tok, tg_notes 
     const unsigned char *token;
     size_t id, n;
 
-    v->bos = v->eos = (uint32_t)end;
+    v->bos = tg_tokenizer_start_of_text(tok);
+    v->eos = end;
     if (end >= 0)
         return TG_OK;
     for (id = v->n - 1; id > 0 && is_text(v, id); id--)
         ;
     if (is_text(v, id))
         id = strcmp(v->kind, "bytes") == 0 ? 0 : v->n - 1;
-    v->bos = v->eos = (uint32_t)id;
+    v->bos = v->eos = (int64_t)id;
     if (!is_text(v, id))
         return TG_OK;
     token = tg_tokenizer_token(tok, (int32_t)id, &n);
@@ -248,7 +249,7 @@ static tg_status make(tg_gguf_vocab *v, const tg_tokenizer *tok, bool lossy, tg_
 tg_status tg_gguf_vocab_make(tg_gguf_vocab *v, const tg_tokenizer *tok, size_t n, bool lossy, tg_notes *notes,
                              tg_err *err)
 {
-    *v = (tg_gguf_vocab){.n = n};
+    *v = (tg_gguf_vocab){.n = n, .bos = -1, .eos = -1};
     if (!tok || !tg_tokenizer_has_text(tok))
         return TG_OK;
     v->kind = tg_tokenizer_kind_name(tok);
@@ -257,7 +258,7 @@ tg_status tg_gguf_vocab_make(tg_gguf_vocab *v, const tg_tokenizer *tok, size_t n
         tg_spm_vocab_of(tok))
         return make(v, tok, lossy, notes, err);
     v->kind = NULL;
-    return tg_gguf_lose(notes, lossy, err, "it has no such vocabulary");
+    return tg_lose(notes, lossy, err, "llama.cpp", "it has no such vocabulary");
 }
 
 static void put_tokens(tg_gguf_writer *w, const tg_gguf_vocab *v)
@@ -281,17 +282,20 @@ void tg_gguf_vocab_put(tg_gguf_writer *w, const tg_gguf_vocab *v)
     const char *const model = !v->kind ? "no_vocab" : v->scores ? "llama" : "gpt2";
 
     tg_gguf_put_text(w, "tokenizer.ggml.model", model, strlen(model));
-    if (!v->kind)
-        return;
-    put_tokens(w, v);
+    if (v->kind)
+        put_tokens(w, v);
     if (v->scores)
         tg_gguf_spm_put(w, v);
-    else
+    else if (v->kind)
         put_merges(w, v);
-    tg_gguf_put_u32(w, "tokenizer.ggml.bos_token_id", v->bos);
-    tg_gguf_put_u32(w, "tokenizer.ggml.eos_token_id", v->eos);
-    tg_gguf_put_bool(w, "tokenizer.ggml.add_bos_token", v->add_bos);
-    tg_gguf_put_text(w, TG_GGUF_KIND_KEY, v->kind, strlen(v->kind));
+    if (v->bos >= 0)
+        tg_gguf_put_u32(w, "tokenizer.ggml.bos_token_id", (uint32_t)v->bos);
+    if (v->eos >= 0)
+        tg_gguf_put_u32(w, "tokenizer.ggml.eos_token_id", (uint32_t)v->eos);
+    if (v->bos >= 0)
+        tg_gguf_put_bool(w, "tokenizer.ggml.add_bos_token", v->add_bos);
+    if (v->kind)
+        tg_gguf_put_text(w, TG_GGUF_KIND_KEY, v->kind, strlen(v->kind));
 }
 
 void tg_gguf_vocab_free(tg_gguf_vocab *v)

@@ -1,5 +1,4 @@
 /* Models as GGUF files for llama.cpp; of GPT-2 here, of other families by gguf_write_families.c. */
-#include <string.h>
 
 #include "formats/gguf_writer.h"
 #include "lib/models/gguf_vocab.h"
@@ -96,15 +95,11 @@ static tg_status put_tensors(tg_gguf_writer *w, const tg_model_file *f, const tg
 static void put_vocab(tg_gguf_writer *w, tg_gguf_vocab *vocab, const tg_config *c)
 {
     if (c->bos_token > 0)
-        vocab->bos = (uint32_t)(c->bos_token - 1);
+        vocab->bos = (int64_t)c->bos_token - 1;
     if (c->eos_token > 0)
-        vocab->eos = (uint32_t)(c->eos_token - 1);
+        vocab->eos = (int64_t)c->eos_token - 1;
     vocab->add_bos = c->add_bos;
     tg_gguf_vocab_put(w, vocab);
-    if (!vocab->kind && c->bos_token > 0)
-        tg_gguf_put_u32(w, "tokenizer.ggml.bos_token_id", vocab->bos);
-    if (!vocab->kind && c->eos_token > 0)
-        tg_gguf_put_u32(w, "tokenizer.ggml.eos_token_id", vocab->eos);
 }
 
 static tg_status write_model(int fd, const tg_model_file *f, const tg_write_options *o, tg_err *err)
@@ -130,16 +125,6 @@ static tg_status write_model(int fd, const tg_model_file *f, const tg_write_opti
 
 /* ---- what a file cannot hold */
 
-/* What a matrix's rows cannot be. */
-static tg_status note_types(const tg_model_file *f, const tg_write_options *o, tg_notes *notes, tg_err *err)
-{
-    if (o->type != TG_WRITE_Q8_0 || tg_gguf_can_store(TG_GGUF_AS_Q8_0, f->config.n_embd))
-        return TG_OK;
-    return tg_notes_add(notes, err,
-                        "matrices with rows of %zu values are written as f16: q8_0 needs a multiple of 32",
-                        f->config.n_embd);
-}
-
 static tg_status check_gpt2(const tg_model_file *f, const tg_write_options *o, tg_notes *notes, tg_err *err)
 {
     char what[TG_OTHER_ACTIVATION_MAX];
@@ -149,10 +134,10 @@ static tg_status check_gpt2(const tg_model_file *f, const tg_write_options *o, t
         return tg_fail(err, TG_EUSAGE,
                        "llama.cpp's GPT-2 has q, k and v in one matrix: they cannot be split");
     if (tg_other_activation(what, &f->config))
-        status = tg_gguf_lose(notes, o->lossy, err, what);
+        status = tg_lose(notes, o->lossy, err, "llama.cpp", what);
     if (status || (status = tg_check_head_bias(f, o, "llama.cpp's GPT-2", notes, err)))
         return status;
-    return note_types(f, o, notes, err);
+    return tg_gguf_note_types(&f->config, o->type, notes, err);
 }
 
 static tg_status check(const tg_model_file *f, const tg_write_options *o, tg_notes *notes, tg_err *err)

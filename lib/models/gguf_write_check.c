@@ -1,10 +1,13 @@
 /* What llama.cpp's architectures cannot say of a model: each member of a config that no key says has the
  * value that the architecture assumes. */
 #include <math.h>
+#include <stdio.h>
 
 #include "lib/gpt/family.h"
 #include "lib/models/canonical.h"
+#include "lib/models/gguf_vocab.h"
 #include "lib/models/gguf_write_families.h"
+#include "lib/models/writing.h"
 
 #define BIT(member) TG_CONFIG_BIT(TG_CONFIG_##member)
 
@@ -33,14 +36,6 @@ static uint64_t said(const tg_gguf_arch *a)
     return members;
 }
 
-/* By what scores are multiplied in a model of this size; 0: 1 / sqrt(D). */
-static double scale(const tg_gguf_arch *a, const tg_config *c)
-{
-    const size_t wide = c->n_embd / c->n_head;
-
-    return a->wide_scale > 0 && c->n_layer == a->wide_scale ? 1 / sqrt((double)wide) : 0;
-}
-
 /* What the others are. */
 static tg_config fixed(const tg_gguf_arch *a, const tg_config *c)
 {
@@ -48,43 +43,54 @@ static tg_config fixed(const tg_gguf_arch *a, const tg_config *c)
         .tied = a->tied,
         .qk_norm = a->qk_norm,
         .activation = a->activation,
-        .attn_scale = scale(a, c),
+        .attn_scale = tg_gguf_arch_scale(a, c),
         .embed_scale = a->scaled ? sqrt((double)c->n_embd) : 1,
     };
 }
 
-/* The config that is compared with these.  A window that is no shorter than the context has no effect. */
+/* Whether the vectors of tokens are multiplied with sqrt(C) as transformers has it in a type of 16 bits. */
+static bool is_rounded(const tg_gguf_arch *a, const tg_config *c)
+{
+    const double root = sqrt((double)c->n_embd);
+
+    return a->scaled && !tg_same_float(c->embed_scale, root) &&
+           (c->embed_scale == tg_rounded_to(TG_WRITE_BF16, root) ||
+            c->embed_scale == tg_rounded_to(TG_WRITE_F16, root));
+}
+
+/* The config that is compared with these. */
 static tg_config comparable(const tg_gguf_arch *a, const tg_config *config)
 {
-    tg_config c = *config;
+    tg_config c = tg_config_canonical(config);
 
-    if (a->windows == 0 && c.window >= c.n_ctx && c.rope_local_theta == 0)
-        c.window = 0;
-    c = tg_config_canonical(&c);
-    if (tg_same_float(config->attn_scale, scale(a, config)))
-        c.attn_scale = scale(a, config);
+    if (tg_same_float(config->attn_scale, tg_gguf_arch_scale(a, config)))
+        c.attn_scale = tg_gguf_arch_scale(a, config);
+    if (is_rounded(a, config))
+        c.embed_scale = sqrt((double)config->n_embd);
     return c;
 }
 
 static tg_status check_fixed(const tg_gguf_arch *a, const tg_config *config, tg_err *err)
 {
     const tg_config c = comparable(a, config), want = fixed(a, config);
-    char got[32], expected[32];
 
-    for (size_t i = 0; i < TG_CONFIG_MEMBERS; i++) {
-        const tg_field *f = &tg_config_fields.row[i];
-
-        if (said(a) & TG_CONFIG_BIT(i) || !tg_config_has(config, i) || tg_field_equal(f, &c, &want))
-            continue;
-        tg_field_text(got, sizeof got, f, config);
-        tg_field_text(expected, sizeof expected, f, &want);
-        return tg_fail(err, TG_EUSAGE, "%s is %s, but llama.cpp's \"%s\" can only have %s", f->name, got,
-                       a->architecture, expected);
-    }
-    return TG_OK;
+    return tg_config_check_fixed(config, &c, &want, said(a), "llama.cpp's", a->architecture, err);
 }
 
 /* ---- values that some members cannot have */
+
+/* llama.cpp has float32 for it whatever the type of the weights. */
+static tg_status check_scale(const tg_gguf_arch *a, const tg_config *c, bool lossy, tg_notes *notes,
+                             tg_err *err)
+{
+    char what[128];
+
+    if (!is_rounded(a, c))
+        return TG_OK;
+    snprintf(what, sizeof what, "it multiplies the vectors of tokens with %.9g, the model with %.9g",
+             sqrt((double)c->n_embd), c->embed_scale);
+    return tg_lose(notes, lossy, err, "llama.cpp", what);
+}
 
 /* llama.cpp divides by both. */
 static tg_status check_caps(const tg_gguf_arch *a, const tg_config *c, tg_err *err)
@@ -100,21 +106,20 @@ static tg_status check_caps(const tg_gguf_arch *a, const tg_config *c, tg_err *e
  * scaling; in Gemma 3 and OLMo 2 they are not scaled. */
 static tg_status check_rotation(const tg_gguf_arch *a, const tg_config *config, tg_err *err)
 {
-    static const char *const scalings[] = {"none", "linear", "llama3"};
     const tg_config c = tg_config_canonical(config);
-    const char *const scaling = scalings[c.rope_scaling];
     const bool local = c.rope_local_theta > 0;
+    char scaling[TG_CHOICE_SIZE];
 
     if (c.rope_scaling == TG_ROPE_LLAMA3 && !a->divisors)
         return tg_fail(err, TG_EUSAGE,
                        "config/rope_scaling is %s, but llama.cpp's \"%s\" can only have none or linear",
-                       scaling, a->architecture);
+                       tg_config_scaling(scaling, &c), a->architecture);
     if (c.rope_scaling == TG_ROPE_PLAIN || c.window == 0 || local != a->same_rotation)
         return TG_OK;
     return tg_fail(
         err, TG_EUSAGE,
-        "config/rope_scaling is %s, but llama.cpp's \"%s\" %s the rotation of layers with a window", scaling,
-        a->architecture, local ? "scales also" : "does not scale");
+        "config/rope_scaling is %s, but llama.cpp's \"%s\" %s the rotation of layers with a window",
+        tg_config_scaling(scaling, &c), a->architecture, local ? "scales also" : "does not scale");
 }
 
 static tg_status check_square(const tg_gguf_arch *a, const tg_config *c, tg_err *err)
@@ -129,20 +134,6 @@ static tg_status check_square(const tg_gguf_arch *a, const tg_config *c, tg_err 
                    tg_config_head_dim(c), a->architecture, c->n_embd, c->n_head);
 }
 
-/* What a matrix's rows cannot be. */
-static tg_status note_types(const tg_config *c, tg_notes *notes, tg_err *err)
-{
-    const size_t row[] = {c->n_embd, tg_dim_size(TG_DIM_Q, c), tg_dim_size(TG_DIM_INNER, c)};
-    tg_status status = TG_OK;
-
-    for (size_t i = 0; !status && i < 3; i++)
-        if (!tg_gguf_can_store(TG_GGUF_AS_Q8_0, row[i]) && (i == 0 || row[i] != row[i - 1]))
-            status = tg_notes_add(
-                notes, err,
-                "matrices with rows of %zu values are written as f16: q8_0 needs a multiple of 32", row[i]);
-    return status;
-}
-
 tg_status tg_gguf_family_check(const tg_model_file *f, const tg_write_options *o, tg_notes *notes,
                                tg_err *err)
 {
@@ -155,8 +146,9 @@ tg_status tg_gguf_family_check(const tg_model_file *f, const tg_write_options *o
     if (o->split_qkv)
         return tg_fail(err, TG_EUSAGE, "--split-qkv is for GPT-2: llama.cpp's \"%s\" has %s", a->architecture,
                        a->fused ? "q, k and v joined" : "separate matrices anyway");
-    if ((status = check_fixed(a, c, err)) || (status = check_caps(a, c, err)) ||
-        (status = check_rotation(a, c, err)) || (status = check_square(a, c, err)))
+    if ((status = check_fixed(a, c, err)) || (status = check_scale(a, c, o->lossy, notes, err)) ||
+        (status = check_caps(a, c, err)) || (status = check_rotation(a, c, err)) ||
+        (status = check_square(a, c, err)))
         return status;
-    return o->type == TG_WRITE_Q8_0 ? note_types(c, notes, err) : TG_OK;
+    return tg_gguf_note_types(c, o->type, notes, err);
 }

@@ -2,12 +2,12 @@
  */
 #include "lib/models/gguf_write_families.h"
 
-#include <stdio.h>
 #include <string.h>
 
 #include "lib/gpt/family.h"
 #include "lib/models/canonical.h"
 #include "lib/models/gguf_families.h"
+#include "lib/models/gguf_keys.h"
 #include "lib/models/writing.h"
 
 /* ---- of all architectures */
@@ -22,6 +22,21 @@ tg_gguf_kind tg_gguf_kind_of(const tg_param *p, size_t row, tg_write_type type)
     if (p->ndim == 1 || p->kind == TG_WPE)
         return TG_GGUF_AS_F32;
     return tg_gguf_can_store(kinds[type], row) ? kinds[type] : TG_GGUF_AS_F16;
+}
+
+tg_status tg_gguf_note_types(const tg_config *c, tg_write_type type, tg_notes *notes, tg_err *err)
+{
+    const size_t row[] = {c->n_embd, tg_dim_size(TG_DIM_Q, c), tg_dim_size(TG_DIM_INNER, c)};
+    tg_status status = TG_OK;
+
+    if (type != TG_WRITE_Q8_0)
+        return TG_OK;
+    for (size_t i = 0; !status && i < 3; i++)
+        if (!tg_gguf_can_store(TG_GGUF_AS_Q8_0, row[i]) && (i == 0 || row[i] != row[i - 1]))
+            status = tg_notes_add(
+                notes, err,
+                "matrices with rows of %zu values are written as f16: q8_0 needs a multiple of 32", row[i]);
+    return status;
 }
 
 void tg_gguf_put_start(tg_gguf_writer *w, const char *architecture, tg_write_type type)
@@ -41,13 +56,12 @@ struct keys {
     tg_gguf_writer *w;
     const tg_gguf_arch *arch;
     const tg_config *c;
-    char key[96]; /* the whole one */
+    char key[TG_GGUF_KEY_MAX]; /* the whole one */
 };
 
 static const char *whole(struct keys *k, const char *name)
 {
-    snprintf(k->key, sizeof k->key, "%s.%s", k->arch->architecture, name);
-    return k->key;
+    return tg_gguf_key(k->key, k->arch->architecture, name);
 }
 
 static void put_size(struct keys *k, const char *name, size_t size)
@@ -157,12 +171,7 @@ static tg_config padded_config(const tg_gguf_arch *arch, const tg_config *config
 /* Whether it is one of q, k and v that are in one tensor, the first of which stands for all. */
 static bool is_fused(const struct writing *w, const tg_param *p)
 {
-    return w->arch->fused && p->kind >= TG_Q_W && p->kind <= TG_V_B;
-}
-
-static bool is_first(const tg_param *p)
-{
-    return p->kind == TG_Q_W || p->kind == TG_Q_B;
+    return w->arch->fused && tg_is_part(p->kind);
 }
 
 static void declare(const struct writing *w, const tg_param *p)
@@ -173,7 +182,7 @@ static void declare(const struct writing *w, const tg_param *p)
     const size_t shape[2] = {fused ? tg_dim_size(TG_DIM_QKV, c) : p->shape[0], p->shape[1]};
     char name[TG_GGUF_NAME_MAX];
 
-    if (fused && !is_first(p))
+    if (fused && !tg_is_query(p->kind))
         return;
     tg_names_put(name, sizeof name, w->arch->names, fused ? all : p->kind, TG_NAME_WHOLE, p->layer);
     tg_gguf_declare(w->w, name, p->ndim, shape, tg_gguf_kind_of(p, p->shape[1], w->o->type));
@@ -202,14 +211,13 @@ static tg_status put_values(struct writing *w, const tg_param *p, tg_err *err)
 {
     const tg_model_file *f = &w->padded.file;
     const tg_config *c = &f->config;
-    const bool rotated = p->kind == TG_Q_W || p->kind == TG_Q_B || p->kind == TG_K_W || p->kind == TG_K_B;
     const float *x;
     const tg_status status =
         tg_model_file_get(&x, &w->padded.buffer, f, (size_t)(p - f->table.entry), false, err);
 
     if (status)
         return status;
-    if (w->arch->pairs && rotated)
+    if (w->arch->pairs && tg_is_rotated(p->kind))
         put_pairs(w->w, x, p, tg_config_head_dim(c));
     else if (p->use == TG_USE_NORM && c->norm_offset != 0)
         put_gains(w->w, x, p, c->norm_offset);
@@ -225,7 +233,7 @@ static tg_status put_tensor(struct writing *w, const tg_param *p, tg_err *err)
     const bool fused = is_fused(w, p);
     tg_status status = TG_OK;
 
-    if (fused && !is_first(p))
+    if (fused && !tg_is_query(p->kind))
         return TG_OK;
     for (tg_param_kind kind = p->kind; !status && kind <= p->kind + (fused ? 4 : 0); kind += 2) {
         const size_t i = tg_params_index(table, kind, p->layer);

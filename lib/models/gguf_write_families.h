@@ -27,4 +27,8 @@ void tg_gguf_put_start(tg_gguf_writer *w, const char *architecture, tg_write_typ
  * matrix whose rows are no whole blocks in float16, as its own tools do. */
 tg_gguf_kind tg_gguf_kind_of(const tg_param *p, size_t row, tg_write_type type);
 
+/* Note of which lengths rows are no whole blocks.  TG_ENOMEM. */
+TG_MUST_CHECK tg_status tg_gguf_note_types(const tg_config *c, tg_write_type type, tg_notes *notes,
+                                           tg_err *err);
+
 #endif

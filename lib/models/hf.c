@@ -7,7 +7,7 @@
 #include "formats/path.h"
 #include "formats/safetensors.h"
 #include "formats/torch_file.h"
-#include "lib/base/convert.h"
+#include "lib/models/canonical.h"
 #include "lib/vocab/foreign.h"
 #include "lib/vocab/vocab_file.h"
 
@@ -57,15 +57,18 @@ const char *const tg_hf_tokenizers[] = {"tokenizer.json", "tokenizer.model", "vo
 
 static tg_status read_tokenizer(tg_model_file *f, const char *directory, const tg_model_ask *ask, tg_err *err)
 {
+    const char *what = "the tokenizer";
     char *path;
     tg_status status = tg_vocab_find_beside(&path, directory, tg_hf_tokenizers, true, err);
 
     if (!status && path)
         status = tg_vocab_file_open(&f->tokenizer, path, NULL, err);
-    if (f->tokenizer)
+    if (f->tokenizer) {
+        what = "what begins a text";
         status = tg_hf_bos_read(f, directory, path, err);
+    }
     if (status == TG_EDATA && ask->lossy)
-        status = tg_notes_add(&f->notes, err, "the tokenizer is left out: %s", err->message);
+        status = tg_notes_add(&f->notes, err, "%s is left out: %s", what, err->message);
     free(path);
     return status;
 }
@@ -149,15 +152,13 @@ void tg_hf_round_scale(tg_model_file *f)
 {
     double *scale = &f->config.embed_scale;
     const tg_stored *wte = f->values[tg_params_index(&f->table, TG_WTE, 0)].piece[0];
-    const float exact = (float)*scale;
-    uint16_t bits;
 
     if (*scale == 1 || !wte)
         return;
-    if (tg_dtype_equal(wte->array.dtype, TG_BF16) && tg_round_to_bf16(&bits, &exact, 1))
-        *scale = (double)tg_float_from_bf16(bits);
+    if (tg_dtype_equal(wte->array.dtype, TG_BF16))
+        *scale = tg_rounded_to(TG_WRITE_BF16, *scale);
     if (tg_dtype_equal(wte->array.dtype, TG_F16))
-        *scale = (double)tg_float_from_half(tg_half_from_float(exact));
+        *scale = tg_rounded_to(TG_WRITE_F16, *scale);
 }
 
 /* Without a config, [in,out] or [out,in] is told by the shapes. */

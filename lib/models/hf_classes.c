@@ -3,6 +3,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "lib/base/choice.h"
 #include "lib/gpt/family.h"
 #include "lib/models/canonical.h"
 
@@ -161,23 +162,49 @@ static uint64_t said(const tg_hf_class *class)
     return members;
 }
 
-static tg_status check_fixed(const tg_hf_class *class, const tg_config *config, tg_err *err)
+/* transformers multiplies embeddings with sqrt(C) in the type of the weights. */
+static double scale_in(const tg_config *c, tg_write_type type)
 {
-    const tg_config padded = tg_hf_class_padded(class, config);
-    const tg_config c = tg_config_canonical(&padded), want = fixed(class, config);
-    char got[32], expected[32];
+    return tg_rounded_to(type, root(c->n_embd));
+}
 
-    for (size_t i = 0; i < TG_CONFIG_MEMBERS; i++) {
-        const tg_field *f = &tg_config_fields.row[i];
+/* Whether the model's is that, rounded as its weights are. */
+static bool has_scale(const tg_config *c, tg_write_type type)
+{
+    return tg_same_float(tg_rounded_to(type, c->embed_scale), scale_in(c, type));
+}
 
-        if (said(class) & TG_CONFIG_BIT(i) || !tg_config_has(config, i) || tg_field_equal(f, &c, &want))
-            continue;
-        tg_field_text(got, sizeof got, f, config);
-        tg_field_text(expected, sizeof expected, f, &want);
-        return tg_fail(err, TG_EUSAGE, "%s is %s, but Hugging Face's \"%s\" can only have %s", f->name, got,
-                       class->type, expected);
-    }
-    return TG_OK;
+static tg_status check_scale(const tg_hf_class *class, const tg_config *c, tg_write_type type, tg_err *err)
+{
+    const tg_write_type other = c->embed_scale == scale_in(c, TG_WRITE_BF16) ? TG_WRITE_BF16 : TG_WRITE_F16;
+    char name[TG_CHOICE_SIZE];
+
+    if (!class->gemma || has_scale(c, type) || c->embed_scale != scale_in(c, other))
+        return TG_OK;
+    return tg_fail(
+        err, TG_EUSAGE,
+        "config/embed_scale is %.9g, but Hugging Face's \"%s\" has %.9g with weights of this type: "
+        "expected --dtype %s",
+        c->embed_scale, class->type, scale_in(c, type), tg_choice_name(name, TG_WRITE_TYPE_NAMES, other));
+}
+
+/* The config that is compared with these. */
+static tg_config comparable(const tg_hf_class *class, const tg_config *config, tg_write_type type)
+{
+    tg_config c = tg_hf_class_padded(class, config);
+
+    c = tg_config_canonical(&c);
+    if (class->gemma && has_scale(&c, type))
+        c.embed_scale = root(c.n_embd);
+    return c;
+}
+
+static tg_status check_fixed(const tg_hf_class *class, const tg_config *config, tg_write_type type,
+                             tg_err *err)
+{
+    const tg_config c = comparable(class, config, type), want = fixed(class, config);
+
+    return tg_config_check_fixed(config, &c, &want, said(class), "Hugging Face's", class->type, err);
 }
 
 static tg_status check_windows(const tg_hf_class *class, const tg_config *c, tg_err *err)
@@ -194,7 +221,7 @@ static tg_status check_windows(const tg_hf_class *class, const tg_config *c, tg_
 /* Of layers with the window, Gemma 3 does not scale the rotation; others have no key for their base. */
 static tg_status check_local_rotation(const tg_hf_class *class, const tg_config *c, tg_err *err)
 {
-    static const char *const scalings[] = {"none", "linear", "llama3"};
+    char scaling[TG_CHOICE_SIZE];
 
     if (!(said(class) & BIT(ROPE_LOCAL_THETA)) || c->rope_scaling == TG_ROPE_PLAIN || !has_windows(c) ||
         c->rope_local_theta > 0)
@@ -202,7 +229,7 @@ static tg_status check_local_rotation(const tg_hf_class *class, const tg_config 
     return tg_fail(err, TG_EUSAGE,
                    "config/rope_scaling is %s, but Hugging Face's \"%s\" does not scale the rotation of "
                    "layers with a window",
-                   scalings[c->rope_scaling], class->type);
+                   tg_config_scaling(scaling, c), class->type);
 }
 
 static tg_status check_sizes(const tg_hf_class *class, const tg_config *c, tg_err *err)
@@ -220,11 +247,12 @@ static tg_status check_sizes(const tg_hf_class *class, const tg_config *c, tg_er
     return TG_OK;
 }
 
-tg_status tg_hf_class_check(const tg_hf_class *class, const tg_config *c, tg_err *err)
+tg_status tg_hf_class_check(const tg_hf_class *class, const tg_config *c, tg_write_type type, tg_err *err)
 {
-    tg_status status = check_fixed(class, c, err);
+    tg_status status = check_scale(class, c, type, err);
 
-    if (status || (status = check_windows(class, c, err)) || (status = check_local_rotation(class, c, err)))
+    if (status || (status = check_fixed(class, c, type, err)) || (status = check_windows(class, c, err)) ||
+        (status = check_local_rotation(class, c, err)))
         return status;
     return check_sizes(class, c, err);
 }

@@ -15,6 +15,7 @@
 
 #include "lib/base/status.h"
 #include "lib/gpt/config.h"
+#include "lib/models/model_file.h"
 
 /* How the value of a key says members of tg_config. */
 typedef enum tg_hf_how {
@@ -60,8 +61,10 @@ typedef struct tg_hf_class {
 /* The class that a model is written for; NULL: there is none for its family. */
 const tg_hf_class *tg_hf_class_for(const tg_config *config);
 
-/* Refuse a model that this class computes otherwise.  TG_EUSAGE, with the setting and its value. */
-TG_MUST_CHECK tg_status tg_hf_class_check(const tg_hf_class *class, const tg_config *config, tg_err *err);
+/* Refuse a model that this class computes otherwise from tensors of this type.  TG_EUSAGE, with the setting
+ * and its value. */
+TG_MUST_CHECK tg_status tg_hf_class_check(const tg_hf_class *class, const tg_config *config,
+                                          tg_write_type type, tg_err *err);
 
 /*
  * The config with the biases that the class always has together: a model that lacks some of them has zeros

@@ -7,7 +7,7 @@
 #include "formats/sink.h"
 #include "lib/base/choice.h"
 #include "lib/base/decimal.h"
-#include "lib/base/size.h"
+#include "lib/models/canonical.h"
 #include "lib/models/hf_families.h"
 #include "lib/models/reading.h"
 
@@ -162,27 +162,33 @@ tg_status tg_hf_config_read(tg_model_file *f, const void *text, size_t n, const 
 
 /* ---- writing */
 
-/* The id of what begins or ends a text, or null. */
-static void end_text(char text[16], const tg_model_file *f, size_t token)
+/* An id that begins or ends a text, or null. */
+static size_t put_end(char *text, size_t size, const char *name, size_t token)
 {
-    if (token == 0 && f->tokenizer)
-        token = (size_t)(tg_tokenizer_end_of_text(f->tokenizer) + 1);
-    if (token > 0)
-        snprintf(text, 16, "%d", (int)(token - 1));
-    else
-        snprintf(text, 16, "null");
+    if (token == 0)
+        return (size_t)snprintf(text, size, "  \"%s\": null,\n", name);
+    return (size_t)snprintf(text, size, "  \"%s\": %zu,\n", name, token - 1);
+}
+
+char *tg_hf_ends(char text[TG_HF_ENDS_SIZE], const tg_model_file *f)
+{
+    tg_config c = f->config;
+    size_t n;
+
+    tg_config_name_ends(&c, f->tokenizer);
+    n = put_end(text, TG_HF_ENDS_SIZE, "bos_token_id", c.bos_token);
+    (void)put_end(text + n, TG_HF_ENDS_SIZE - n, "eos_token_id", c.eos_token);
+    return text;
 }
 
 tg_status tg_hf_config_write(int fd, const tg_model_file *f, const tg_write_options *o, tg_err *err)
 {
     static const char *const types[TG_WRITE_TYPES] = {"float32", "float16", "bfloat16", "float32"};
     const tg_config *c = &f->config;
-    char text[2048], bos[16], eos[16], epsilon[TG_DECIMAL_SIZE], activation[TG_CHOICE_SIZE];
+    char text[2048], ends[TG_HF_ENDS_SIZE], epsilon[TG_DECIMAL_SIZE], activation[TG_CHOICE_SIZE];
     int n;
 
     *tg_decimal_general(epsilon, 17, c->layer_norm_epsilon) = '\0';
-    end_text(bos, f, c->bos_token);
-    end_text(eos, f, c->eos_token);
     n = snprintf(text, sizeof text,
                  "{\n"
                  "  \"architectures\": [\n    \"GPT2LMHeadModel\"\n  ],\n"
@@ -204,12 +210,11 @@ tg_status tg_hf_config_write(int fd, const tg_model_file *f, const tg_write_opti
                  "  \"embd_pdrop\": 0.0,\n"
                  "  \"attn_pdrop\": 0.0,\n"
                  "  \"initializer_range\": 0.02,\n"
-                 "  \"bos_token_id\": %s,\n"
-                 "  \"eos_token_id\": %s,\n"
+                 "%s"
                  "  \"torch_dtype\": \"%s\"\n"
                  "}\n",
                  c->vocab_size, c->n_ctx, c->n_ctx, c->n_embd, c->n_layer, c->n_head,
                  tg_choice_name(activation, TG_ACTIVATIONS, c->activation), epsilon,
-                 c->tied ? "true" : "false", bos, eos, types[o->type]);
+                 c->tied ? "true" : "false", tg_hf_ends(ends, f), types[o->type]);
     return tg_write_all(fd, text, (size_t)n, err);
 }

@@ -2,8 +2,6 @@
 #include "lib/models/hf_families.h"
 
 #include <math.h>
-#include <stdio.h>
-#include <string.h>
 
 #include "lib/gpt/family.h"
 #include "lib/models/hf_layers.h"
@@ -15,24 +13,29 @@ struct kind {
     const char *part;   /* the object of the config that has the text model's settings; NULL: the whole */
     size_t n_ctx;
     size_t n_layer, n_head, n_embd, n_inner, vocab_size; /* 0: the config must say it */
-    size_t n_kv_head;          /* 0: as many as heads, which null means in all of them */
-    size_t head_dim;           /* 0: hidden_size / num_attention_heads */
-    double epsilon;            /* 0: 1e-6 */
-    double theta, local_theta; /* 0: 10000; that of all layers */
-    double query_scalar;       /* scores are divided by the root of it; 0: of head_dim */
-    double attn_cap, cap;      /* of scores and of logits; 0: the class has none */
-    size_t window;             /* 0: none, which null means in all of them */
+    size_t n_kv_head;                    /* 0: as many as heads, which null means in all of them */
+    size_t head_dim;                     /* 0: hidden_size / num_attention_heads */
+    const char *epsilon_key, *theta_key; /* NULL: "rms_norm_eps", "rope_theta" */
+    double epsilon;                      /* 0: 1e-6 */
+    double theta, local_theta;           /* 0: 10000; that of all layers */
+    double rotated;                      /* of a head, "rotary_pct"; 0: always all of it */
+    double query_scalar;                 /* scores are divided by the root of it; 0: of head_dim */
+    double attn_cap, cap;                /* of scores and of logits; 0: the class has none */
+    size_t window;                       /* 0: none, which null means in all of them */
     tg_hf_windows windows;
+    tg_activation activation;
     bool tied;
+    bool bias;     /* "attention_bias" */
     bool qkv_bias; /* whatever the config says */
     bool qk_norm;
     bool unrotated; /* some layers do not rotate */
     bool gemma;     /* gains from 1, a scale of the embedding, GELU */
-    bool neox; /* LayerNorm, the exact GELU, a rotation of part of a head; keys of their own (read_neox()) */
+    bool parallel;  /* attention and MLP read the same, unless "use_parallel_residual" is false */
 };
 
 /* clang-format off */
-#define QWEN .n_ctx = 32768, .n_kv_head = 32, .windows = TG_HF_LAST, .window = 4096
+#define SILU .activation = TG_SILU
+#define QWEN SILU, .n_ctx = 32768, .n_kv_head = 32, .windows = TG_HF_LAST, .window = 4096
 #define GEMMA .head_dim = 256, .tied = true, .gemma = true
 #define GEMMA3                                                                                               \
     GEMMA, .family = "gemma3", .n_ctx = 131072, .n_layer = 26, .n_head = 8, .n_kv_head = 4, .n_embd = 2304,  \
@@ -40,9 +43,10 @@ struct kind {
     .window = 4096, .qk_norm = true, .query_scalar = 256
 /* "model_type", and the defaults of transformers 5: models/NAME/configuration_NAME.py */
 #define KINDS(row)                                                                                           \
-    row("llama",   .family = "llama", .n_ctx = 2048)                                                         \
-    row("mistral", .family = "llama", .n_ctx = 131072, .n_kv_head = 8, .windows = TG_HF_ALL, .window = 4096) \
-    row("smollm3", .family = "llama", .n_ctx = 32768, .n_kv_head = 4, .theta = 2e6, .tied = true,            \
+    row("llama",   .family = "llama", SILU, .n_ctx = 2048)                                                   \
+    row("mistral", .family = "llama", SILU, .n_ctx = 131072, .n_kv_head = 8, .windows = TG_HF_ALL,           \
+        .window = 4096)                                                                                      \
+    row("smollm3", .family = "llama", SILU, .n_ctx = 32768, .n_kv_head = 4, .theta = 2e6, .tied = true,      \
         .windows = TG_HF_UNROTATED, .unrotated = true)                                                       \
     row("qwen2",   .family = "qwen2", QWEN, .qkv_bias = true)                                                \
     row("qwen3",   .family = "qwen3", QWEN, .head_dim = 128, .qk_norm = true)                                \
@@ -51,8 +55,10 @@ struct kind {
         .window = 4096, .query_scalar = 256, .attn_cap = 50, .cap = 30)                                      \
     row("gemma3_text", GEMMA3)                                                                               \
     row("gemma3",  GEMMA3, .part = "text_config")                                                            \
-    row("olmo2",   .family = "olmo2", .n_ctx = 2048, .epsilon = 1e-5, .qk_norm = true)                       \
-    row("gpt_neox", .family = "gpt_neox", .n_ctx = 2048, .neox = true)
+    row("olmo2",   .family = "olmo2", SILU, .n_ctx = 2048, .epsilon = 1e-5, .qk_norm = true)                 \
+    row("gpt_neox", .family = "gpt_neox", .activation = TG_GELU_ERF, .n_ctx = 2048, .epsilon = 1e-5,         \
+        .epsilon_key = "layer_norm_eps", .theta_key = "rotary_emb_base", .rotated = 0.25, .bias = true,      \
+        .parallel = true)
 /* clang-format on */
 #define KIND(type, ...) {__VA_ARGS__},
 #define AND_TYPE(type, ...) "|" type
@@ -72,10 +78,20 @@ static size_t read_size(tg_hf_reading *r, const char *name, size_t otherwise)
     return otherwise > 0 ? tg_hf_get_size(r, r->in, name, otherwise) : tg_hf_need_size(r, r->in, name);
 }
 
-static void read_sizes(tg_hf_reading *r, const struct kind *kind)
+static void read_heads(tg_hf_reading *r, const struct kind *kind)
 {
     tg_config *c = &r->f->config;
     const bool own = kind->n_kv_head > 0 && tg_hf_is_missing(r, "num_key_value_heads");
+
+    c->n_kv_head = tg_hf_get_size(r, r->in, "num_key_value_heads", own ? kind->n_kv_head : c->n_head);
+    c->head_dim = kind->head_dim > 0 || c->n_head == 0 ? kind->head_dim : c->n_embd / c->n_head;
+    c->head_dim = tg_hf_get_size(r, r->in, "head_dim", c->head_dim);
+}
+
+static void read_sizes(tg_hf_reading *r, const struct kind *kind)
+{
+    tg_config *c = &r->f->config;
+    const char *const epsilon = kind->epsilon_key ? kind->epsilon_key : "rms_norm_eps";
 
     c->n_layer = read_size(r, "num_hidden_layers", kind->n_layer);
     c->n_head = read_size(r, "num_attention_heads", kind->n_head);
@@ -83,11 +99,9 @@ static void read_sizes(tg_hf_reading *r, const struct kind *kind)
     c->n_inner = read_size(r, "intermediate_size", kind->n_inner);
     c->vocab_size = read_size(r, "vocab_size", kind->vocab_size);
     c->n_ctx = tg_hf_get_size(r, r->in, "max_position_embeddings", kind->n_ctx);
-    c->n_kv_head = tg_hf_get_size(r, r->in, "num_key_value_heads", own ? kind->n_kv_head : c->n_head);
-    c->head_dim = kind->head_dim > 0 || c->n_head == 0 ? kind->head_dim : c->n_embd / c->n_head;
-    c->head_dim = tg_hf_get_size(r, r->in, "head_dim", c->head_dim);
-    c->layer_norm_epsilon =
-        tg_hf_get_number(r, r->in, "rms_norm_eps", kind->epsilon > 0 ? kind->epsilon : EPSILON);
+    if (tg_config_has(c, TG_CONFIG_HEAD_DIM))
+        read_heads(r, kind);
+    c->layer_norm_epsilon = tg_hf_get_number(r, r->in, epsilon, kind->epsilon > 0 ? kind->epsilon : EPSILON);
 }
 
 /* ---- scores, logits and biases */
@@ -127,7 +141,7 @@ static void read_scores(tg_hf_reading *r, const struct kind *kind)
 static void read_biases(tg_hf_reading *r, const struct kind *kind)
 {
     tg_config *c = &r->f->config;
-    const bool bias = tg_hf_get_bool(r, "attention_bias", false);
+    const bool bias = tg_hf_get_bool(r, "attention_bias", kind->bias);
 
     if (bias && !tg_config_has(c, TG_CONFIG_QKV_BIAS))
         tg_hf_refuse(r, "attention_bias", "true");
@@ -167,34 +181,24 @@ static void read_gemma(tg_hf_reading *r, const struct kind *kind)
         tg_hf_refuse(r, "use_bidirectional_attention", "true");
 }
 
-/* ---- GPT-NeoX */
+/* ---- rotation */
 
-/* What of a head is rotated: like the base, a member of the config before transformers 5. */
-static void read_part(tg_hf_reading *r)
+static void read_rotation(tg_hf_reading *r, const struct kind *kind)
 {
     tg_config *c = &r->f->config;
+    const bool partly = kind->rotated > 0;
     const size_t width = c->n_head > 0 ? c->n_embd / c->n_head : 0;
-    double part = tg_hf_get_number(r, 0, "rotary_pct", 0.25);
+    double part = partly ? tg_hf_get_number(r, r->in, "rotary_pct", kind->rotated)
+                         : tg_hf_get_number(r, r->in, "partial_rotary_factor", 1);
 
-    if (tg_json_find(&r->j, 0, "rope_parameters"))
-        part = tg_hf_get_number(r, r->j.at, "partial_rotary_factor", part);
-    if (part > 0 && part <= 1)
+    tg_hf_read_rotation(r, kind->theta_key ? kind->theta_key : "rope_theta", kind->theta, kind->local_theta,
+                        &part);
+    if (!partly && part != 1)
+        tg_hf_refuse(r, "partial_rotary_factor", "a rotation of part of a head");
+    if (partly && part > 0 && part <= 1)
         c->rope_dim = (size_t)((double)width * part);
-    if (c->rope_dim == 0)
+    if (partly && c->rope_dim == 0)
         tg_hf_refuse(r, "rotary_pct", "a rotation of no channel, or of more than a head has,");
-}
-
-static void read_neox(tg_hf_reading *r)
-{
-    tg_config *c = &r->f->config;
-
-    c->n_kv_head = c->head_dim = 0; /* as many heads, of the width divided by them */
-    c->activation = tg_hf_get_activation(r, "hidden_act", TG_GELU_ERF);
-    c->layer_norm_epsilon = tg_hf_get_number(r, 0, "layer_norm_eps", 1e-5);
-    c->qkv_bias = c->out_bias = tg_hf_get_bool(r, "attention_bias", true);
-    read_part(r);
-    if (!tg_hf_get_bool(r, "use_parallel_residual", true))
-        tg_hf_refuse(r, "use_parallel_residual", "attention and MLP one after the other");
 }
 
 /* ---- all of it */
@@ -217,7 +221,6 @@ void tg_hf_family_read(tg_hf_reading *r, size_t type)
 {
     const struct kind *kind = &kinds[type];
     tg_config *c = &r->f->config;
-    double part;
 
     c->family = tg_family_number(kind->family);
     tg_config_neutral(c);
@@ -226,10 +229,7 @@ void tg_hf_family_read(tg_hf_reading *r, size_t type)
     if (kind->part)
         enter_part(r, kind->part);
     read_sizes(r, kind);
-    part =
-        tg_hf_read_rotation(r, kind->neox ? "rotary_emb_base" : "rope_theta", kind->theta, kind->local_theta);
-    if (part != 1 && !kind->neox)
-        tg_hf_refuse(r, "partial_rotary_factor", "a rotation of part of a head");
+    read_rotation(r, kind);
     if (kind->unrotated)
         tg_hf_read_unrotated(r);
     tg_hf_read_windows(r, kind->windows, kind->window);
@@ -238,9 +238,9 @@ void tg_hf_family_read(tg_hf_reading *r, size_t type)
     c->qk_norm = kind->qk_norm;
     if (kind->gemma)
         read_gemma(r, kind);
-    else if (kind->neox)
-        read_neox(r);
     else
-        c->activation = tg_hf_get_activation(r, "hidden_act", TG_SILU);
+        c->activation = tg_hf_get_activation(r, "hidden_act", kind->activation);
+    if (kind->parallel && !tg_hf_get_bool(r, "use_parallel_residual", true))
+        tg_hf_refuse(r, "use_parallel_residual", "attention and MLP one after the other");
     r->f->config_known = ~(uint64_t)0;
 }

@@ -79,11 +79,10 @@ static void read_objects(tg_hf_reading *r, size_t in, double *part)
 
 /* In files of transformers 5 one object has all; before, the base was a member of the config.  What the
  * object says counts. */
-double tg_hf_read_rotation(tg_hf_reading *r, const char *base, double theta, double local_theta)
+void tg_hf_read_rotation(tg_hf_reading *r, const char *base, double theta, double local_theta, double *part)
 {
     static const char *const objects[] = {"rope_scaling", "rope_parameters"};
     tg_config *c = &r->f->config;
-    double part = tg_hf_get_number(r, r->in, "partial_rotary_factor", 1);
 
     c->rope_theta = tg_hf_get_number(r, r->in, base, theta > 0 ? theta : THETA);
     if (local_theta > 0)
@@ -92,9 +91,8 @@ double tg_hf_read_rotation(tg_hf_reading *r, const char *base, double theta, dou
         if (!tg_json_find(&r->j, r->in, objects[i]))
             continue;
         if (local_theta > 0 && i == 1)
-            read_objects(r, r->j.at, &part);
+            read_objects(r, r->j.at, part);
         else
-            read_object(r, r->j.at, objects[i], &part);
+            read_object(r, r->j.at, objects[i], part);
     }
-    return part;
 }

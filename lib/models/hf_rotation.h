@@ -8,8 +8,8 @@
 #include "lib/models/hf_reading.h"
 
 /* Read the base, a member called `base`, or `theta` if the config says nothing (0: 10000), that of layers
- * with a window (local_theta; 0: the family has none), and the scaling.  Returns how much of a head is
- * rotated, if the config says it; 1 is all. */
-double tg_hf_read_rotation(tg_hf_reading *r, const char *base, double theta, double local_theta);
+ * with a window (local_theta; 0: the family has none), and the scaling; and into *part how much of a head is
+ * rotated, if these say it. */
+void tg_hf_read_rotation(tg_hf_reading *r, const char *base, double theta, double local_theta, double *part);
 
 #endif

@@ -8,7 +8,9 @@
 #include "lib/models/hf_write_families.h"
 #include "lib/models/reading.h"
 #include "lib/models/writing.h"
+#include "lib/vocab/foreign.h"
 #include "lib/vocab/vocab_file.h"
+#include "lib/vocab/vocab_tokens.h"
 
 /* ---- the tokenizer */
 
@@ -25,10 +27,21 @@ static tg_status has_tokenizer(bool *has, const tg_model_file *f, tg_err *err)
     return status == TG_EUSAGE ? TG_OK : status;
 }
 
+/* The token before each text, if a tokenizer.json can say it: a special one.  SIZE_MAX: there is none. */
+static size_t first_token(const tg_model_file *f)
+{
+    const tg_bpe_vocab *v = f->config.add_bos && f->tokenizer ? tg_bpe_vocab_of(f->tokenizer) : NULL;
+
+    return v && tg_vocab_is_special(v, f->config.bos_token - 1) ? f->config.bos_token - 1 : SIZE_MAX;
+}
+
 static tg_status write_tokenizer(int fd, const tg_model_file *f, const tg_write_options *o, tg_err *err)
 {
+    const size_t first = first_token(f);
+
     (void)o;
-    return tg_vocab_file_write(fd, f->tokenizer, TG_VOCAB_TOKENIZER_JSON, err);
+    return first < SIZE_MAX ? tg_tokenizer_json_write(fd, tg_bpe_vocab_of(f->tokenizer), first, err)
+                            : tg_vocab_file_write(fd, f->tokenizer, TG_VOCAB_TOKENIZER_JSON, err);
 }
 
 static tg_status check_tokenizer(const tg_model_file *f, const tg_write_options *o, tg_notes *notes,
@@ -210,7 +223,7 @@ static tg_status check_directory(const tg_model_file *f, const tg_write_options 
 {
     tg_status status = f->config.family > 0 ? check_other(f, o, err) : check_gpt2(f, o, notes, err);
 
-    if (!status && f->config.add_bos)
+    if (!status && f->config.add_bos && first_token(f) == SIZE_MAX)
         status = tg_notes_add(notes, err, "tokenizer.json does not say that token %zu begins texts",
                               f->config.bos_token - 1);
     return status ? status : check_tokenizer(f, o, notes, err);

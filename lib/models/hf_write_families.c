@@ -6,7 +6,7 @@
 
 #include "formats/sink.h"
 #include "lib/base/decimal.h"
-#include "lib/gpt/family.h"
+#include "lib/models/reading.h"
 
 /* ---- values */
 
@@ -39,17 +39,22 @@ static void put_size_or_null(tg_sink *sink, size_t x, size_t none)
 }
 
 /* The member of the only bit. */
-static void put_member(tg_sink *sink, const tg_config *c, uint64_t members)
+static const tg_field *field_of(uint64_t members)
 {
     size_t id = 0;
-    const void *member;
 
     while (!(members >> id & 1))
         id++;
-    member = tg_field_member(&tg_config_fields.row[id], c);
-    if (tg_config_fields.row[id].type == TG_FIELD_SIZE)
+    return &tg_config_fields.row[id];
+}
+
+static void put_member(tg_sink *sink, const tg_config *c, const tg_field *f)
+{
+    const void *member = tg_field_member(f, c);
+
+    if (f->type == TG_FIELD_SIZE)
         tg_sink_put_size(sink, *(const size_t *)member);
-    else if (tg_config_fields.row[id].type == TG_FIELD_REAL)
+    else if (f->type == TG_FIELD_REAL)
         put_number(sink, *(const double *)member);
     else
         put_bool(sink, *(const bool *)member);
@@ -140,11 +145,10 @@ static void put_value(tg_sink *sink, const tg_config *c, const tg_hf_key *key)
 {
     switch (key->how) {
     case TG_HF_MEMBER:
-        put_member(sink, c, key->members);
+        put_member(sink, c, field_of(key->members));
         break;
     case TG_HF_CAP:
-        put_cap(sink,
-                key->members == TG_CONFIG_BIT(TG_CONFIG_ATTN_CAP) ? c->attn_cap : c->final_logit_softcapping);
+        put_cap(sink, *(const double *)tg_field_member(field_of(key->members), c));
         break;
     case TG_HF_CONSTANT:
         tg_sink_puts(sink, key->value);
@@ -191,23 +195,13 @@ static void put_value(tg_sink *sink, const tg_config *c, const tg_hf_key *key)
     }
 }
 
-/* The tokens that begin and end a text.  Classes have defaults for them, and for the padding: null is none.
- */
-static void put_ends(tg_sink *sink, const tg_config *c)
-{
-    tg_sink_puts(sink, "  \"bos_token_id\": ");
-    put_size_or_null(sink, c->bos_token - 1, SIZE_MAX);
-    tg_sink_puts(sink, ",\n  \"eos_token_id\": ");
-    put_size_or_null(sink, c->eos_token - 1, SIZE_MAX);
-    tg_sink_puts(sink, ",\n  \"pad_token_id\": null,\n");
-}
-
 tg_status tg_hf_family_config(int fd, const tg_model_file *f, const tg_write_options *o, tg_err *err)
 {
     static const char *const types[TG_WRITE_TYPES] = {"float32", "float16", "bfloat16", "float32"};
     const tg_hf_class *class = tg_hf_class_for(&f->config);
     const tg_config c = tg_hf_class_padded(class, &f->config);
     tg_sink sink = {.fd = fd};
+    char ends[TG_HF_ENDS_SIZE];
 
     tg_sink_print(&sink,
                   "{\n  \"architectures\": [\n    \"%s\"\n  ],\n"
@@ -218,23 +212,37 @@ tg_status tg_hf_family_config(int fd, const tg_model_file *f, const tg_write_opt
         put_value(&sink, &c, &class->key[i]);
         tg_sink_puts(&sink, ",\n");
     }
-    put_ends(&sink, &c);
-    tg_sink_print(&sink, "  \"torch_dtype\": \"%s\"\n}\n", types[o->type]);
+    /* classes have defaults for the ends of a text, and for the padding: null is none */
+    tg_sink_print(&sink, "%s  \"pad_token_id\": null,\n  \"torch_dtype\": \"%s\"\n}\n", tg_hf_ends(ends, f),
+                  types[o->type]);
     return tg_sink_flush(&sink, err);
 }
 
 /* ---- what a class cannot hold */
 
+/* Gains of norms that have Gemma's 1 already, as in GGUF files, are written without it. */
+static tg_status check_class(const tg_hf_class *class, const tg_model_file *f, tg_write_type type,
+                             tg_err *err)
+{
+    tg_config c = f->config;
+    bool less = class->gemma && c.norm_offset == 0;
+    const tg_status status = less ? tg_hf_gains_less(&less, f, type, err) : TG_OK;
+
+    if (status)
+        return status;
+    if (less)
+        c.norm_offset = 1;
+    return tg_hf_class_check(class, &c, type, err);
+}
+
 tg_status tg_hf_family_check(const tg_model_file *f, const tg_write_options *o, tg_err *err)
 {
-    const char *const family = tg_config_family(&f->config)->name;
     const tg_hf_class *class = tg_hf_class_for(&f->config);
 
     if (!class)
-        return tg_fail(err, TG_EUSAGE,
-                       "transformers has no names for the tensors of a model of the family %s", family);
+        return tg_names_check_family(&tg_names_gpt2, &f->config, "transformers", err);
     if (o->split_qkv)
         return tg_fail(err, TG_EUSAGE, "--split-qkv is for GPT-2: Hugging Face's \"%s\" has %s", class->type,
                        class->fused ? "q, k and v joined" : "separate matrices anyway");
-    return tg_hf_class_check(class, &f->config, err);
+    return check_class(class, f, o->type, err);
 }

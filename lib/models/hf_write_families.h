@@ -16,4 +16,8 @@ TG_MUST_CHECK tg_status tg_hf_family_config(int fd, const tg_model_file *f, cons
 TG_MUST_CHECK tg_status tg_hf_family_tensors(int fd, const tg_model_file *f, const tg_write_options *o,
                                              tg_err *err);
 
+/* Whether 1 can be taken from all gains, in this type, without a change of their sums with 1. */
+TG_MUST_CHECK tg_status tg_hf_gains_less(bool *exact, const tg_model_file *f, tg_write_type type,
+                                         tg_err *err);
+
 #endif

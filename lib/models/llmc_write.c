@@ -10,25 +10,18 @@
 
 /* ---- what the format cannot hold */
 
-/* A property that llm.c does not have: an error, or a note. */
-static tg_status lacks(const tg_write_options *o, tg_notes *notes, const char *what, tg_err *err)
-{
-    if (o->lossy)
-        return tg_notes_add(notes, err, "llm.c computes something else: %s", what);
-    return tg_fail(err, TG_EUSAGE, "an llm.c model cannot hold this one: %s (--lossy accepts that)", what);
-}
-
 static tg_status check_config(const tg_config *c, const tg_write_options *o, tg_notes *notes, tg_err *err)
 {
     char what[TG_OTHER_ACTIVATION_MAX];
     tg_status status = TG_OK;
 
     if (tg_other_activation(what, c))
-        status = lacks(o, notes, what, err);
+        status = tg_lose(notes, o->lossy, err, "llm.c", what);
     if (!status && !c->tied)
-        status = lacks(o, notes, "its output head is wte.weight, the model has lm_head.weight", err);
+        status = tg_lose(notes, o->lossy, err, "llm.c",
+                         "its output head is wte.weight, the model has lm_head.weight");
     if (!status && fabs(c->layer_norm_epsilon - TG_LLMC_EPSILON) > 1e-9)
-        status = lacks(o, notes, "LayerNorm's epsilon is 1e-5, the model's another", err);
+        status = tg_lose(notes, o->lossy, err, "llm.c", "LayerNorm's epsilon is 1e-5, the model's another");
     return status;
 }
 

@@ -1,6 +1,5 @@
 /* Which stored tensor is which parameter. */
 #include <stdlib.h>
-#include <string.h>
 
 #include "lib/base/choice.h"
 #include "lib/base/size.h"

@@ -85,7 +85,7 @@ static const char *name_of(char name[TG_NAME_MAX + 1], const struct match *m, tg
 {
     const tg_name *row = row_of(m, kind);
 
-    if (!row && kind >= TG_Q_W && kind <= TG_V_B)
+    if (!row && tg_is_part(kind))
         row = row_of(m, (kind - TG_Q_W) % 2 == 0 ? TG_QKV_W : TG_QKV_B);
     if (!row)
         return otherwise;
@@ -135,8 +135,8 @@ static tg_row_order order_of(const struct match *m, const tg_param *p, size_t i,
     const tg_config *c = &m->f->config;
     const size_t D = tg_config_head_dim(c);
     const size_t begins[] = {0, tg_dim_size(TG_DIM_Q, c), tg_dim_size(TG_DIM_Q_KV, c)};
-    const bool rotated = p->kind == TG_Q_W || p->kind == TG_Q_B || p->kind == TG_K_W || p->kind == TG_K_B;
-    tg_row_order order = {.head = D, .stride = D, .pairs = m->names && m->names->pairs && rotated};
+    tg_row_order order = {
+        .head = D, .stride = D, .pairs = m->names && m->names->pairs && tg_is_rotated(p->kind)};
 
     if (n == 1 && !order.pairs)
         return (tg_row_order){0};

@@ -8,6 +8,7 @@
 #include "formats/format.h"
 #include "formats/path.h"
 #include "formats/torch_file.h"
+#include "lib/models/canonical.h"
 #include "lib/models/model_format.h"
 #include "lib/models/model_open.h"
 
@@ -74,22 +75,17 @@ static tg_status unknown(const tg_loaded *file, tg_err *err)
                    what ? "expected a model, this is " : "not a model of a known format", what ? what : "");
 }
 
-/* What begins and ends a text is kept where it is a token, and either begins every text or is not what the
- * tokenizer says. */
+/* What begins and ends a text is kept where it is a token. */
 static void settle_ends(tg_model_file *f)
 {
     tg_config *c = &f->config;
-    const size_t end = f->tokenizer ? (size_t)(tg_tokenizer_end_of_text(f->tokenizer) + 1) : 0;
 
     if (c->bos_token > c->vocab_size)
         c->bos_token = 0;
     if (c->eos_token > c->vocab_size)
         c->eos_token = 0;
     c->add_bos = c->add_bos && c->bos_token > 0;
-    if (c->add_bos)
-        return;
-    if ((c->bos_token == end || c->bos_token == 0) && (c->eos_token == end || c->eos_token == 0))
-        c->bos_token = c->eos_token = 0;
+    tg_config_omit_ends(c, f->tokenizer);
 }
 
 /* Whether a file, or, if that is NULL, a directory, is of this format. */

@@ -183,6 +183,22 @@ static inline bool tg_is_linear(const tg_param *p)
     return p->use == TG_USE_MATRIX && p->kind != TG_HEAD_W;
 }
 
+/* Whether a kind is of queries, keys or values in a tensor of their own; of queries; of what is rotated. */
+static inline bool tg_is_part(tg_param_kind kind)
+{
+    return kind >= TG_Q_W && kind <= TG_V_B;
+}
+
+static inline bool tg_is_query(tg_param_kind kind)
+{
+    return kind >= TG_Q_W && kind <= TG_Q_B;
+}
+
+static inline bool tg_is_rotated(tg_param_kind kind)
+{
+    return kind >= TG_Q_W && kind <= TG_K_B;
+}
+
 /* The tensor's name, into name [size]; the family has the kind, and the table the part. */
 void tg_names_put(char *name, size_t size, const tg_names *names, tg_param_kind kind, int part, size_t layer);
 

@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "formats/archive.h"
+#include "lib/models/matching.h"
 #include "lib/models/model_archive.h"
 #include "lib/models/writing.h"
 #include "lib/text/bare_ids.h"
@@ -44,8 +45,11 @@ static tg_status open_own(tg_model_file *f, const char *path, const tg_model_ask
     if (status)
         return status;
     f->config = f->own.config;
-    if (ask->heads > 0 && ask->heads != f->config.n_head)
-        return tg_fail(err, TG_EUSAGE, "the file says %zu heads, not %zu", f->config.n_head, ask->heads);
+    f->config_known = ~(uint64_t)0;
+    if (ask->map)
+        return tg_fail(err, TG_EUSAGE, "tg's models (.npz) have the parameters' names: --map is for others");
+    if ((status = tg_match_check_asked(f, ask, err)))
+        return status;
     if (tg_tokenizer_has_text(f->own.tokenizer))
         f->tokenizer = tg_tokenizer_ref(f->own.tokenizer);
     status = tg_params_build(&f->table, &f->config, err);

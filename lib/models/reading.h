@@ -22,6 +22,10 @@ TG_MUST_CHECK tg_status tg_hf_config_read(tg_model_file *f, const void *text, si
 TG_MUST_CHECK tg_status tg_hf_config_write(int fd, const tg_model_file *f, const tg_write_options *o,
                                            tg_err *err);
 
+/* Its lines of the tokens that begin and end a text, into text, which is returned. */
+#define TG_HF_ENDS_SIZE 96
+char *tg_hf_ends(char text[TG_HF_ENDS_SIZE], const tg_model_file *f);
+
 /* The files of a directory in which a tokenizer is looked for, ended by NULL. */
 extern const char *const tg_hf_tokenizers[];
 

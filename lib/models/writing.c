@@ -108,6 +108,13 @@ tg_status tg_write_convert(const void **bytes, uint16_t *buffer, const float *va
 
 /* ---- what a format does not have */
 
+tg_status tg_lose(tg_notes *notes, bool lossy, tg_err *err, const char *program, const char *what)
+{
+    if (lossy)
+        return tg_notes_add(notes, err, "%s differs: %s", program, what);
+    return tg_fail(err, TG_EUSAGE, "%s differs: %s (--lossy accepts that)", program, what);
+}
+
 bool tg_other_activation(char what[TG_OTHER_ACTIVATION_MAX], const tg_config *c)
 {
     snprintf(what, TG_OTHER_ACTIVATION_MAX, "its activation is %s, the model's %s",

@@ -37,6 +37,10 @@ void tg_padded_params_done(tg_padded_params *padded, size_t i, const tg_write_op
 TG_MUST_CHECK tg_status tg_write_convert(const void **bytes, uint16_t *buffer, const float *values, size_t n,
                                          tg_write_type type, const char *name, tg_err *err);
 
+/* Refuse what a program does otherwise (TG_EUSAGE), or note it if `lossy`. */
+TG_MUST_CHECK tg_status tg_lose(tg_notes *notes, bool lossy, tg_err *err, const char *program,
+                                const char *what);
+
 /*
  * Refuse, or note if o->lossy, a head's bias other than zeros, which `format` does not have.
  */

@@ -16,15 +16,15 @@ static tg_status take_merge(void *context, const tg_vocab_halves *h, tg_err *err
 
 static void read_model(tg_vocab_builder *b, const tg_added_tokens *a, tg_json *j, size_t from)
 {
-    size_t at[TG_MODEL_PARTS];
+    size_t at[TG_JSON_MODEL_PARTS];
 
     tg_open_model(at, j, from, false);
-    b->whole_pieces = tg_json_bool_at(j, at[TG_MODEL_IGNORE_MERGES], false);
-    tg_read_vocab(b, a, j, at[TG_MODEL_VOCAB], true);
+    b->whole_pieces = tg_json_bool_at(j, at[TG_JSON_MODEL_IGNORE_MERGES], false);
+    tg_read_vocab(b, a, j, at[TG_JSON_MODEL_VOCAB], true);
     /* with a token for every byte it is never used */
-    if (!j->status && at[TG_MODEL_UNK] > 0 && tg_vocab_check_bytes(b, j->err))
+    if (!j->status && at[TG_JSON_MODEL_UNK] > 0 && tg_vocab_check_bytes(b, j->err))
         j->status = tg_err_in(j->err, "model with \"unk_token\"");
-    tg_read_merges(j, at[TG_MODEL_MERGES], take_merge, b);
+    tg_read_merges(j, at[TG_JSON_MODEL_MERGES], take_merge, b);
 }
 
 /* ---- the file */

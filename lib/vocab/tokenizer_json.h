@@ -71,16 +71,16 @@ void tg_added_free(tg_added_tokens *a);
 /* ---- the model */
 
 enum {
-    TG_MODEL_TYPE,
-    TG_MODEL_VOCAB,
-    TG_MODEL_MERGES,
-    TG_MODEL_UNK,
-    TG_MODEL_IGNORE_MERGES,
-    TG_MODEL_DROPOUT,
-    TG_MODEL_PREFIX,
-    TG_MODEL_SUFFIX,
-    TG_MODEL_BYTE_FALLBACK,
-    TG_MODEL_PARTS
+    TG_JSON_MODEL_TYPE,
+    TG_JSON_MODEL_VOCAB,
+    TG_JSON_MODEL_MERGES,
+    TG_JSON_MODEL_UNK,
+    TG_JSON_MODEL_IGNORE_MERGES,
+    TG_JSON_MODEL_DROPOUT,
+    TG_JSON_MODEL_PREFIX,
+    TG_JSON_MODEL_SUFFIX,
+    TG_JSON_MODEL_BYTE_FALLBACK,
+    TG_JSON_MODEL_PARTS
 };
 
 /*
@@ -88,7 +88,7 @@ enum {
  * the ids of a text can depend, except ignore_merges, or with falls_back byte_fallback instead, which the
  * caller reads.
  */
-void tg_open_model(size_t at[TG_MODEL_PARTS], tg_json *j, size_t from, bool falls_back);
+void tg_open_model(size_t at[TG_JSON_MODEL_PARTS], tg_json *j, size_t from, bool falls_back);
 
 /* Read the vocabulary, with the added tokens, and arrange it.  An added token that the model has too must
  * have the same id there.  byte_level: ordinary tokens are written so (byte_map.h), added ones are special.

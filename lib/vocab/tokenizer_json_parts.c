@@ -175,27 +175,27 @@ static void check_setting(const size_t *at, tg_json *j, size_t i, const char *an
         (void)tg_json_fail(j, "model with \"%s\"%s is not supported", model_names[i], and);
 }
 
-void tg_open_model(size_t at[TG_MODEL_PARTS], tg_json *j, size_t from, bool falls_back)
+void tg_open_model(size_t at[TG_JSON_MODEL_PARTS], tg_json *j, size_t from, bool falls_back)
 {
     (void)tg_json_go(j, from);
-    tg_json_members(j, model_names, TG_MODEL_PARTS, at);
-    if (at[TG_MODEL_TYPE] > 0) {
-        const tg_span type = tg_json_text_at(j, at[TG_MODEL_TYPE]);
+    tg_json_members(j, model_names, TG_JSON_MODEL_PARTS, at);
+    if (at[TG_JSON_MODEL_TYPE] > 0) {
+        const tg_span type = tg_json_text_at(j, at[TG_JSON_MODEL_TYPE]);
 
         if (!tg_span_is(type, "BPE"))
             tg_json_unsupported(j, "model", type);
     }
     j->value = from;
-    for (size_t i = TG_MODEL_VOCAB; i <= TG_MODEL_MERGES; i++)
+    for (size_t i = TG_JSON_MODEL_VOCAB; i <= TG_JSON_MODEL_MERGES; i++)
         if (at[i] == 0)
             (void)tg_json_fail(j, "the model has no \"%s\"", model_names[i]);
-    check_setting(at, j, TG_MODEL_DROPOUT, "");
-    check_setting(at, j, TG_MODEL_PREFIX, "");
-    check_setting(at, j, TG_MODEL_SUFFIX, "");
+    check_setting(at, j, TG_JSON_MODEL_DROPOUT, "");
+    check_setting(at, j, TG_JSON_MODEL_PREFIX, "");
+    check_setting(at, j, TG_JSON_MODEL_SUFFIX, "");
     if (falls_back)
-        check_setting(at, j, TG_MODEL_IGNORE_MERGES, " and \"byte_fallback\"");
+        check_setting(at, j, TG_JSON_MODEL_IGNORE_MERGES, " and \"byte_fallback\"");
     else
-        check_setting(at, j, TG_MODEL_BYTE_FALLBACK, "");
+        check_setting(at, j, TG_JSON_MODEL_BYTE_FALLBACK, "");
 }
 
 /* ---- its vocabulary */

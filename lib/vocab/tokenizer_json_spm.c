@@ -287,17 +287,17 @@ static tg_status check_halves(const tg_tokenizer *tok, const struct reading *r, 
 
 static void read_model(struct reading *r, const size_t *part)
 {
-    size_t at[TG_MODEL_PARTS];
+    size_t at[TG_JSON_MODEL_PARTS];
     tg_added_tokens added = {.n = 0};
     tg_json *j = r->j;
 
     tg_open_model(at, j, part[TG_JSON_MODEL], true);
     tg_read_added(&added, j, part[TG_JSON_ADDED]);
-    tg_read_vocab(&r->pieces, &added, j, at[TG_MODEL_VOCAB], false);
+    tg_read_vocab(&r->pieces, &added, j, at[TG_JSON_MODEL_VOCAB], false);
     if (!j->status)
-        set_types(r, &added, tg_json_text_at(j, at[TG_MODEL_UNK]));
+        set_types(r, &added, tg_json_text_at(j, at[TG_JSON_MODEL_UNK]));
     tg_added_free(&added);
-    tg_read_merges(j, at[TG_MODEL_MERGES], take_merge, r);
+    tg_read_merges(j, at[TG_JSON_MODEL_MERGES], take_merge, r);
 }
 
 bool tg_spm_json_recognize(tg_json *j, size_t model)

@@ -123,6 +123,46 @@ static void put_model(tg_sink *sink, const tg_bpe_vocab *v)
     tg_sink_puts(sink, "  }\n");
 }
 
+static void put_special(tg_sink *sink, const tg_bpe_vocab *v, size_t id)
+{
+    size_t n;
+    const unsigned char *token = tg_vocab_token(v, id, &n);
+
+    tg_sink_puts(sink, "\"");
+    tg_json_put(sink, token, n);
+    tg_sink_puts(sink, "\"");
+}
+
+/* A text, after the token: the first, A, or the second, B, of a pair. */
+static void put_text(tg_sink *sink, const tg_bpe_vocab *v, size_t first, int second)
+{
+    tg_sink_puts(sink, "\n      {\"SpecialToken\": {\"id\": ");
+    put_special(sink, v, first);
+    tg_sink_print(sink, ", \"type_id\": %d}},\n      {\"Sequence\": {\"id\": \"%c\", \"type_id\": %d}}",
+                  second, "AB"[second], second);
+}
+
+static void put_post_processor(tg_sink *sink, const tg_bpe_vocab *v, size_t first)
+{
+    if (first == SIZE_MAX) {
+        tg_sink_puts(sink, "  \"post_processor\": null,\n");
+        return;
+    }
+    tg_sink_puts(sink, "  \"post_processor\": {\n    \"type\": \"TemplateProcessing\",\n    \"single\": [");
+    put_text(sink, v, first, 0);
+    tg_sink_puts(sink, "\n    ],\n    \"pair\": [");
+    put_text(sink, v, first, 0);
+    tg_sink_puts(sink, ",");
+    put_text(sink, v, first, 1);
+    tg_sink_puts(sink, "\n    ],\n    \"special_tokens\": {\n      ");
+    put_special(sink, v, first);
+    tg_sink_puts(sink, ": {\"id\": ");
+    put_special(sink, v, first);
+    tg_sink_print(sink, ", \"ids\": [%zu], \"tokens\": [", first);
+    put_special(sink, v, first);
+    tg_sink_puts(sink, "]}\n    }\n  },\n");
+}
+
 /* ---- what the file can hold */
 
 /* A special token is a key of the same object as the ordinary ones, as it is where they are mapped. */
@@ -158,7 +198,7 @@ static tg_status check(const tg_bpe_vocab *v, tg_err *err)
     return status;
 }
 
-tg_status tg_tokenizer_json_write(int fd, const tg_bpe_vocab *v, tg_err *err)
+tg_status tg_tokenizer_json_write(int fd, const tg_bpe_vocab *v, size_t first, tg_err *err)
 {
     tg_sink sink = {.fd = fd};
     const tg_status status = check(v, err);
@@ -170,7 +210,8 @@ tg_status tg_tokenizer_json_write(int fd, const tg_bpe_vocab *v, tg_err *err)
     tg_sink_puts(&sink, v->normalizer == TG_NORMALIZER_NFC ? "  \"normalizer\": {\"type\": \"NFC\"},\n"
                                                            : "  \"normalizer\": null,\n");
     put_pre_tokenizer(&sink, v->split);
-    tg_sink_puts(&sink, "  \"post_processor\": null,\n  \"decoder\": ");
+    put_post_processor(&sink, v, first);
+    tg_sink_puts(&sink, "  \"decoder\": ");
     put_byte_level(&sink, true);
     tg_sink_puts(&sink, ",\n");
     put_model(&sink, v);

@@ -326,5 +326,5 @@ tg_status tg_vocab_file_write(int fd, const tg_tokenizer *tok, tg_vocab_format f
         ends[i] = i + 1;
     }
     return format == TG_VOCAB_TIKTOKEN ? tg_tiktoken_write(fd, vocab, err)
-                                       : tg_tokenizer_json_write(fd, vocab, err);
+                                       : tg_tokenizer_json_write(fd, vocab, SIZE_MAX, err);
 }

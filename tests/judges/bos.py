@@ -97,11 +97,40 @@ def check_model(tools, where, model_file):
         check(f"tokenizer.model, {settings}", tools, where, [text for text in TEXTS if text[0] != " "])
 
 
+def check_written(tools, corpus, where):
+    """What tg-convert writes of a model that puts a token before each text; two texts have it each."""
+    model, vocab, post = [os.path.join(where, name) for name in ("model.npz", "bpe.json", "hf/tokenizer.json")]
+    hf, back = os.path.join(where, "hf"), os.path.join(where, "back")
+    for command in (["bpe", "-n", "300", "-o", vocab, corpus],
+                    ["init", "-P", "baby-llama", "--n-layer", "1", "--n-embd", "16", "-t", vocab, "-o", model],
+                    ["convert", model, "--to", "hf", "-o", hf]):
+        subprocess.run([os.path.join(tools, "tg-" + command[0]), "-q", *command[1:]], check=True)
+    with open(post) as f:
+        tokenizer = json.load(f)
+    end = tokenizer["added_tokens"][0]
+    tokenizer["post_processor"] = template("A")
+    tokenizer["post_processor"]["single"].insert(0, {"SpecialToken": {"id": end["content"], "type_id": 0}})
+    tokenizer["post_processor"]["special_tokens"][end["content"]] = {
+        "id": end["content"], "ids": [end["id"]], "tokens": [end["content"]]}
+    with open(post, "w") as f:
+        json.dump(tokenizer, f)
+    subprocess.run([os.path.join(tools, "tg-convert"), "-q", hf, "--to", "hf", "-o", back], check=True)
+    with open(os.path.join(back, "tokenizer_config.json"), "w") as f:
+        json.dump({"tokenizer_class": "PreTrainedTokenizerFast"}, f)
+    check("written", tools, back)
+    judge = transformers.AutoTokenizer.from_pretrained(back)
+    if judge("a", "b").input_ids != judge("a").input_ids + judge("b").input_ids:
+        sys.exit(f"written: two texts are {judge('a', 'b').input_ids}")
+
+
 def main():
     tools, corpus, file = sys.argv[1:]
     with tempfile.TemporaryDirectory() as temporary:
         where = os.path.join(temporary, "hf")
         prefix = os.path.join(temporary, "spm")
+        if file == "tokenizer.json":
+            os.mkdir(os.path.join(temporary, "written"))
+            check_written(tools, corpus, os.path.join(temporary, "written"))
         sentencepiece.SentencePieceTrainer.train(
             input=corpus, model_prefix=prefix, model_type="bpe", minloglevel=2, remove_extra_whitespaces=False,
             normalization_rule_name="identity", vocab_size=PIECES, byte_fallback=True)

@@ -6,7 +6,8 @@
 Each twin of tests/judges/families_gguf.py is written there as llama.cpp's converter does.  tg-convert makes a GGUF file
 of that one, and of the twin's Hugging Face directory where tg reads it.  The package gguf must read the same tensors,
 bit for bit, and each of the values that both files have must be the same; what only ours has is printed.  Matrices of
-q, k and v in one tensor come back apart.  A twin that llama.cpp cannot compute must be refused.  Prints a line for each
+q, k and v in one tensor come back apart.  A twin that llama.cpp cannot compute must be refused; so must a Gemma in bf16,
+whose scale of the embedding is rounded.  Prints a line for each
 family; exits with 1 if one says DIFFERS.
 """
 import os
@@ -16,6 +17,7 @@ import tempfile
 
 import gguf
 import numpy as np
+import torch
 
 import families
 import families_gguf
@@ -70,6 +72,15 @@ def differences(got, want):
             yield f"{name}: {a.get(name)} instead of {b[name]}"
 
 
+def check_scale(model, where):
+    """In bf16, sqrt(C) is rounded, which llama.cpp does not do."""
+    scale = torch.tensor(model.config.hidden_size ** 0.5)
+    if scale == scale.to(torch.bfloat16):
+        return
+    model.to(torch.bfloat16).save_pretrained(os.path.join(where, "bf16"))
+    convert(os.path.join(where, "bf16"), os.path.join(where, "ours.gguf"), "llama.cpp differs: it multiplies")
+
+
 def judge(family):
     bad, more, files = 0, set(), 0
     for i, shape in enumerate(SHAPES):
@@ -90,6 +101,8 @@ def judge(family):
                 for text in differences(got, want):
                     bad += 1
                     print(f"{family} {i} {shape}: {os.path.basename(source)}: {text}")
+            if family.startswith("gemma"):
+                check_scale(model, where)
     print(f"{family}: {files} files, with {', '.join(sorted(more)) or 'nothing'} besides: {'DIFFERS' if bad else 'ok'}",
           flush=True)
     return bad

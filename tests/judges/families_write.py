@@ -10,7 +10,8 @@ rotation, softmax and norms in float32 even then).  The archive that tg-convert 
 same settings and weights, bit for bit, except where the directory says the same in another way (spelled()).  Prints a
 line for each class; exits with 1 if one says DIFFERS.
 
-Settings are far from what any class assumes: a key that is lost shows in the logits.
+A Gemma whose scale of the embedding is rounded to bf16 must be refused in float32, and written in bf16.  Settings are
+far from what any class assumes: a key that is lost shows in the logits.
 """
 import io
 import logging
@@ -295,6 +296,33 @@ def check_again(archive, directory, where, complaints):
                    if a[k].tobytes() != b[k].tobytes()]
 
 
+def as_bf16(x):
+    return torch.tensor(x).to(torch.bfloat16)
+
+
+def check_scale(archive, directory, where, ids, complaints):
+    """A Gemma of bf16 has sqrt(C) rounded to it: it is refused in another type, and transformers multiplies with it."""
+    rounded, again = os.path.join(where, "rounded.npz"), os.path.join(where, "again.npz")
+    with np.load(archive) as a:
+        exact = float(a["config/embed_scale"])
+        scale = float(as_bf16(exact))
+        np.savez(rounded, **dict(a, **{"config/embed_scale": np.float64(scale)}))
+    got = subprocess.run([os.path.join(sys.argv[1], "tg-convert"), rounded, "--to", "hf", "-o", directory, "--force"],
+                         stderr=subprocess.PIPE, text=True)
+    if np.float32(scale) != np.float32(exact) and (got.returncode != 2 or "--dtype bf16" not in got.stderr):
+        complaints.append(f"in float32 it is not refused, or not with this type's name: {got.stderr}")
+    tg("convert", rounded, "--to", "hf", "--dtype", "bf16", "-o", directory, "--force")
+    tg("convert", directory, "-o", again, "--force")
+    model = transformers.AutoModelForCausalLM.from_pretrained(directory, dtype="auto")
+    with torch.no_grad():
+        mine = model(torch.tensor([ids]), output_hidden_states=True).hidden_states[0][0]
+    with np.load(again) as a:
+        if float(a["config/embed_scale"]) != scale:
+            complaints.append(f"read again, its scale is {a['config/embed_scale']}, not {scale}")
+        if not torch.equal(mine, as_bf16(a["model.embed_tokens.weight"][ids] * np.float32(scale))):
+            complaints.append("in bf16, the vectors of tokens are others")
+
+
 def judge(name):
     worst, bad, model_class = 0.0, 0, None
     for i in range(MODELS):
@@ -309,6 +337,8 @@ def judge(name):
             mine = ours(archive, ids, where)
             model_class, want = theirs(directory, ids, complaints)
             check_again(archive, directory, where, complaints)
+            if name.startswith("gemma"):
+                check_scale(archive, directory, where, ids, complaints)
         off = np.abs(mine - want).max() / max(1, np.abs(want).max())
         worst = max(worst, off)
         if off > LIMIT or complaints:

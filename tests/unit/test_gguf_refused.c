@@ -96,6 +96,30 @@ static void refusals_of_rotation(void)
     refuse(c, "config/rope_scaling is linear, but llama.cpp's \"gemma2\" scales also the rotation of");
 }
 
+/* Weights of a type of 16 bits have sqrt(C) rounded to it, which llama.cpp does not know. */
+static void rounded_scale(void)
+{
+    const tg_write_options o = {.lossy = true};
+    tg_config c = gguf_base("gemma");
+    tg_notes notes = {0};
+    tg_model_file f;
+    tg_err err = {0};
+
+    c.n_embd = 12;
+    c.embed_scale = 3.46875;
+    refuse(c,
+           "llama.cpp differs: it multiplies the vectors of tokens with 3.46410162, the model with 3.46875 "
+           "(--lossy accepts that)");
+    hf_open_model(&f, &c);
+    CHECK_OK(gguf_check(&f, &o, &notes, &err), &err);
+    CHECK(notes.n > 0);
+    CHECK_HAS(notes.line[0], "llama.cpp differs: it multiplies the vectors of tokens with 3.46410162, ");
+    tg_notes_free(&notes);
+    tg_model_file_close(&f);
+    c.embed_scale = 3.5;
+    refuse(c, "config/embed_scale is 3.5, but llama.cpp's \"gemma\" can only have 3.4641");
+}
+
 static void refused_options(void)
 {
     const tg_write_options o = {.split_qkv = true};
@@ -111,6 +135,7 @@ int main(void)
     CHECK(mkdtemp(hf_directory) != NULL);
     RUN(refusals);
     RUN(refusals_of_rotation);
+    RUN(rounded_scale);
     RUN(refused_options);
     return hf_done();
 }

@@ -619,7 +619,7 @@ static bool adds_bos(const char *model, const char *pre, int add, bool wrong_typ
     CHECK_OK(tg_gguf_read(&list, &g, file, n, &err), &err);
     if (wrong_type) {
         CHECK_EQ(tg_gguf_vocab_adds_bos(&adds, &g), TG_EDATA);
-        CHECK_HAS(err.message, "tokenizer.ggml.add_bos_token is no truth value");
+        CHECK_HAS(err.message, "tokenizer.ggml.add_bos_token is u32, expected a truth value");
     } else {
         CHECK_OK(tg_gguf_vocab_adds_bos(&adds, &g), &err);
     }
@@ -638,7 +638,10 @@ static void token_before_a_text(void)
     CHECK(!adds_bos("gpt2", "gpt-2", -1, false));
     CHECK(adds_bos("gpt2", "gpt-2", 1, false));
     CHECK(adds_bos("gpt2", "llama-bpe", -1, false));
+    CHECK(adds_bos("gpt2", "llama3", -1, false));
+    CHECK(adds_bos("gpt2", "llama-v3", -1, false));
     CHECK(!adds_bos("gpt2", "llama-bpe", 0, false));
+    CHECK(!adds_bos("gpt2", "smaug-bpe", -1, false));
     CHECK(!adds_bos("gpt2", "qwen2", -1, false));
     CHECK(!adds_bos("gpt2", NULL, -1, false));
     CHECK(!adds_bos(NULL, NULL, -1, false));
@@ -697,6 +700,7 @@ static void sentencepiece_stays_the_same(void)
 
         write_back(&b, tok, 262, false);
         CHECK(b.tok && tg_tokenizer_same(tok, b.tok, &err) == TG_OK);
+        CHECK_EQ(tg_gguf_get_size(&b.g, "tokenizer.ggml.bos_token_id"), 1);
         CHECK_EQ(tg_gguf_get_size(&b.g, "tokenizer.ggml.eos_token_id"), 2);
         CHECK_EQ(tg_gguf_get_size(&b.g, "tokenizer.ggml.unknown_token_id"), 0);
         CHECK(tg_gguf_find(&b.g, "tokenizer.ggml.merges") == NULL);

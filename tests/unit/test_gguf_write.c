@@ -48,6 +48,7 @@ static void same_config(const tg_config *got, const tg_config *want)
     CHECK_EQ(got->family, want->family);
     CHECK_EQ(got->bos_token, want->bos_token);
     CHECK_EQ(got->eos_token, want->eos_token);
+    CHECK_EQ(got->add_bos, want->add_bos);
     for (size_t i = 0; i < TG_CONFIG_MEMBERS; i++)
         if (tg_config_has(want, i))
             CHECK(tg_field_equal(&tg_config_fields.row[i], got, want));
@@ -173,6 +174,7 @@ static void ends_without_vocabulary(void)
 
     c.bos_token = 3;
     c.eos_token = 5;
+    c.add_bos = true;
     hf_open_model(&a, &c);
     tg_tokenizer_free(a.tokenizer);
     a.tokenizer = NULL;

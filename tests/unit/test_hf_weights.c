@@ -114,6 +114,18 @@ static void gemma_round_trips(void)
     read_again(c, TG_WRITE_F32, 0);
 }
 
+/* The scale is that of the type, or becomes it as the weights do. */
+static void round_trips_of_gemma(void)
+{
+    tg_config c = hf_base("gemma");
+
+    read_again(c, TG_WRITE_F32, 0);
+    c.embed_scale = 3.46875;
+    read_again(c, TG_WRITE_BF16, 0x1p-8F);
+    c.embed_scale = 3.46484375;
+    read_again(c, TG_WRITE_F16, 0x1p-11F);
+}
+
 /* Where the values of a GPT-NeoX's tensor are in the file that was written. */
 static const float *find(const tg_tensor_list *list, const char *name, size_t rows)
 {
@@ -182,6 +194,7 @@ int main(void)
         return 1;
     RUN(round_trips);
     RUN(gemma_round_trips);
+    RUN(round_trips_of_gemma);
     RUN(neox);
     return hf_done();
 }

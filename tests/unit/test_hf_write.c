@@ -199,7 +199,13 @@ static void refusals(void)
     REFUSE("gemma", activation, TG_GELU_ERF,
            "config/activation is gelu, but Hugging Face's \"gemma\" can only "
            "have gelu_new");
-    REFUSE("gemma", norm_offset, 0, "config/norm_offset is 0, but Hugging Face's \"gemma\" can only have 1");
+    REFUSE("gemma", norm_offset, 0.25,
+           "config/norm_offset is 0.25, but Hugging Face's \"gemma\" can only have 1");
+    c = hf_base("gemma");
+    c.norm_offset = 0; /* less 1, no type of 16 bits holds the gains */
+    refuse_with(&c, &(tg_write_options){.type = TG_WRITE_BF16},
+                "config/norm_offset is 0, but Hugging Face's");
+    c = hf_base("llama");
     REFUSE("gemma2", attn_scale, 1 / sqrt(6.5),
            "config/attn_scale is 0.39223227, but Hugging Face's "
            "\"gemma2\" needs 1 / sqrt(x) of an integer x");
@@ -232,6 +238,23 @@ static void refusals(void)
                 "config/n_head, 4");
 }
 
+/* transformers rounds sqrt(C), which Gemma has for a scale, to the type of the weights. */
+static void rounded_scale(void)
+{
+    const tg_write_options bf16 = {.type = TG_WRITE_BF16}, f16 = {.type = TG_WRITE_F16};
+    tg_config c = hf_base("gemma");
+
+    c.embed_scale = 3.46875;
+    refuse_with(&c, &hf_f32,
+                "config/embed_scale is 3.46875, but Hugging Face's \"gemma\" has 3.46410155 with weights of "
+                "this type: expected --dtype bf16");
+    refuse_with(&c, &f16, "has 3.46484375 with weights of this type: expected --dtype bf16");
+    c.embed_scale = 3.46484375;
+    refuse_with(&c, &hf_f32, "expected --dtype f16");
+    c.embed_scale = 3.5;
+    refuse_with(&c, &bf16, "config/embed_scale is 3.5, but Hugging Face's \"gemma\" can only have 3.4641");
+}
+
 /* A setting that has no effect is no difference. */
 static void without_effect(void)
 {
@@ -242,6 +265,11 @@ static void without_effect(void)
     c.rope_dim = 6;
     c.rope_local_theta = 5;
     c.attn_scale = 1 / sqrt(6);
+    expect(c, "Llama", "llama",
+           UNTIED SILU "\"attention_bias\": false,\"mlp_bias\": false," ROTATION NO_ENDS);
+    c = hf_base("llama");
+    c.window = 64; /* the context */
+    c.window_layers = 1;
     expect(c, "Llama", "llama",
            UNTIED SILU "\"attention_bias\": false,\"mlp_bias\": false," ROTATION NO_ENDS);
 }
@@ -265,6 +293,7 @@ int main(void)
     RUN(configs_of_gemma);
     RUN(configs_of_neox);
     RUN(refusals);
+    RUN(rounded_scale);
     RUN(without_effect);
     RUN(options);
     return hf_done();
