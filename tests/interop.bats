@@ -20,6 +20,7 @@ agree() {
     slow
     need_judge gguf
     need_judge tokenizers
+    need_judge llama_cpp
     agree files exports bits
 }
 

@@ -10,7 +10,6 @@
 #include "formats/torch_file.h"
 #include "lib/models/canonical.h"
 #include "lib/models/model_format.h"
-#include "lib/models/model_open.h"
 
 void tg_model_file_close(tg_model_file *f)
 {
@@ -138,17 +137,4 @@ tg_status tg_model_file_open_source(tg_model_file *f, tg_source *source, const c
 tg_status tg_model_file_open(tg_model_file *f, const char *path, const tg_model_ask *ask, tg_err *err)
 {
     return tg_model_file_open_source(f, NULL, path, ask, err);
-}
-
-tg_status tg_model_open(tg_model *m, const char *path, tg_err *err)
-{
-    tg_model_file f;
-    uint64_t copied;
-    tg_status status;
-
-    *m = (tg_model){0};
-    if ((status = tg_model_file_open(&f, path, NULL, err)))
-        return status;
-    status = tg_model_file_to_model(m, &f, false, &copied, err);
-    return status ? tg_err_in(err, path) : TG_OK;
 }

@@ -388,8 +388,8 @@ static struct figure attention16(const struct row *row)
 
 /* ---- training steps */
 
-/* Models, as presets or as changed ones: mid has 6 layers, 6 heads, 384 wide, of the size that people train on
- * a few million characters; cs336 is the model of Stanford's course of that number. */
+/* Models, as presets or as changed ones: mid has 6 layers, 6 heads, 384 wide, of the size that people train
+ * on a few million characters; cs336 is the model of Stanford's course of that number. */
 enum { BABY, GPT2, MID, SMOLLM2, CS336 };
 
 static tg_config config_of(size_t model)
