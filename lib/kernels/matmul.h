@@ -7,9 +7,9 @@
  * A and B have two strides each, so a transposed operand needs only other strides:
  * A[m,k] is a[m*a_row + k*a_col].  C is row-major with ldc >= N.
  *
- * An operand or a result is float32, or, in precision bf16, bf16; B may always be bf16, which is widened where
- * precision is float32.  A bf16 C is rounded once, when it is
- * complete, and then mapped; it takes neither `accumulate` nor `add`, and K is at most tg_matmul_depth().
+ * An operand or a result is float32, or, in precision bf16, bf16; B may always be bf16, which is widened
+ * where precision is float32.  A bf16 C is rounded once, when it is complete, and then mapped; it takes
+ * neither `accumulate` nor `add`, and K is at most tg_matmul_depth().
  *
  * Without `accumulate`, C is overwritten and may hold anything before, NaN included.  C
  * overlaps neither A nor B; `add` may be C itself.  M, N, K >= 1.  Uses threads.
