@@ -243,15 +243,15 @@ static tg_status make_places(struct lending *l, tg_err *err)
     const tg_params *table = &l->file.table;
     float *at;
 
-    for (size_t i = 0; i < table->n; i++)
-        if (place_of(l, i) == i)
-            l->floats += tg_round_up(table->entry[i].count, FLOATS_ALIGNED);
     l->place = calloc(table->n, sizeof *l->place);
     l->converted = calloc(table->n, sizeof *l->converted);
     l->mapped = calloc(table->n, sizeof *l->mapped);
     l->row = calloc(l->file.config.vocab_size, sizeof *l->row);
     if (!l->place || !l->converted || !l->mapped || !l->row)
         return tg_fail_memory(err, table->n * sizeof *l->place, "the table of places");
+    for (size_t i = 0; i < table->n; i++)
+        if (place_of(l, i) == i)
+            l->floats += tg_round_up(table->entry[i].count, FLOATS_ALIGNED);
     at = mmap(NULL, l->floats * sizeof *at, PROT_READ | PROT_WRITE,
               MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
     if (at == MAP_FAILED)
