@@ -134,8 +134,10 @@ class Peer:
     def answer(self):
         line = self.process.stdout.readline()
         if not line:
+            status = self.process.wait()
             self.errors.seek(0)
-            raise Missing((self.errors.read().strip() or "it ended").splitlines()[-1])
+            raise Missing(f"it ended with signal {-status}" if status < 0 else
+                          (self.errors.read().strip() or "it ended").splitlines()[-1])
         return line.split()
 
     def measure(self):
