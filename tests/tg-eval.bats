@@ -27,6 +27,14 @@ field() {
     [[ ${#lines[@]} = 7 && -z $stderr ]]
 }
 
+@test "a window has at most 4096 tokens, unless more are asked for" {
+    tg-init -q --n-layer 1 --n-head 1 --n-embd 2 --n-ctx 5000 -o long.npz
+    run -0 tg-eval -m long.npz --ids "1 2 3"
+    [[ ${lines[1]} = 'windows     1 of at most 4,096 tokens, stride 4,096' ]]
+    run -0 tg-eval -m long.npz --ids "1 2 3" --context 5000
+    [[ ${lines[1]} = 'windows     1 of at most 5,000 tokens, stride 5,000' ]]
+}
+
 @test "files, standard input, -p, --ids and token archives give the same" {
     tiny
     make_text 100 > text

@@ -4,6 +4,8 @@
 #include <stdlib.h>
 #include <unistd.h>
 
+#include "lib/base/size.h"
+
 /* ---- texts */
 
 /* What takes the rows (lib/eval/eval.h); the context is the job. */
@@ -136,7 +138,7 @@ static tg_status make_plan(tg_eval_plan *plan, const eval_options *o, const tg_m
                            const tg_team *team, tg_err *err)
 {
     const size_t n_ctx = model->config.n_ctx, ids = tg_tokenizer_vocab_size(model->tokenizer);
-    const size_t context = o->context > 0 ? o->context : n_ctx;
+    const size_t context = o->context > 0 ? o->context : tg_size_min(n_ctx, TG_TOKENS_WINDOW);
 
     *plan = (tg_eval_plan){
         .context = context,

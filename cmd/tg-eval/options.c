@@ -43,7 +43,7 @@ int eval_parse(int argc, char **argv, eval_options *o)
             "the text (default: the files, else standard input, text or tokens; else the model's probe)"),
         CLI_TEXT_OPTION(0, "ids", &o->text.ids, "IDS", CLI_IDS_HELP),
         CLI_SIZE_OPTION('c', "context", &o->context, "N", 1, 1e9,
-                        "tokens that the model sees at once, a window (default: its context)"),
+                        "tokens that the model sees at once, a window (default: its context, at most 4096)"),
         CLI_SIZE_OPTION('s', "stride", &o->stride, "N", 1, 1e9,
                         "tokens from one window to the next; smaller ones give each token more context, and "
                         "take longer (default: the window, so that windows are adjacent)"),

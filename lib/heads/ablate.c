@@ -33,7 +33,7 @@ static void place_ablation(tg_arena *arena, void *context)
 
 tg_status tg_ablate_open(tg_ablate *a, const tg_model *model, const tg_ablate_heads *heads, tg_err *err)
 {
-    const size_t T = model->config.n_ctx;
+    const size_t T = tg_size_min(model->config.n_ctx, TG_TOKENS_WINDOW);
 
     *a = (tg_ablate){.model = model,
                      .heads = *heads,

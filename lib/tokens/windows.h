@@ -24,6 +24,10 @@
 
 TG_API_BEGIN
 
+/* Tokens of a window where no number is asked for: the model's context, but no more than this, because memory
+ * grows with it, and time in each layer with its square. */
+#define TG_TOKENS_WINDOW ((size_t)4096)
+
 typedef struct tg_tokens_windows {
     size_t T, stride, B; /* B: max windows of a batch */
     bool open_end;       /* the caller may set it: the last token is an input as well, with target -1 */
