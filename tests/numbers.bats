@@ -70,6 +70,8 @@ refused() {
         put_at_end hf/model.safetensors "$bits"
         refused "is inf: it must be finite" tg-convert hf -o out.npz
         refused "is inf: it must be finite" tg-attn-dump -m hf --ids '0 1'
+        refused "is inf: it must be finite" tg-sample -m hf --ids '0 1' -n 2 --precision bf16
+        refused "is inf: it must be finite" tg-eval -m hf --ids '0 1'
         put_at_end m.gguf "$bits"
         refused "is inf: it must be finite" tg-convert m.gguf -o out.npz
         [[ ! -e m.bin ]] || { put_at_end m.bin "$bits" && refused "is inf: it must be finite" tg-convert m.bin -o out.npz; }

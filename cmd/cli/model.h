@@ -21,7 +21,7 @@ typedef struct cli_model {
  * message says how to make it, then `remedy`, or "".  Errors name
  * the file and leave nothing to close.  Tensors of another project's model that would be copied are lent
  * (tg_model_file_lend()) if they are many, or if `once` says that each is used once: the caller calls
- * cli_model_check() before it gives results. */
+ * cli_model_check() after each pass, and when it has failed. */
 TG_MUST_CHECK tg_status cli_model_open(cli_model *m, const char *given, bool once, const char *remedy,
                                        tg_err *err);
 void cli_model_close(cli_model *m);

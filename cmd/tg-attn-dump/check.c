@@ -140,9 +140,7 @@ static tg_status check_arrays(struct check *c, tg_plain_layers *of_plain, tg_err
         if (of_plain)
             tg_plain_layers_find(of_plain, dumped->number, &layer);
         else if (!tg_attn_layers_find(&c->in.layers, dumped->number, &layer))
-            return (status = tg_attn_layers_check(&c->in.layers, err))
-                       ? status
-                       : tg_fail(err, TG_EDATA, "layer %zu is not in the input", dumped->number);
+            return tg_fail(err, TG_EDATA, "layer %zu is not in the input", dumped->number);
         for (tg_attn_stage stage = TG_ATTN_X; !status && stage < TG_ATTN_EVERY; stage++) {
             if (!dumped->data[stage])
                 continue;
@@ -228,6 +226,8 @@ static tg_status check_dump(struct check *c, attn_options *o, tg_err *err)
         return status;
     if ((status = check_input(c, err)))
         (void)tg_err_in(err, c->name);
+    if (c->in.has_model && cli_model_check(&c->in.model, err))
+        status = err->code;
     input_close(&c->in);
     return status;
 }

@@ -140,7 +140,7 @@ static tg_status print_layers(struct dump *d, tg_err *err)
         status = print_layer(d, &layer, &layers->filter, err);
     }
     tg_arena_free(&arena);
-    return status ? status : tg_attn_layers_check(layers, err);
+    return tg_attn_layers_check(layers, err) ? err->code : status;
 }
 
 /* ---- what can be shown */

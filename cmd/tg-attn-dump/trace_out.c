@@ -71,7 +71,7 @@ void trace_print_out(trace_page *p)
     const tg_derived_output *o = &d->output;
     const size_t h = p->h, c = d->what.out_channel, C = p->C, Q = p->H * p->D, row = p->b * p->T + p->i;
     const trace_factor att = {"att", row * Q, 1, d->t.att, 1};
-    const float *bias = tg_attn_layer_proj(&d->layer).b;
+    const float *bias = tg_model_weight(d->layer.model, TG_ATT_PROJ_B, d->layer.number);
     const trace_factor w = {"w", o->transposed ? c * Q : c, o->transposed ? 1 : C, o->w, 1};
 
     trace_heading(p, "the output projection", "lib/nn/ref/linear.c: linear_forward");

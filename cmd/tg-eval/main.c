@@ -82,7 +82,7 @@ static tg_status eval_all(eval_job *job, tg_err *err)
         status = eval_text(job, err);
     for (size_t i = 0; !status && i < job->o->files; i++)
         status = eval_file(job, job->o->file[i], err);
-    return status ? status : cli_model_check(&job->m, err);
+    return cli_model_check(&job->m, err) ? err->code : status;
 }
 
 /* ---- --logits */

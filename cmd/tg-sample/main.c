@@ -91,13 +91,16 @@ static tg_status add_tokens(sample_output *out, const tg_generator *g, tg_err *e
     return status ? status : sample_output_flush(out, err);
 }
 
-static tg_status generate(tg_generator *g, sample_output *out, const struct options *o, tg_err *err)
+/* A token is not chosen by weights that are not finite. */
+static tg_status generate(tg_generator *g, sample_output *out, const cli_model *m, const struct options *o,
+                          tg_err *err)
 {
-    tg_status status = TG_OK;
+    tg_status status = cli_model_check(m, err);
 
     for (size_t i = 0; !status && i < o->n && !sample_output_all_done(out); i++)
-        if (!(status = tg_generator_next(g, i + 1 < o->n, &o->sampling, err)))
-            status = add_tokens(out, g, err);
+        if (!(status = tg_generator_next(g, i + 1 < o->n, &o->sampling, err)) &&
+            !(status = add_tokens(out, g, err)))
+            status = cli_model_check(m, err);
     return status;
 }
 
@@ -155,7 +158,7 @@ static tg_status sample(const cli_model *m, const tg_tokens_prompt *p, const str
     if ((status = sample_output_begin(&out, m->model.tokenizer, o->count, o->stop, ending, err)) ||
         (status = open_generator(&g, m, p, o, err)) ||
         (!o->no_prompt && (status = add_prompt(&out, p, err))) ||
-        (status = begin(&g, &out, &m->model, p, err)) || (status = generate(&g, &out, o, err)))
+        (status = begin(&g, &out, &m->model, p, err)) || (status = generate(&g, &out, m, o, err)))
         goto done;
     sample_output_end(&out);
 

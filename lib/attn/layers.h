@@ -49,7 +49,7 @@ typedef struct tg_attn_layer {
     tg_attn_steps q_steps, k_steps;
 } tg_attn_layer;
 
-/* The output projection of a model's layer, of H*D channels to C, in double precision. */
+/* The output projection of a model's layer, of H*D channels to C, for products in double precision. */
 tg_linear tg_attn_layer_proj(const tg_attn_layer *layer);
 
 /* Whether a layer has a stage (lib/attn/shape.h). */
@@ -91,7 +91,7 @@ bool tg_attn_layers_next(tg_attn_layers *layers, tg_attn_layer *layer);
  * the walk is past it, or has failed. */
 bool tg_attn_layers_find(tg_attn_layers *layers, size_t number, tg_attn_layer *layer);
 
-/* After the last layer, whether the walk has failed: TG_EDATA, if a tensor of a lent model is not finite. */
+/* Whether the walk has failed so far: TG_EDATA, if a tensor of a lent model is not finite. */
 TG_MUST_CHECK tg_status tg_attn_layers_check(const tg_attn_layers *layers, tg_err *err);
 
 void tg_attn_layers_close(tg_attn_layers *layers);

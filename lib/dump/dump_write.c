@@ -134,7 +134,9 @@ tg_status tg_dump_write(int fd, tg_attn_layers *layers, const tg_dump_settings *
         goto done;
     while (!status && tg_attn_layers_next(layers, &layer))
         status = put_layer(&w, &layer, err);
-    if (!status && !(status = tg_attn_layers_check(layers, err)))
+    if (tg_attn_layers_check(layers, err))
+        status = err->code;
+    if (!status)
         status = tg_archive_finish(w.archive, err);
 
 done:

@@ -41,7 +41,7 @@ tg_rmsnorm tg_bind_rmsnorm(const tg_binding *g, tg_param_kind w, size_t l)
     };
 }
 
-/* Its widths are those of the matrix.  In double precision that is float32; packed, it is not read. */
+/* Its widths are those of the matrix.  A packed one is not read; bf16 is not for products in double. */
 static tg_linear linear(const tg_binding *g, tg_param_kind w, tg_param_kind b, size_t l)
 {
     const size_t i = tg_params_index(&g->model->table, w, l);

@@ -19,7 +19,7 @@ TG_API_BEGIN
 
 /* Reads tensors from a model's source when they are used (tg_model_file_lend()). */
 typedef struct tg_lender {
-    /* The values of table entry i; those that cannot be had are as they are in the file. */
+    /* The values of table entry i; those that are not finite as well. */
     const float *(*lend)(void *source, size_t i);
     /* Those that are bf16 in the file, there; NULL: they are not. */
     const tg_bf16 *(*lend16)(void *source, size_t i);

@@ -112,11 +112,12 @@ tg_status tg_packed_model_create(tg_packed_model *p, const tg_model *model, tg_w
     for (size_t i = 0; i < table->n && !status; i++) {
         if (!p->matrix[i].panels)
             continue;
-        status = pack(&p->matrix[i], &table->entry[i], tg_model_values(model, i), type, err);
+        const float *w = tg_model_values(model, i);
+
+        if (!(status = tg_model_check_lent(model, err)))
+            status = pack(&p->matrix[i], &table->entry[i], w, type, err);
         tg_model_forget(model, i);
     }
-    if (!status)
-        status = tg_model_check_lent(model, err);
     if (status)
         tg_packed_model_free(p);
     return status;

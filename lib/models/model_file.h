@@ -159,9 +159,10 @@ TG_MUST_CHECK tg_status tg_model_file_to_model(tg_model *m, tg_model_file *f, bo
 uint64_t tg_model_file_copied(const tg_model_file *f);
 
 /*
- * The same of a model whose tensors are read, converted and checked when they are used: no more than a layer
- * of matrices is in memory, and of the token embedding the rows that are looked up.  A program checks now and
- * then, and before it uses results, tg_model_check_lent().  TG_ENOMEM.
+ * The same of a model whose matrices are read, converted and checked when they are used: those of no more
+ * than a layer are in memory, the output head if it is used, and of the token embedding the rows that are
+ * looked up.  A program calls tg_model_check_lent() after each pass, before it uses the results.  TG_EDATA: a
+ * value of a vector is not finite.  TG_ENOMEM.
  */
 TG_MUST_CHECK tg_status tg_model_file_lend(tg_model *m, tg_model_file *f, tg_err *err);
 

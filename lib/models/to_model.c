@@ -96,7 +96,7 @@ tg_status tg_model_file_to_model(tg_model *m, tg_model_file *f, bool flat, uint6
 /* ---- lent */
 
 /* The matrices of a kind share a place, where one layer's are at a time; a vector has one of its own.  Values
- * that can be used where they are mapped stay there, and leave memory with the next of their kind. */
+ * that can be used where they are mapped stay there, and leave memory when the next of their kind is used. */
 struct lending {
     tg_model_file file;
     float *memory; /* a mapping, [floats]; the system provides each page when it is first written */
@@ -265,6 +265,15 @@ static tg_status make_places(struct lending *l, tg_err *err)
     return TG_OK;
 }
 
+/* They are few, and a pass can hide that one is not finite. */
+static tg_status check_vectors(struct lending *l, tg_err *err)
+{
+    for (size_t i = 0; i < l->file.table.n; i++)
+        if (l->file.table.entry[i].ndim == 1)
+            (void)lend(l, i);
+    return check(l, err);
+}
+
 tg_status tg_model_file_lend(tg_model *m, tg_model_file *f, tg_err *err)
 {
     static const tg_lender lender = {lend, lend16, lend_rows, forget, check};
@@ -282,7 +291,9 @@ tg_status tg_model_file_lend(tg_model *m, tg_model_file *f, tg_err *err)
     m->source = l;
     m->close_source = close_lending;
     m->lender = &lender;
-    if ((status = make_places(l, err)))
+    if (!(status = make_places(l, err)))
+        status = check_vectors(l, err);
+    if (status)
         tg_model_free(m);
     return status;
 }

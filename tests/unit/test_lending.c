@@ -226,67 +226,108 @@ static void ggufs(void)
 
 /* ---- values that are not finite */
 
-/* Put a NaN into layer 1's first matrix of the gate, which is found by its values. */
-static void damage(const tg_model *m)
-{
-    const size_t i = tg_params_index(&m->table, TG_GATE_W, 1);
-    const tg_bf16 *x = tg_model_values16(m, i), nan = 0x7FC0;
-    const int fd = open(hf_in_directory("model.safetensors"), O_RDWR);
-    unsigned char bytes[1 << 17];
-    const ssize_t n = read(fd, bytes, sizeof bytes);
-    ssize_t at = 0;
-
-    CHECK(fd >= 0 && x && n > 64);
-    while (at + 64 < n && memcmp(bytes + at, x, 64) != 0)
-        at += 2;
-    CHECK_EQ(pwrite(fd, &nan, sizeof nan, at + 6), sizeof nan);
-    close(fd);
-}
-
-static void is_told(tg_status status, const tg_err *err)
-{
-    CHECK_EQ(status, TG_EDATA);
-    CHECK_HAS(err->message, "model.layers.1.mlp.gate_proj.weight[3] is nan: it must be finite");
-}
-
-static void not_finite(void)
+/* Write the model, with a NaN as element e of a tensor of the last layer that has one, which is found by its
+ * values. */
+static void write_damaged(tg_param_kind kind, size_t e)
 {
     const tg_config c = hf_base("llama");
     const tg_write_options o = {.type = TG_WRITE_BF16};
+    const tg_bf16 nan = 0x7FC0;
+    unsigned char bytes[1 << 17];
+    tg_model_file f;
+    tg_model m;
+    ssize_t n, at = 0;
+    size_t i;
+    int fd;
+
+    hf_open_model(&f, &c);
+    hf_write_directory(&f, &o);
+    tg_model_file_close(&f);
+    lend(&m, hf_directory);
+    i = tg_params_index(&m.table, kind, kind == TG_WTE ? 0 : 1);
+    fd = open(hf_in_directory("model.safetensors"), O_RDWR);
+    n = read(fd, bytes, sizeof bytes);
+    while (at + 24 < n && memcmp(bytes + at, tg_model_values16(&m, i), 24) != 0)
+        at += 2;
+    CHECK_EQ(pwrite(fd, &nan, sizeof nan, at + 2 * (ssize_t)e), sizeof nan);
+    close(fd);
+    tg_model_free(&m);
+}
+
+static void is_told(const char *name, tg_status status, const tg_err *err)
+{
+    CHECK_EQ(status, TG_EDATA);
+    CHECK_HAS(err->message, name);
+    CHECK_HAS(err->message, "] is nan: it must be finite");
+}
+
+/* It is found in the layer that needs it. */
+static void a_matrix(void)
+{
+    const char *name = "model.layers.1.mlp.gate_proj.weight[3";
     const tg_derive_what deep = {.layer = 0, .backward = true};
     tg_packed_model packed;
-    tg_model_file f;
     tg_model m;
     tg_attn_layers layers;
     tg_attn_layer layer;
     tg_derivation d;
     tg_err err = {0};
 
-    hf_open_model(&f, &c);
-    hf_write_directory(&f, &o);
-    tg_model_file_close(&f);
-    lend(&m, hf_directory);
-    damage(&m);
-    tg_model_free(&m);
-
+    write_damaged(TG_GATE_W, 3);
     lend(&m, hf_directory);
     CHECK_OK(tg_attn_layers_model(&layers, &m, ids, N, &err), &err);
     CHECK(tg_attn_layers_next(&layers, &layer) && tg_attn_layers_next(&layers, &layer));
     CHECK_OK(tg_attn_layers_check(&layers, &err), &err); /* the attention of layer 1 does not need it */
     tg_attn_layers_close(&layers);
     CHECK_OK(tg_attn_layers_model(&layers, &m, ids, N, &err), &err);
-    is_told(tg_derive(&d, &layers, &deep, &err), &err);
+    is_told(name, tg_derive(&d, &layers, &deep, &err), &err);
     tg_attn_layers_close(&layers);
-    is_told(tg_model_check_lent(&m, &err), &err);
+    is_told(name, tg_model_check_lent(&m, &err), &err);
     CHECK_OK(tg_attn_layers_model(&layers, &m, ids, N, &err), &err);
     CHECK(!tg_attn_layers_next(&layers, &layer));
-    is_told(tg_attn_layers_check(&layers, &err), &err);
+    is_told(name, tg_attn_layers_check(&layers, &err), &err);
     tg_attn_layers_close(&layers);
     tg_model_free(&m);
 
-    lend(&m, hf_directory);
-    is_told(tg_packed_model_create(&packed, &m, TG_WEIGHT_FLOAT32, &err), &err);
-    tg_model_free(&m);
+    for (tg_weight_type type = TG_WEIGHT_FLOAT32; type <= TG_WEIGHT_INT8; type++) {
+        lend(&m, hf_directory);
+        is_told(name, tg_packed_model_create(&packed, &m, type, &err), &err);
+        tg_model_free(&m);
+    }
+}
+
+/* Before the model is used. */
+static void a_vector(void)
+{
+    tg_model_file f;
+    tg_model m;
+    tg_err err = {0};
+
+    write_damaged(TG_LN2_W, 11);
+    CHECK_OK(tg_model_file_open(&f, hf_directory, NULL, &err), &err);
+    is_told("model.layers.1.post_attention_layernorm.weight[11", tg_model_file_lend(&m, &f, &err), &err);
+}
+
+/* Of a token that is in the text. */
+static void a_token(void)
+{
+    const size_t C = 12;
+    tg_generator g;
+    tg_model m;
+    tg_err err = {0};
+
+    for (int32_t token = 30; token <= 31; token++) {
+        write_damaged(TG_WTE, (size_t)token * C);
+        lend(&m, hf_directory);
+        CHECK_OK(tg_generator_open(&g, &m, TG_WEIGHT_BF16, 1, 2 * N, &err), &err);
+        (void)tg_generator_begin(&g, ids, N);
+        if (token == 31)
+            is_told("model.embed_tokens.weight[372", tg_model_check_lent(&m, &err), &err);
+        else
+            CHECK_OK(tg_model_check_lent(&m, &err), &err);
+        tg_generator_close(&g);
+        tg_model_free(&m);
+    }
 }
 
 int main(void)
@@ -295,6 +336,8 @@ int main(void)
         return 1;
     RUN(directories);
     RUN(ggufs);
-    RUN(not_finite);
+    RUN(a_matrix);
+    RUN(a_vector);
+    RUN(a_token);
     return hf_done();
 }

@@ -68,11 +68,13 @@ static void row_columns(const tg_matmul *op, size_t j0, size_t j1)
 {
     const float *a = op->a;
     const size_t n = j1 - j0, ld = op->b_type == TG_TYPE_BF16 ? COLUMNS : op->b_row;
+    const size_t size = size_of(op->b_type);
     float sum[COLUMNS] = {0}, wide[ROWS * COLUMNS], *c = (float *)op->c + j0;
     size_t k = 0;
 
     for (; k + ROWS <= op->K; k += ROWS) {
         const float *b = b_floats(op, k, j0, n, wide);
+        const char *next = b_from(op, k + ROWS, j0); /* rows */
         float x[ROWS];
         size_t j;
 
@@ -85,7 +87,7 @@ static void row_columns(const tg_matmul *op, size_t j0, size_t j1)
 
             for (size_t r = 0; r < ROWS; r++) {
                 s += splat(x[r]) * load(b + r * ld + j);
-                __builtin_prefetch(b + (r + ROWS) * ld + j, 0, 3);
+                __builtin_prefetch(next + (r * op->b_row + j) * size, 0, 3);
             }
             store(sum + j, s);
         }
