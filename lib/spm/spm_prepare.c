@@ -369,6 +369,7 @@ static tg_status add_merges(tg_spm *s, const struct scratch *c, tg_err *err)
     uint32_t byte_ids[256];
 
     memset(byte_ids, 0xFF, sizeof byte_ids);
+    s->n_merges = c->n_merges;
     return tg_pairs_create(&s->pairs, (const uint32_t(*)[2])c->halves, c->made, c->n_merges, NULL, byte_ids,
                            c->secret[2], err);
 }

@@ -95,12 +95,23 @@ def check_written(tools, corpus, where):
     with open(post, "w") as f:
         json.dump(tokenizer, f)
     subprocess.run([os.path.join(tools, "tg-convert"), "-q", hf, "--to", "hf", "-o", back], check=True)
-    with open(os.path.join(back, "tokenizer_config.json"), "w") as f:
+    check_pair("written", tools, back)
+
+
+def check_pair(name, tools, where):
+    with open(os.path.join(where, "tokenizer_config.json"), "w") as f:
         json.dump({"tokenizer_class": "PreTrainedTokenizerFast"}, f)
-    check("written", tools, back)
-    judge = transformers.AutoTokenizer.from_pretrained(back)
+    check(name, tools, where)
+    judge = transformers.AutoTokenizer.from_pretrained(where)
     if judge("a", "b").input_ids != judge("a").input_ids + judge("b").input_ids:
-        sys.exit(f"written: two texts are {judge('a', 'b').input_ids}")
+        sys.exit(f"{name}: two texts are {judge('a', 'b').input_ids}")
+
+
+def check_written_spm(tools, hf, temporary):
+    """Likewise of SentencePiece's kind, from a model whose tokenizer.json begins texts with <s>."""
+    back = os.path.join(temporary, "written-spm")
+    subprocess.run([os.path.join(tools, "tg-convert"), "-q", hf, "--to", "hf", "-o", back], check=True)
+    check_pair("written, SentencePiece's", tools, back)
 
 
 def main():
@@ -125,6 +136,7 @@ def main():
                 with open(os.path.join(where, "tokenizer_config.json"), "w") as f:
                     json.dump({"tokenizer_class": "PreTrainedTokenizerFast", "bos_token": "<s>", **settings}, f)
                 check(f"{name}, {settings}", tools, where)
+        check_written_spm(tools, where, temporary)
         try:
             import google.protobuf  # noqa: F401
         except ImportError:
