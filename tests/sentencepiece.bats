@@ -99,6 +99,26 @@ sys.stdout.buffer.write(out)' "$@"
     said 'dir/tokenizer.model belongs to dir, which is read: name another file for the output'
 }
 
+@test "tg-convert --to hf writes a tokenizer.json: the same ids, and the same again" {
+    tg-init --n-ctx 16 --vocab-size 264 -t ids | tg-convert -q - --to hf -o dir
+    model_file '▁a' 'ab' '▁' 'a' 'b' > dir/tokenizer.model
+    run -0 --separate-stderr tg-convert dir --to hf -o hf
+    [[ $stderr != *tokenizer* ]]
+    [[ $(ls hf | tr '\n' ' ') = 'config.json model.safetensors tokenizer.json ' ]]
+    printf 'ab a  \n中\xFFa</s>ab<s>' > text
+    cmp <(tg-tokenize -m dir --ids --special text) <(tg-tokenize -m hf --ids --special text)
+    tg-tokenize -m hf --special text | tg-tokenize -d | cmp - <(tg-tokenize -m dir --special text | tg-tokenize -d)
+    # of a tokenizer.json it is the same tokenizer
+    tg-convert -q hf -o one.npz
+    tg-convert -q hf --to hf -o again
+    cmp hf/tokenizer.json again/tokenizer.json
+    tg-convert -q again -o two.npz
+    cmp one.npz two.npz
+    tg-convert -q one.npz --to gguf -o one.gguf
+    tg-convert -q one.gguf --to hf -o again --force
+    cmp hf/tokenizer.json again/tokenizer.json
+}
+
 # ---- the token that begins a text
 
 # hf: a model in a directory, whose tokenizer.json has this post-processor; {B} is <s> and {T} the text in a template.
@@ -252,10 +272,15 @@ END
 
 @test "what begins a text is kept where a format has it; others say that they lack it" {
     local id
+    with_post 'template("<s>", "A")'
+    run -0 --separate-stderr tg-convert hf --to hf -o begun
+    [[ $stderr != *'begins texts'* ]]
+    [[ $(ids_of -m begun -p 'ab a') = '1 259 263 259 ' ]]
+    cmp <(tg-convert -q hf -o -) <(tg-convert -q begun -o -)
     make_text 2000 > text
     tg-bpe -q -n 270 -o bpe.json text
     tg-init -q -t bpe.json -o plain.npz
-    tg-convert -q plain.npz --to hf -o hf
+    tg-convert -q plain.npz --to hf -o hf --force
     python3 -c '
 import json
 tokenizer = json.load(open("hf/tokenizer.json"))

@@ -43,7 +43,7 @@ pieces_against() {
     need_judge sentencepiece
     need_judge tokenizers
     run -0 "$TG_JUDGE_PYTHON" "$ROOT/tests/judges/spm.py" "$BUILD" "$TG_TEST_DATA/tinyshakespeare.txt"
-    [[ $output = *'across-words: the same ids' ]]
+    [[ $output = *'across-words, written: the same ids, and texts' ]]
 }
 
 # begins FILE: what begins a text, in directories with this file of the tokenizer.

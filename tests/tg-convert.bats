@@ -694,13 +694,14 @@ PY
 import json
 pieces = ["<unk>", "<s>", "</s>", *("<0x%02X>" % b for b in range(256)), "\u2581a", "ab", "\u2581", "a", "b"]
 print(json.dumps({
-    "added_tokens": [{"id": i, "content": pieces[i], "special": True} for i in range(3)],
+    "added_tokens": [*({"id": i, "content": pieces[i], "special": True} for i in range(3)),
+                     {"id": len(pieces), "content": "b a", "special": False}],
     "pre_tokenizer": {"type": "Metaspace", "replacement": "\u2581", "prepend_scheme": "first", "split": False},
     "model": {"type": "BPE", "unk_token": "<unk>", "byte_fallback": True, "vocab": {p: i for i, p in enumerate(pieces)},
               "merges": [["\u2581", "a"], ["a", "b"]]}}))' > tokenizer.json
     tg-init -q -P baby-llama --n-layer 1 --n-embd 16 -t tokenizer.json -o llama.npz
     run -2 --separate-stderr tg-convert llama.npz --to hf -o dir
-    said 'a tokenizer of kind "sentencepiece" cannot be written as tokenizer.json'
+    said 'a tokenizer.json cannot hold this vocabulary: token 264, "b\xE2\x96\x81a", is user-defined and has a space'
     said '(--lossy leaves it out)'
     [[ ! -e dir ]]
     run -0 --separate-stderr tg-convert llama.npz --to hf --lossy -o dir

@@ -601,15 +601,21 @@ print(json.dumps({
     said "3 bytes, 1.500 bytes per token"
 }
 
-@test "SentencePiece: archives keep it, other formats refuse it" {
+@test "SentencePiece: archives and tokenizer.json keep it, other formats refuse it" {
     llama2c ' a' 'ab' ' ' 'a' 'b' > tokenizer.bin
     tg-tokenize -t tokenizer.bin --to npz > tokenizer.npz
     printf 'ab ab a' > text
     cmp <(tg-tokenize -t tokenizer.bin text) <(tg-tokenize -t tokenizer.npz text)
     run -2 --separate-stderr tg-tokenize -t tokenizer.bin --to llmc
     said "an llm.c tokenizer cannot hold this vocabulary: it is SentencePiece's"
+    run -2 --separate-stderr tg-tokenize -t tokenizer.bin --to tiktoken
+    said 'a tokenizer of kind "sentencepiece" cannot be written as tiktoken'
+    tg-tokenize -t tokenizer.bin --to tokenizer.json > tokenizer.json
+    cmp <(tg-tokenize -t tokenizer.bin --ids text) <(tg-tokenize -t tokenizer.json --ids text)
+    tg-tokenize -t tokenizer.json --to tokenizer.json | cmp - tokenizer.json
+    llama2c ' a' 'ab' ' ' 'a' 'b' 'xa' > tokenizer.bin
     run -2 --separate-stderr tg-tokenize -t tokenizer.bin --to tokenizer.json
-    said 'a tokenizer of kind "sentencepiece" cannot be written as tokenizer.json'
+    said 'a tokenizer.json cannot hold this vocabulary: token 264, "xa", is merged from a character that is no token'
     run -2 --separate-stderr tg-tokenize -t tokenizer.bin --pattern gpt2 text
     said 'a rule for splitting is only for .tiktoken files'
 }

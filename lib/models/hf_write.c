@@ -8,9 +8,8 @@
 #include "lib/models/hf_write_families.h"
 #include "lib/models/reading.h"
 #include "lib/models/writing.h"
-#include "lib/vocab/foreign.h"
+#include "lib/text/ids.h"
 #include "lib/vocab/vocab_file.h"
-#include "lib/vocab/vocab_tokens.h"
 
 /* ---- the tokenizer */
 
@@ -30,18 +29,17 @@ static tg_status has_tokenizer(bool *has, const tg_model_file *f, tg_err *err)
 /* The token before each text, if a tokenizer.json can say it: a special one.  SIZE_MAX: there is none. */
 static size_t first_token(const tg_model_file *f)
 {
-    const tg_bpe_vocab *v = f->config.add_bos && f->tokenizer ? tg_bpe_vocab_of(f->tokenizer) : NULL;
+    const size_t first = f->config.bos_token - 1;
+    const uint32_t *special = NULL;
+    const size_t n = f->config.add_bos && f->tokenizer ? tg_tokenizer_specials(f->tokenizer, &special) : 0;
 
-    return v && tg_vocab_is_special(v, f->config.bos_token - 1) ? f->config.bos_token - 1 : SIZE_MAX;
+    return tg_ids_contain(special, n, first) ? first : SIZE_MAX;
 }
 
 static tg_status write_tokenizer(int fd, const tg_model_file *f, const tg_write_options *o, tg_err *err)
 {
-    const size_t first = first_token(f);
-
     (void)o;
-    return first < SIZE_MAX ? tg_tokenizer_json_write(fd, tg_bpe_vocab_of(f->tokenizer), first, err)
-                            : tg_vocab_file_write(fd, f->tokenizer, TG_VOCAB_TOKENIZER_JSON, err);
+    return tg_vocab_file_write_json(fd, f->tokenizer, first_token(f), err);
 }
 
 static tg_status check_tokenizer(const tg_model_file *f, const tg_write_options *o, tg_notes *notes,

@@ -246,3 +246,11 @@ bool tg_spm_halves(const tg_tokenizer *tok, uint32_t id, uint32_t halves[2])
     halves[1] = s->pairs.pairs[rank].right;
     return true;
 }
+
+const tg_pair *tg_spm_merge_list(const tg_tokenizer *tok, size_t *n)
+{
+    const tg_spm *s = state_of(tok);
+
+    *n = s->n_merges;
+    return s->pairs.pairs;
+}

@@ -36,6 +36,7 @@
 #include <stdint.h>
 
 #include "lib/base/status.h"
+#include "lib/bpe/pairs.h"
 #include "lib/text/tokenizer.h"
 
 #define TG_SPM_SPACE "\xE2\x96\x81" /* U+2581 */
@@ -90,5 +91,12 @@ const tg_spm_vocab *tg_spm_vocab_of(const tg_tokenizer *tok);
 
 /* The two pieces that merge into a piece of such a tokenizer; false: no text makes it by merging. */
 bool tg_spm_halves(const tg_tokenizer *tok, uint32_t id, uint32_t halves[2]);
+
+/*
+ * All merges that can happen, *n of them, by the scores of what they make, the highest first, then by its id:
+ * one for each piece that a text makes by merging.  A half that is not below the number of ids is a character
+ * that is no piece.  Valid as long as tok, which is of this kind.
+ */
+const tg_pair *tg_spm_merge_list(const tg_tokenizer *tok, size_t *n);
 
 #endif

@@ -369,6 +369,7 @@ static tg_status add_merges(tg_spm *s, const struct scratch *c, tg_err *err)
     uint32_t byte_ids[256];
 
     memset(byte_ids, 0xFF, sizeof byte_ids);
+    s->n_merges = c->n_merges;
     return tg_pairs_create(&s->pairs, (const uint32_t(*)[2])c->halves, c->made, c->n_merges, NULL, byte_ids,
                            c->secret[2], err);
 }
@@ -402,6 +403,28 @@ static tg_status add_prefixes(tg_spm *s, const struct scratch *c, tg_err *err)
 
 /* ---- user-defined pieces */
 
+/* The user-defined piece `id`, or the piece before it that it equals.  A character that is no piece but
+ * occurs in some is in the table already; the first user-defined piece may be that, and is then marked. */
+static uint32_t find_equal(const tg_spm *s, struct scratch *c, uint32_t id)
+{
+    const uint32_t same = tg_token_table_add(&c->table, id);
+    uint32_t code, before = 0;
+    size_t n, m;
+    const unsigned char *text = tg_spm_text(s, id, &n), *other;
+
+    if (same < s->vocab.n)
+        return same;
+    (void)tg_spm_decode(&code, text, n);
+    if (!(c->alone[code / 64] >> code % 64 & 1)) {
+        mark(c->alone, code);
+        return id;
+    }
+    do
+        other = tg_spm_text(s, before++, &m);
+    while (s->types[before - 1] != TG_SPM_USER_DEFINED || m != n || memcmp(other, text, n) != 0);
+    return before - 1;
+}
+
 static tg_status add_user_defined(tg_spm *s, struct scratch *c, tg_err *err)
 {
     tg_specials *u = &s->user_defined;
@@ -417,7 +440,7 @@ static tg_status add_user_defined(tg_spm *s, struct scratch *c, tg_err *err)
 
         if (s->types[id] != TG_SPM_USER_DEFINED || length == 0)
             continue;
-        if ((same = tg_token_table_add(&c->table, (uint32_t)id)) != id)
+        if ((same = find_equal(s, c, (uint32_t)id)) != id)
             return tg_fail(err, TG_EDATA, "user-defined token %zu has the text of token %lu", id,
                            (unsigned long)same);
         u->tokens[u->n++] = (tg_special_token){text, (uint32_t)length, (int32_t)id};

@@ -34,6 +34,7 @@ typedef struct tg_spm {
     uint32_t *order;   /* [n_symbols] of what merging may make: its place among the scores, equals alike */
     uint32_t *made_by; /* [n_symbols] the merge that makes each, TG_RANK_NONE: none does */
     tg_pairs pairs;    /* the merges that can happen */
+    size_t n_merges;   /* so many */
     tg_spm_symbols symbols;
     size_t longest; /* bytes of the longest text that merging makes */
     bool blocks;    /* long strings are encoded in blocks (long_string.h) */

@@ -94,11 +94,13 @@ TG_MUST_CHECK tg_status tg_meta_pickle_read(const tg_tokenizer **tok, const tg_f
 TG_MUST_CHECK tg_status tg_llmc_vocab_write(int fd, const tg_tokenizer *tok, tg_err *err);
 
 /*
- * Write a tokenizer.json or a .tiktoken file to fd; with fd -1 only check that a tokenizer.json can be
- * written.  first: the special token that it puts before each text; SIZE_MAX: none.
+ * Write a tokenizer.json, also of SentencePiece's kind (lib/vocab/tokenizer_json_spm.h), or a .tiktoken file
+ * to fd; with fd -1 only check that a tokenizer.json can be written.  first: the special token that it puts
+ * before each text; SIZE_MAX: none.
  * TG_EUSAGE: the format cannot hold this vocabulary; the message says why.  TG_EIO, TG_ENOMEM.
  */
 TG_MUST_CHECK tg_status tg_tokenizer_json_write(int fd, const tg_bpe_vocab *vocab, size_t first, tg_err *err);
+TG_MUST_CHECK tg_status tg_spm_json_write(int fd, const tg_tokenizer *tok, size_t first, tg_err *err);
 TG_MUST_CHECK tg_status tg_tiktoken_write(int fd, const tg_bpe_vocab *vocab, tg_err *err);
 
 /* The first of the files `names`, ended by NULL, that exists in path's directory, or in the directory `path`

@@ -1,10 +1,10 @@
 /*
  * tokenizer_json: what the readers of the two kinds of tokenizer.json have in common, byte-level byte pair
  * encoding (tokenizer_json.c) and SentencePiece's (tokenizer_json_spm.c), and the rules that the former may
- * name.  Only for the files tokenizer_json*.c.
+ * name; what their writers have in common.  Only for the files tokenizer_json*.c.
  *
- * The functions take the offset of a value, or 0 if it is missing or null.  Failures are the reader's:
- * TG_EDATA, with the position and the name of what is not supported; TG_ENOMEM.
+ * The functions that read take the offset of a value, or 0 if it is missing or null.  Failures are the
+ * reader's: TG_EDATA, with the position and the name of what is not supported; TG_ENOMEM.
  */
 #ifndef TG_VOCAB_TOKENIZER_JSON_H
 #define TG_VOCAB_TOKENIZER_JSON_H
@@ -13,6 +13,7 @@
 #include <stddef.h>
 
 #include "formats/json.h"
+#include "formats/sink.h"
 #include "lib/base/status.h"
 #include "lib/bpe/bpe.h"
 #include "lib/split/split.h"
@@ -113,5 +114,20 @@ void tg_check_decoder(tg_json *j, size_t at);
 
 /* The pattern that a Split has for a rule; NULL: none. */
 const char *tg_split_pattern(tg_split split);
+
+/* ---- writing */
+
+#define TG_JSON_REFUSAL "a tokenizer.json cannot hold this vocabulary: "
+
+/* Put a text as JSON's, in quotes. */
+void tg_json_put_quoted(tg_sink *sink, const void *text, size_t n);
+
+/* Put the parts before added_tokens; one of these, with a comma if others came before it. */
+void tg_json_put_begin(tg_sink *sink);
+void tg_json_put_added(tg_sink *sink, const tg_added_token *token, const void *text, size_t n, bool comma);
+
+/* Put the post-processor that begins each text with the special token `first` of this text; SIZE_MAX: with
+ * none. */
+void tg_json_put_post_processor(tg_sink *sink, size_t first, const void *text, size_t n);
 
 #endif

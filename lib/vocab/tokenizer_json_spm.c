@@ -218,6 +218,30 @@ static tg_status add_characters(const struct reading *r, tg_spm_symbols *symbols
     return status;
 }
 
+/* Number the ranks without those of merges that make no piece: a file without such merges says the same. */
+static void number_ranks(struct reading *r)
+{
+    uint32_t *number = r->made; /* which is no longer needed */
+    size_t n = 0;
+
+    if (r->n_merges == 0)
+        return;
+    memset(number, 0, r->n_merges * sizeof *number);
+    for (size_t id = 0; id < r->pieces.n; id++)
+        if (r->rank_of[id] != TG_RANK_NONE)
+            number[r->rank_of[id]] = 1;
+    for (size_t rank = 0; rank < r->n_merges; rank++) {
+        const bool makes = number[rank];
+
+        number[rank] = (uint32_t)n;
+        n += makes;
+    }
+    for (size_t id = 0; id < r->pieces.n; id++)
+        if (r->rank_of[id] != TG_RANK_NONE)
+            r->rank_of[id] = number[r->rank_of[id]];
+    r->n_merges = n;
+}
+
 /* Find the merge that makes each piece. */
 static tg_status find_ranks(struct reading *r, tg_err *err)
 {
@@ -240,6 +264,8 @@ static tg_status find_ranks(struct reading *r, tg_err *err)
                                    byte_ids, secret, err)) &&
         !(status = add_characters(r, &symbols, err)))
         status = merge_pieces(r, &merger, err);
+    if (!status)
+        number_ranks(r);
     tg_spm_merger_free(&merger);
     tg_spm_symbols_free(&symbols);
     tg_pairs_free(&pairs);

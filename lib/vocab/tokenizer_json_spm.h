@@ -3,8 +3,9 @@
  * bytes, and a normalizer or a pre_tokenizer writes spaces as U+2581.
  *
  * Such a file has merges of pairs in the order of their ranks instead of scores.  A piece's score is the
- * negated rank of the merge that makes it when its own characters are merged (lib/spm/spm_state.h), so the
- * two say the same if each piece is then made of the same halves.  If some is not, the file is refused.
+ * negated rank of the merge that makes it when its own characters are merged (lib/spm/spm_state.h), among all
+ * such merges, so the two say the same if each piece is then made of the same halves.  If some is not, the
+ * file is refused.
  * The decoder is ignored: it does not change the ids of a text.
  */
 #ifndef TG_VOCAB_TOKENIZER_JSON_SPM_H

@@ -1,4 +1,4 @@
-/* A vocabulary as Hugging Face's tokenizer.json. */
+/* A vocabulary of byte-level byte pair encoding as Hugging Face's tokenizer.json. */
 #include <stdbool.h>
 #include <string.h>
 
@@ -8,8 +8,6 @@
 #include "lib/vocab/foreign.h"
 #include "lib/vocab/tokenizer_json.h"
 #include "lib/vocab/vocab_tokens.h"
-
-#define REFUSAL "a tokenizer.json cannot hold this vocabulary: "
 
 /* ---- pieces of JSON */
 
@@ -23,28 +21,15 @@ static void put_mapped(tg_sink *sink, const tg_bpe_vocab *v, size_t id)
         tg_json_put(sink, mapped, tg_byte_map_put(mapped, token[i]));
 }
 
-static void put_string(tg_sink *sink, const char *text)
-{
-    tg_sink_puts(sink, "\"");
-    tg_json_put(sink, text, strlen(text));
-    tg_sink_puts(sink, "\"");
-}
-
 /* ---- parts of the file */
 
 static void put_added(tg_sink *sink, const tg_bpe_vocab *v)
 {
-    tg_sink_puts(sink, "  \"added_tokens\": [");
     for (size_t i = 0; i < v->n_special; i++) {
         size_t n;
         const unsigned char *token = tg_vocab_token(v, v->special[i], &n);
 
-        tg_sink_puts(sink, i > 0 ? ",\n    {\"id\": " : "\n    {\"id\": ");
-        tg_sink_put_size(sink, v->special[i]);
-        tg_sink_puts(sink, ", \"content\": \"");
-        tg_json_put(sink, token, n);
-        tg_sink_puts(sink, "\", \"single_word\": false, \"lstrip\": false, \"rstrip\": false, "
-                           "\"normalized\": false, \"special\": true}");
+        tg_json_put_added(sink, &(tg_added_token){.id = v->special[i], .special = true}, token, n, i > 0);
     }
     tg_sink_puts(sink, v->n_special > 0 ? "\n  ],\n" : "],\n");
 }
@@ -60,6 +45,7 @@ static void put_pre_tokenizer(tg_sink *sink, tg_split split)
 {
     const bool sequence = split != TG_SPLIT_GPT2 && split != TG_SPLIT_NONE;
     const bool digits = split == TG_SPLIT_GPT2_DIGITS;
+    const char *pattern = tg_split_pattern(split);
 
     tg_sink_puts(sink, "  \"pre_tokenizer\": ");
     if (sequence)
@@ -68,7 +54,7 @@ static void put_pre_tokenizer(tg_sink *sink, tg_split split)
         tg_sink_puts(sink, "{\"type\": \"Digits\", \"individual_digits\": true},\n    ");
     } else if (sequence) {
         tg_sink_puts(sink, "{\"type\": \"Split\", \"pattern\": {\"Regex\": ");
-        put_string(sink, tg_split_pattern(split));
+        tg_json_put_quoted(sink, pattern, strlen(pattern));
         tg_sink_puts(sink, "},\n     \"behavior\": \"Isolated\", \"invert\": false},\n    ");
     }
     put_byte_level(sink, split == TG_SPLIT_GPT2 || digits);
@@ -123,46 +109,6 @@ static void put_model(tg_sink *sink, const tg_bpe_vocab *v)
     tg_sink_puts(sink, "  }\n");
 }
 
-static void put_special(tg_sink *sink, const tg_bpe_vocab *v, size_t id)
-{
-    size_t n;
-    const unsigned char *token = tg_vocab_token(v, id, &n);
-
-    tg_sink_puts(sink, "\"");
-    tg_json_put(sink, token, n);
-    tg_sink_puts(sink, "\"");
-}
-
-/* A text, after the token: the first, A, or the second, B, of a pair. */
-static void put_text(tg_sink *sink, const tg_bpe_vocab *v, size_t first, int second)
-{
-    tg_sink_puts(sink, "\n      {\"SpecialToken\": {\"id\": ");
-    put_special(sink, v, first);
-    tg_sink_print(sink, ", \"type_id\": %d}},\n      {\"Sequence\": {\"id\": \"%c\", \"type_id\": %d}}",
-                  second, "AB"[second], second);
-}
-
-static void put_post_processor(tg_sink *sink, const tg_bpe_vocab *v, size_t first)
-{
-    if (first == SIZE_MAX) {
-        tg_sink_puts(sink, "  \"post_processor\": null,\n");
-        return;
-    }
-    tg_sink_puts(sink, "  \"post_processor\": {\n    \"type\": \"TemplateProcessing\",\n    \"single\": [");
-    put_text(sink, v, first, 0);
-    tg_sink_puts(sink, "\n    ],\n    \"pair\": [");
-    put_text(sink, v, first, 0);
-    tg_sink_puts(sink, ",");
-    put_text(sink, v, first, 1);
-    tg_sink_puts(sink, "\n    ],\n    \"special_tokens\": {\n      ");
-    put_special(sink, v, first);
-    tg_sink_puts(sink, ": {\"id\": ");
-    put_special(sink, v, first);
-    tg_sink_print(sink, ", \"ids\": [%zu], \"tokens\": [", first);
-    put_special(sink, v, first);
-    tg_sink_puts(sink, "]}\n    }\n  },\n");
-}
-
 /* ---- what the file can hold */
 
 /* A special token is a key of the same object as the ordinary ones, as it is where they are mapped. */
@@ -175,14 +121,15 @@ static tg_status check_special(const tg_bpe_vocab *v, const tg_token_table *tabl
     uint32_t other;
 
     if (!tg_utf8_valid(text, n))
-        return tg_fail(err, TG_EUSAGE, REFUSAL "special token %zu, \"%s\", is not UTF-8", id,
+        return tg_fail(err, TG_EUSAGE, TG_JSON_REFUSAL "special token %zu, \"%s\", is not UTF-8", id,
                        tg_token_shown(shown, text, n));
     if (!tg_byte_map_read(bytes, &m, (const char *)text, n))
         return TG_OK;
     if ((other = tg_token_table_find(table, bytes, m)) == TG_TOKEN_NONE)
         return TG_OK;
-    return tg_fail(err, TG_EUSAGE, REFUSAL "token %u and special token %zu would both be \"%s\" there", other,
-                   id, tg_token_shown(shown, text, n));
+    return tg_fail(err, TG_EUSAGE,
+                   TG_JSON_REFUSAL "token %u and special token %zu would both be \"%s\" there", other, id,
+                   tg_token_shown(shown, text, n));
 }
 
 static tg_status check(const tg_bpe_vocab *v, tg_err *err)
@@ -202,15 +149,18 @@ tg_status tg_tokenizer_json_write(int fd, const tg_bpe_vocab *v, size_t first, t
 {
     tg_sink sink = {.fd = fd};
     const tg_status status = check(v, err);
+    const unsigned char *token;
+    size_t n;
 
     if (status || fd < 0)
         return status;
-    tg_sink_puts(&sink, "{\n  \"version\": \"1.0\",\n  \"truncation\": null,\n  \"padding\": null,\n");
+    tg_json_put_begin(&sink);
     put_added(&sink, v);
     tg_sink_puts(&sink, v->normalizer == TG_NORMALIZER_NFC ? "  \"normalizer\": {\"type\": \"NFC\"},\n"
                                                            : "  \"normalizer\": null,\n");
     put_pre_tokenizer(&sink, v->split);
-    put_post_processor(&sink, v, first);
+    token = tg_vocab_token(v, first < v->n ? first : 0, &n);
+    tg_json_put_post_processor(&sink, first, token, n);
     tg_sink_puts(&sink, "  \"decoder\": ");
     put_byte_level(&sink, true);
     tg_sink_puts(&sink, ",\n");

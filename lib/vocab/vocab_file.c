@@ -12,6 +12,7 @@
 #include "formats/source.h"
 #include "lib/base/choice.h"
 #include "lib/bpe/bpe.h"
+#include "lib/spm/spm.h"
 #include "lib/tokens/tokenizer_read.h"
 #include "lib/vocab/foreign.h"
 
@@ -306,7 +307,8 @@ static tg_status write_archive(int fd, const tg_tokenizer *tok, tg_err *err)
     return status;
 }
 
-tg_status tg_vocab_file_write(int fd, const tg_tokenizer *tok, tg_vocab_format format, tg_err *err)
+static tg_status write_foreign(int fd, const tg_tokenizer *tok, tg_vocab_format format, size_t first,
+                               tg_err *err)
 {
     uint32_t ends[256];
     unsigned char tokens[256];
@@ -314,10 +316,8 @@ tg_status tg_vocab_file_write(int fd, const tg_tokenizer *tok, tg_vocab_format f
     const tg_bpe_vocab *vocab = tg_tokenizer_ids_are_bytes(tok) ? &bytes : tg_bpe_vocab_of(tok);
     char name[TG_CHOICE_SIZE];
 
-    if (format == TG_VOCAB_NPZ)
-        return write_archive(fd, tok, err);
-    if (format == TG_VOCAB_LLMC)
-        return tg_llmc_vocab_write(fd, tok, err);
+    if (format == TG_VOCAB_TOKENIZER_JSON && tg_spm_vocab_of(tok))
+        return tg_spm_json_write(fd, tok, first, err);
     if (!vocab)
         return tg_fail(err, TG_EUSAGE, "a tokenizer of kind \"%s\" cannot be written as %s",
                        tg_tokenizer_kind_name(tok), tg_choice_name(name, TG_VOCAB_FORMATS, format));
@@ -326,5 +326,19 @@ tg_status tg_vocab_file_write(int fd, const tg_tokenizer *tok, tg_vocab_format f
         ends[i] = i + 1;
     }
     return format == TG_VOCAB_TIKTOKEN ? tg_tiktoken_write(fd, vocab, err)
-                                       : tg_tokenizer_json_write(fd, vocab, SIZE_MAX, err);
+                                       : tg_tokenizer_json_write(fd, vocab, first, err);
+}
+
+tg_status tg_vocab_file_write(int fd, const tg_tokenizer *tok, tg_vocab_format format, tg_err *err)
+{
+    if (format == TG_VOCAB_NPZ)
+        return write_archive(fd, tok, err);
+    if (format == TG_VOCAB_LLMC)
+        return tg_llmc_vocab_write(fd, tok, err);
+    return write_foreign(fd, tok, format, SIZE_MAX, err);
+}
+
+tg_status tg_vocab_file_write_json(int fd, const tg_tokenizer *tok, size_t first, tg_err *err)
+{
+    return write_foreign(fd, tok, TG_VOCAB_TOKENIZER_JSON, first, err);
 }

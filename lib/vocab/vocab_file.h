@@ -60,6 +60,9 @@ typedef enum tg_vocab_format {
 TG_MUST_CHECK tg_status tg_vocab_file_write(int fd, const tg_tokenizer *tok, tg_vocab_format format,
                                             tg_err *err);
 
+/* Likewise a tokenizer.json that puts the special token `first` before each text; SIZE_MAX: none. */
+TG_MUST_CHECK tg_status tg_vocab_file_write_json(int fd, const tg_tokenizer *tok, size_t first, tg_err *err);
+
 TG_API_END
 
 #endif

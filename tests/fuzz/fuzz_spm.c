@@ -1,5 +1,6 @@
 /*
- * SentencePiece vocabularies: the readers of their files, and the encoder against its definition.
+ * SentencePiece vocabularies: the readers of their files, the encoder against its definition, and against
+ * that of a tokenizer.json that is written.
  *
  * The first byte of the input chooses.  The rest is a file; or pieces, each a type, a score, a length and as
  * many characters, until a length of 0, then a text.
@@ -11,6 +12,7 @@
 
 #include "lib/text/encoder.h"
 #include "lib/vocab/foreign.h"
+#include "lib/vocab/vocab_file.h"
 #include "tests/fuzz/input.h"
 #include "tests/unit/ref_spm.h"
 
@@ -103,6 +105,27 @@ static size_t add_pieces(ref_spm *v, const uint8_t *p, size_t n)
     return n - at > 3 ? at + 3 : n;
 }
 
+/* A tokenizer.json, if it can hold the vocabulary, is read as one that gives a text the same ids. */
+static void read_json(const tg_tokenizer *tok, const char *text, size_t n, const int32_t *want, long count)
+{
+    static uint8_t file[1 << 16];
+    static int32_t ids[IDS_MAX];
+    const int fd = input_file(NULL, 0);
+    const tg_tokenizer *back;
+    const tg_status status = tg_vocab_file_write(fd, tok, TG_VOCAB_TOKENIZER_JSON, NULL);
+    size_t size;
+
+    must(status == TG_OK || status == TG_EUSAGE);
+    if (status)
+        return;
+    size = input_take(fd, file, sizeof file);
+    must(size < sizeof file);
+    must(tg_tokenizer_json_read(&back, &(tg_file_text){"file", file, size}, NULL) == TG_OK);
+    must(encode(ids, back, (const uint8_t *)text, n, n + 1) == count);
+    must(count <= 0 || memcmp(ids, want, (size_t)count * sizeof *ids) == 0);
+    tg_tokenizer_free(back);
+}
+
 static void compare(const uint8_t *data, size_t size)
 {
     static ref_spm v;
@@ -128,6 +151,7 @@ static void compare(const uint8_t *data, size_t size)
         must(encode(got, tok, (const uint8_t *)text, n, part < 3 ? part : n + 1) == count);
         must(count <= 0 || memcmp(got, want, (size_t)count * sizeof *got) == 0);
     }
+    read_json(tok, text, n, want, count);
     tg_tokenizer_free(tok);
 }
 

@@ -115,12 +115,23 @@ def check_written(tools, corpus, where):
     with open(post, "w") as f:
         json.dump(tokenizer, f)
     subprocess.run([os.path.join(tools, "tg-convert"), "-q", hf, "--to", "hf", "-o", back], check=True)
-    with open(os.path.join(back, "tokenizer_config.json"), "w") as f:
+    check_pair("written", tools, back)
+
+
+def check_pair(name, tools, where):
+    with open(os.path.join(where, "tokenizer_config.json"), "w") as f:
         json.dump({"tokenizer_class": "PreTrainedTokenizerFast"}, f)
-    check("written", tools, back)
-    judge = transformers.AutoTokenizer.from_pretrained(back)
+    check(name, tools, where)
+    judge = transformers.AutoTokenizer.from_pretrained(where)
     if judge("a", "b").input_ids != judge("a").input_ids + judge("b").input_ids:
-        sys.exit(f"written: two texts are {judge('a', 'b').input_ids}")
+        sys.exit(f"{name}: two texts are {judge('a', 'b').input_ids}")
+
+
+def check_written_spm(tools, hf, temporary):
+    """Likewise of SentencePiece's kind, from a model whose tokenizer.json begins texts with <s>."""
+    back = os.path.join(temporary, "written-spm")
+    subprocess.run([os.path.join(tools, "tg-convert"), "-q", hf, "--to", "hf", "-o", back], check=True)
+    check_pair("written, SentencePiece's", tools, back)
 
 
 def main():
@@ -139,6 +150,8 @@ def main():
             vocab_size=PIECES, hidden_size=16, intermediate_size=24, num_hidden_layers=1, num_attention_heads=2,
             max_position_embeddings=64, bos_token_id=1, eos_token_id=2)).save_pretrained(where)
         {"tokenizer.json": check_json, "tokenizer.model": check_model}[file](tools, where, prefix + ".model")
+        if file == "tokenizer.json":
+            check_written_spm(tools, where, temporary)
 
 
 main()

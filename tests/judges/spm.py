@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
 """tg's SentencePiece tokenizers against sentencepiece, tokenizers, and the cases of llama.cpp.
 
-    spm.py BUILD TEXT                       models trained on TEXT: sentencepiece's and tokenizers' ids?
+    spm.py BUILD TEXT                       models trained on TEXT: sentencepiece's and tokenizers' ids, also
+                                            of the tokenizer.json that tg writes of them?
     spm.py BUILD TEXT VOCAB.gguf...         also the ids that VOCAB.gguf.out has for the texts of VOCAB.gguf.inp
 
 BUILD has bin/tg-tokenize and unit/gguf_ids.  Texts that are not UTF-8, or with characters that a judge
@@ -19,6 +20,7 @@ import tempfile
 import sentencepiece
 
 SPACE = "\u2581"
+CHINESE = os.path.join(os.path.dirname(__file__), "../../docs/checkpoints.zh-CN.md")
 
 
 def run(command, text):
@@ -34,6 +36,8 @@ def texts(corpus):
                 "<0x41>", "\u4e2d\u6587", "caf\u00e9 \U0001F999 \u00e9\u0301", "\x00\x01", "a" * 3000, " " * 3000,
                 "ab" * 2000, SPACE * 2500, "\U0001F999" * 999, "the " * 1500, "thethe" * 700]
     yield corpus
+    with open(CHINESE, encoding="utf-8") as f:
+        yield f.read()
     letters = ["a", "b", "e", "t", "th", "the", " ", "  ", SPACE, "\n", "<user>", "<us", "\t", "\u00e9", "\u4e2d", "\U0001F999", ",",
                "Z", "0", "<s>"]
     for _ in range(150):
@@ -57,7 +61,7 @@ def compare(name, tg, judge, cases):
 def train(corpus, where, name, **options):
     prefix = os.path.join(where, name)
     sentencepiece.SentencePieceTrainer.train(
-        input=corpus, model_prefix=prefix, model_type="bpe", minloglevel=2, remove_extra_whitespaces=False,
+        input=options.pop("text", corpus), model_prefix=prefix, model_type="bpe", minloglevel=2, remove_extra_whitespaces=False,
         normalization_rule_name="identity", **{"vocab_size": 1500, "byte_fallback": True, **options})
     return prefix + ".model"
 
@@ -121,6 +125,7 @@ def check_models(tool, path, where):
         "user": {"user_defined_symbols": ["<user>", SPACE + SPACE, "\t", "<us"]},
         "user-no-prefix": {"user_defined_symbols": ["<user>", SPACE + SPACE, "\t", "th"], "add_dummy_prefix": False},
         "no-bytes": {"byte_fallback": False, "character_coverage": .99},
+        "chinese": {"text": CHINESE, "vocab_size": 2000},
         "across-words": {"split_by_whitespace": False, "max_sentencepiece_length": 32, "vocab_size": 1200}}
     for name, options in variants.items():
         model = train(path, where, name, **options)
@@ -128,11 +133,13 @@ def check_models(tool, path, where):
         judge = lambda text: processor.encode(text)
         compare(name, lambda text: run([tool, "-t", model, "--ids"], text), judge, texts(corpus))
         print(f"{name}: the same ids")
+        check_written(tool, name, model, corpus, where, user=name == "user")
         if name == "plain":
             binary = os.path.join(where, "tokenizer.bin")
             write_llama2c(binary, processor)
             compare("tokenizer.bin", lambda text: run([tool, "-t", binary, "--ids"], text), judge, texts(corpus))
             print("tokenizer.bin: the same ids")
+            check_written(tool, "tokenizer.bin", binary, corpus, where)
             check_json(tool, processor, corpus, where)
 
 
@@ -147,6 +154,93 @@ def check_json(tool, processor, corpus, where):
         compare(f"tokenizer.json, {pre}", lambda text: run([tool, "-t", path, "--special", "--ids"], text),
                 lambda text: hf.encode(text, add_special_tokens=False).ids, cases)
         print(f"tokenizer.json, {pre}, {len(user)} tokens that are not special: the same ids")
+        check_written(tool, f"tokenizer.json, {pre}, {len(user)} tokens that are not special", path, corpus, where)
+
+
+def check_written(tool, name, source, corpus, where, user=False):
+    """The tokenizer.json that tg writes of a vocabulary: tokenizers' ids and texts, and tg's own when it reads it."""
+    import tokenizers
+    path = os.path.join(where, "written.json")
+    out = subprocess.run([tool, "-t", source, "--to", "tokenizer.json"], stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+    if user:
+        if out.returncode != 2 or b"is user-defined, and a space is put before it" not in out.stderr:
+            sys.exit(f"{name}: {out.stderr}, expected a refusal")
+        print(f"{name}, written: refused")
+        return
+    with open(path, "wb") as f:
+        f.write(out.stdout)
+    hf = tokenizers.Tokenizer.from_file(path)
+    added = set(hf.get_added_tokens_decoder())
+    for text in texts(corpus):
+        if "\x00" in text:
+            continue
+        want = run([tool, "-t", source, "--special", "--ids"], text)
+        if run([tool, "-t", path, "--special", "--ids"], text) != want:
+            sys.exit(f"{name}, written: tg has other ids for {text[:200]!r}")
+        got = hf.encode(text, add_special_tokens=False).ids
+        if got != want:
+            at = next((i for i, (g, w) in enumerate(zip(got, want)) if g != w), min(len(got), len(want)))
+            sys.exit(f"{name}, written: {text[:200]!r}: tokenizers has {got[at:at + 5]}, not {want[at:at + 5]}")
+        decoded = hf.decode(want, skip_special_tokens=False)
+        # after an added token, the decoder keeps the space that encoding puts there; Metaspace puts none before a space
+        again = text.replace(SPACE, " ")
+        if hf.pre_tokenizer and again[:1] == " ":
+            again = again[1 if "always" in str(hf.pre_tokenizer) or "first" in str(hf.pre_tokenizer) else 0:]
+        if added.isdisjoint(want) and decoded != again:
+            sys.exit(f"{name}, written: {text[:200]!r} is {decoded[:200]!r} again")
+    print(f"{name}, written: the same ids, and texts")
+
+
+def field(number, value):
+    """A field of a protobuf: a number, or bytes."""
+    def varint(n):
+        return bytes([n & 127 | 128 * (n > 127)]) + (varint(n >> 7) if n > 127 else b"")
+    if isinstance(value, int):
+        return varint(8 * number) + varint(value)
+    return varint(8 * number + 2) + varint(len(value)) + value
+
+
+def write_model(path, pieces, prefix):
+    """A tokenizer.model of (text, score), after the unknown piece, <s>, </s> and the bytes."""
+    def piece(text, score, kind):
+        return field(1, field(1, text.encode()) + b"\x15" + struct.pack("<f", score) + field(3, kind))
+    out = piece("<unk>", 0, 2) + piece("<s>", 0, 3) + piece("</s>", 0, 3)
+    out += b"".join(piece(f"<0x{b:02X}>", 0, 6) for b in range(256))
+    out += b"".join(piece(text, score, 1) for text, score in pieces)
+    out += field(2, field(3, 2) + field(35, 1)) + field(3, field(1, b"identity") + field(3, prefix) + field(4, 0))
+    with open(path, "wb") as f:
+        f.write(out)
+
+
+def check_random(tool, where, n=150):
+    """Random pieces, many with the scores of others: tokenizers' ids, or a refusal."""
+    import tokenizers
+    chosen = random.Random(11)
+    source, path = os.path.join(where, "random.model"), os.path.join(where, "random.json")
+    refused = 0
+    for _ in range(n):
+        letters = chosen.choice(["ab", "abc", "ab" + SPACE, "abcdef"])
+        longer = {"".join(chosen.choices(letters, k=chosen.randint(2, chosen.choice([2, 3, 5])))) for _ in range(chosen.randint(1, 14))}
+        scores = chosen.choice([3, 8, 40, 1000])
+        pieces = [(text, -chosen.randint(1, scores)) for text in sorted(longer)] + [(text, -2000 - i) for i, text in enumerate(letters)]
+        chosen.shuffle(pieces)
+        write_model(source, pieces, chosen.randint(0, 1))
+        out = subprocess.run([tool, "-t", source, "--to", "tokenizer.json"], stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+        if out.returncode:
+            refused += 1
+            if out.returncode != 2 or b"the score of another" not in out.stderr and b"whose score others have" not in out.stderr:
+                sys.exit(f"random pieces {pieces}: {out.stderr}")
+            continue
+        with open(path, "wb") as f:
+            f.write(out.stdout)
+        hf = tokenizers.Tokenizer.from_file(path)
+        text = "".join(chosen.choices(letters.replace(SPACE, " ") + "\n", [9] * len(letters) + [1], k=6000))
+        for command in (source, path):
+            if run([tool, "-t", command, "--ids"], text) != hf.encode(text, add_special_tokens=False).ids:
+                sys.exit(f"random pieces {pieces}: {command} has other ids than tokenizers")
+    if not n / 10 < refused < n * 9 / 10:
+        sys.exit(f"{refused} of {n} random vocabularies are refused")
+    print(f"random pieces, written: the same ids of {n - refused}, {refused} refused")
 
 
 def check_cases(tool, vocab):
@@ -162,6 +256,7 @@ def check_cases(tool, vocab):
 def main():
     build, corpus, *vocabularies = sys.argv[1:]
     with tempfile.TemporaryDirectory() as where:
+        check_random(os.path.join(build, "bin/tg-tokenize"), where)
         check_models(os.path.join(build, "bin/tg-tokenize"), corpus, where)
     for vocab in vocabularies:
         check_cases(os.path.join(build, "unit/gguf_ids"), vocab)

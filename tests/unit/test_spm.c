@@ -177,6 +177,21 @@ static void test_user_defined(void)
     EXPECT(&v, false, "a " SPACE " b", 1, 6, 7, 2);
 }
 
+/* A user-defined character also occurs in other pieces, and is no other piece. */
+static void test_user_defined_within(void)
+{
+    static ref_spm v;
+
+    ref_spm_begin(&v, TG_SPM_PREFIX_NONE);
+    (void)ref_spm_add(&v, "<unk>", TG_SPM_UNKNOWN, 0);
+    (void)ref_spm_add(&v, "a", TG_SPM_NORMAL, -9);        /* 1 */
+    (void)ref_spm_add(&v, "ab", TG_SPM_NORMAL, -1);       /* 2 */
+    (void)ref_spm_add(&v, "b", TG_SPM_USER_DEFINED, 0);   /* 3 */
+    (void)ref_spm_add(&v, SPACE "a", TG_SPM_NORMAL, -2);  /* 4 */
+    (void)ref_spm_add(&v, SPACE, TG_SPM_USER_DEFINED, 0); /* 5 */
+    EXPECT(&v, false, "abba a", 1, 3, 3, 1, 5, 1);
+}
+
 static void test_divided(void)
 {
     static ref_spm v;
@@ -602,6 +617,11 @@ static void test_refusals(void)
     refuse(&v, "token 1 has the text of token 0");
     v.types[1] = TG_SPM_USER_DEFINED;
     refuse(&v, "user-defined token 1 has the text of token 0");
+    v.types[0] = TG_SPM_USER_DEFINED;
+    (void)ref_spm_add(&v, "ba", TG_SPM_NORMAL, 0);
+    refuse(&v, "user-defined token 1 has the text of token 0");
+    v.types[0] = TG_SPM_NORMAL;
+    v.view.n = 2;
     v.types[1] = 9;
     refuse(&v, "token 1 has type 9, expected 1 to 6");
     v.types[1] = TG_SPM_BYTE;
@@ -645,6 +665,7 @@ int main(void)
     RUN(test_unused);
     RUN(test_unknown);
     RUN(test_user_defined);
+    RUN(test_user_defined_within);
     RUN(test_divided);
     RUN(test_prefixes);
     RUN(test_special_cuts);

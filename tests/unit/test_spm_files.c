@@ -6,6 +6,8 @@
 #include "lib/text/decoder.h"
 #include "lib/text/encoder.h"
 #include "lib/vocab/foreign.h"
+#include "lib/vocab/spm_pieces.h"
+#include "lib/vocab/vocab_file.h"
 #include "tests/unit/check.h"
 #include "tests/unit/failing.h"
 
@@ -387,6 +389,223 @@ static void json_refused(void)
     }
 }
 
+/* ---- a tokenizer.json is written */
+
+struct piece {
+    const char *text;
+    double score;
+    unsigned type;
+};
+
+/* A tokenizer of <unk>, <s>, </s>, all bytes if `bytes`, and these pieces, ended by one without a text. */
+static const tg_tokenizer *made_of(const struct piece *piece, tg_spm_prefix prefix, bool bytes)
+{
+    const tg_tokenizer *tok;
+    tg_spm_pieces p = {0};
+    tg_err err = {0};
+    char text[8];
+
+    CHECK_OK(tg_spm_pieces_add(&p, "<unk>", 5, 0, TG_SPM_UNKNOWN, &err), &err);
+    CHECK_OK(tg_spm_pieces_add(&p, "<s>", 3, 0, TG_SPM_CONTROL, &err), &err);
+    CHECK_OK(tg_spm_pieces_add(&p, "</s>", 4, 0, TG_SPM_CONTROL, &err), &err);
+    for (unsigned b = 0; bytes && b < 256; b++) {
+        snprintf(text, sizeof text, "<0x%02X>", b);
+        CHECK_OK(tg_spm_pieces_add(&p, text, 6, 0, TG_SPM_BYTE, &err), &err);
+    }
+    for (; piece->text; piece++)
+        CHECK_OK(tg_spm_pieces_add(&p, piece->text, strlen(piece->text), piece->score, piece->type, &err),
+                 &err);
+    CHECK_OK(tg_spm_pieces_build(&tok, &p, prefix, &err), &err);
+    tg_spm_pieces_free(&p);
+    return tok;
+}
+
+/* Write a tokenizer.json into `file`. */
+static tg_status write_json(const tg_tokenizer *tok, size_t first, tg_err *err)
+{
+    FILE *f = tmpfile();
+    tg_status status = TG_EIO;
+
+    CHECK(f != NULL);
+    if (f) {
+        status = tg_vocab_file_write_json(fileno(f), tok, first, err);
+        rewind(f);
+        n_file = fread(file, 1, sizeof file - 1, f);
+        file[n_file] = '\0';
+        fclose(f);
+    }
+    return status;
+}
+
+static bool written(const char *text)
+{
+    return strstr((const char *)file, text) != NULL;
+}
+
+#define NORMAL TG_SPM_NORMAL
+#define USER TG_SPM_USER_DEFINED
+#define COMMON                                                                                               \
+    {SPACE "a", -1, NORMAL}, {"ab", -2, NORMAL}, {SPACE, -3, NORMAL}, {"a", -4, NORMAL},                     \
+    {                                                                                                        \
+        "b", -5, NORMAL                                                                                      \
+    }
+
+/* Each way to put a space before a text, read again. */
+static void json_written(void)
+{
+    static const struct piece plain[] = {COMMON, {NULL, 0, 0}},
+                              user[] = {COMMON, {"ba", 0, USER}, {"\n\n", 0, USER}, {NULL, 0, 0}},
+                              spaced[] = {{SPACE SPACE, 0, USER}, COMMON, {"b" SPACE, 0, USER}, {NULL, 0, 0}};
+    const tg_tokenizer *tok;
+    tg_err err = {0};
+
+    tok = made_of(plain, TG_SPM_PREFIX_PARTS, true);
+    CHECK_OK(write_json(tok, SIZE_MAX, &err), &err);
+    tg_tokenizer_free(tok);
+    CHECK(written("\"post_processor\": null"));
+    ACCEPT(tg_tokenizer_json_read, "a abc", 259, 259, 263, 3 + 'c');
+    tok = made_of(user, TG_SPM_PREFIX_DIVIDED, true);
+    CHECK_OK(write_json(tok, 1, &err), &err);
+    tg_tokenizer_free(tok);
+    CHECK(written("{\"SpecialToken\": {\"id\": \"<s>\", \"type_id\": 0}}"));
+    CHECK(written("{\"id\": 264, \"content\": \"ba\", \"single_word\": false, \"lstrip\": false, \"rstrip\": "
+                  "false, \"normalized\": false, \"special\": false}"));
+    ACCEPT(tg_tokenizer_json_read, "baabba\n\n", 264, 259, 263, 264, 265);
+    tok = made_of(user, TG_SPM_PREFIX_METASPACE, true);
+    CHECK_OK(write_json(tok, SIZE_MAX, &err), &err);
+    tg_tokenizer_free(tok);
+    CHECK(written("\"prepend_scheme\": \"always\""));
+    ACCEPT(tg_tokenizer_json_read, "abbaab", 259, 263, 264, 259, 263);
+    tok = made_of(user, TG_SPM_PREFIX_FIRST, true);
+    CHECK_OK(write_json(tok, SIZE_MAX, &err), &err);
+    tg_tokenizer_free(tok);
+    ACCEPT(tg_tokenizer_json_read, "abbaab", 259, 263, 264, 260);
+    tok = made_of(spaced, TG_SPM_PREFIX_NONE, true);
+    CHECK_OK(write_json(tok, SIZE_MAX, &err), &err);
+    tg_tokenizer_free(tok);
+    ACCEPT(tg_tokenizer_json_read, "ab  b  a  ", 263, 265, 262, 265, 260, 259);
+    tok = made_of(plain, TG_SPM_PREFIX_NONE, false);
+    CHECK_OK(write_json(tok, SIZE_MAX, &err), &err);
+    tg_tokenizer_free(tok);
+    ACCEPT(tg_tokenizer_json_read, "ab a", 4, 3);
+}
+
+/* What has been read of such a file, and is written and read again, is the same. */
+static void json_again(void)
+{
+    const tg_tokenizer *tok, *back;
+    tg_err err = {0};
+
+    /* (▁, ab) has a rank, but never happens */
+    json_with(", \"" SPACE "ab\": 264, \"ba\": 265", PREPEND, "null", ADDED,
+              "[[\"" SPACE "\", \"a\"], [\"" SPACE "\", \"ab\"], [\"" SPACE "a\", \"b\"], [\"b\", \"a\"], "
+              "[\"a\", \"b\"]]",
+              "");
+    CHECK_OK(tg_tokenizer_json_read(&tok, &(tg_file_text){"file", file, n_file}, &err), &err);
+    CHECK_OK(write_json(tok, SIZE_MAX, &err), &err);
+    CHECK(!written("[\"" SPACE "\", \"ab\"]"));
+    CHECK_OK(tg_tokenizer_json_read(&back, &(tg_file_text){"file", file, n_file}, &err), &err);
+    CHECK_OK(tg_tokenizer_same(tok, back, &err), &err);
+    tg_tokenizer_free(back);
+    tg_tokenizer_free(tok);
+}
+
+static void refuse_to_write(const tg_tokenizer *tok, const char *why)
+{
+    tg_err err = {0};
+
+    CHECK_EQ(tg_vocab_file_write_json(-1, tok, SIZE_MAX, &err), TG_EUSAGE);
+    CHECK_HAS(err.message, "a tokenizer.json cannot hold this vocabulary: ");
+    CHECK_HAS(err.message, why);
+    tg_tokenizer_free(tok);
+}
+
+static void json_cannot_hold(void)
+{
+    static const struct {
+        tg_spm_prefix prefix;
+        struct piece piece[8];
+        const char *why;
+    } cases[] = {
+        {TG_SPM_PREFIX_PARTS, {COMMON, {"ba", 0, USER}}, "token 264, \"ba\", is user-defined, and a space"},
+        {TG_SPM_PREFIX_FIRST,
+         {COMMON, {"b a", 0, USER}},
+         "token 264, \"b\\xE2\\x96\\x81a\", is user-defined and has"},
+        {TG_SPM_PREFIX_NONE, {COMMON, {"aba", -9, TG_SPM_UNUSED}}, "token 264, \"aba\", is divided again"},
+        {TG_SPM_PREFIX_NONE, {COMMON, {"<?>", 0, TG_SPM_UNKNOWN}}, "token 264, \"<?>\", is a second unknown"},
+        {TG_SPM_PREFIX_NONE, {COMMON, {"\xFF", 0, TG_SPM_CONTROL}}, "token 264, \"\\xFF\", is not UTF-8"},
+        {TG_SPM_PREFIX_NONE,
+         {COMMON, {"<0x41>", -9, NORMAL}},
+         "token 264, \"<0x41>\", would be taken for a byte"},
+        {TG_SPM_PREFIX_NONE, {COMMON, {"<s>", -9, NORMAL}}, "tokens 1 and 264 are both \"<s>\""},
+        {TG_SPM_PREFIX_NONE,
+         {COMMON, {"xa", -9, NORMAL}},
+         "token 264, \"xa\", is merged from a character that is no"},
+        {TG_SPM_PREFIX_NONE, {COMMON, {"ba", -2, NORMAL}}, "has the score of another"},
+        {TG_SPM_PREFIX_NONE, {COMMON, {"aa", -2, NORMAL}}, "has the score of another"},
+        {TG_SPM_PREFIX_NONE, {COMMON, {"bb", -2, NORMAL}}, "token 260, \"ab\", has the score of another"},
+        {TG_SPM_PREFIX_NONE,
+         {COMMON, {SPACE "b", -1, NORMAL}, {SPACE "bb", -1, NORMAL}},
+         "is merged from one whose"},
+        {TG_SPM_PREFIX_NONE, {COMMON, {"aab", -9, NORMAL}, {"baab", -9, NORMAL}}, "is merged from one whose"},
+    };
+
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++)
+        refuse_to_write(made_of(cases[i].piece, cases[i].prefix, true), cases[i].why);
+}
+
+/* Pieces with the same score that never meet, and unused ones that never occur, are no obstacle. */
+static void json_can_hold(void)
+{
+    static const struct piece piece[] = {COMMON,
+                                         {"aa", -7, NORMAL},
+                                         {"bb", -7, NORMAL},
+                                         {"", 0, TG_SPM_UNUSED},
+                                         {"c", 0, TG_SPM_UNUSED},
+                                         {"cab" SPACE, 0, TG_SPM_UNUSED},
+                                         {NULL, 0, 0}};
+    const tg_tokenizer *tok = made_of(piece, TG_SPM_PREFIX_NONE, true);
+    tg_err err = {0};
+
+    CHECK_OK(write_json(tok, SIZE_MAX, &err), &err);
+    tg_tokenizer_free(tok);
+    ACCEPT(tg_tokenizer_json_read, "aabbbcaaa", 262, 260, 265, 267, 264, 262);
+}
+
+static void json_not_special(void)
+{
+    static const uint32_t ends[] = {1, 4};
+    static const float scores[] = {0, 0};
+    static const unsigned char types[] = {TG_SPM_NORMAL, TG_SPM_CONTROL};
+    const tg_spm_vocab v = {
+        .n = 2, .ends = ends, .tokens = (const unsigned char *)"a<s>", .scores = scores, .types = types};
+    const tg_tokenizer *tok;
+    tg_err err = {0};
+
+    CHECK_OK(tg_spm_create(&tok, &v, &err), &err);
+    refuse_to_write(tok, "token 1, \"<s>\", is a control token, but not special");
+}
+
+static void json_write_memory(void)
+{
+    static const struct piece plain[] = {COMMON, {NULL, 0, 0}};
+    const tg_tokenizer *tok = made_of(plain, TG_SPM_PREFIX_PARTS, true);
+    tg_status status = TG_ENOMEM;
+    tg_err err = {0};
+    long n;
+
+    for (n = 0; status; n++) {
+        failing_after(n);
+        status = tg_vocab_file_write_json(-1, tok, SIZE_MAX, &err);
+        failing_after(-1);
+        CHECK(status == TG_OK || status == TG_ENOMEM);
+    }
+    CHECK(n > 4);
+    tg_tokenizer_free(tok);
+}
+
+/* ---- memory */
+
 /* Every allocation fails once. */
 static void memory(void)
 {
@@ -441,5 +660,11 @@ int main(void)
     RUN(json_accepted);
     RUN(json_ids);
     RUN(json_refused);
+    RUN(json_written);
+    RUN(json_again);
+    RUN(json_cannot_hold);
+    RUN(json_can_hold);
+    RUN(json_not_special);
+    RUN(json_write_memory);
     return check_done();
 }
