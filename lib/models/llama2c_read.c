@@ -66,7 +66,7 @@ static void take_config(tg_model_file *f, const tg_llama2c_config *header)
 
 /* ---- the tokenizer */
 
-/* Of another size it is another model's. */
+/* With another number of tokens it is another model's.  tok: taken over. */
 static tg_status use_tokenizer(tg_model_file *f, const tg_tokenizer *tok, tg_err *err)
 {
     const size_t n = tg_tokenizer_vocab_size(tok);
