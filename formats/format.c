@@ -18,6 +18,7 @@ static const char *const texts[TG_FORMATS] = {
     [TG_FORMAT_LLMC_MODEL] = "an llm.c model",
     [TG_FORMAT_LLMC_TOKENS] = "llm.c tokens",
     [TG_FORMAT_LLMC_TOKENIZER] = "an llm.c tokenizer",
+    [TG_FORMAT_LLAMA2C_MODEL] = "a llama2.c model",
     [TG_FORMAT_PICKLE] = "a Python pickle",
     [TG_FORMAT_PICKLE_2] = "a Python pickle, perhaps an old PyTorch file",
     [TG_FORMAT_HDF5] = "an HDF5 file",
@@ -60,6 +61,12 @@ static bool is_safetensors(const unsigned char *p, size_t n)
     return n >= 9 && p[8] == '{' && tg_get64(p) >= 2 && tg_get64(p) <= 100000000;
 }
 
+/* 0x616B3432, which is text, then a version below 65536, which is none. */
+static bool is_llama2c(const unsigned char *p, size_t n)
+{
+    return n >= 8 && memcmp(p, "24ka", 4) == 0 && tg_get16(p + 6) == 0;
+}
+
 static bool is_text(const unsigned char *p, size_t n)
 {
     for (size_t i = 0; i < n; i++)
@@ -77,6 +84,8 @@ tg_format tg_format_recognize(const void *first, size_t n)
             return magics[i].format;
     if (is_safetensors(p, n))
         return TG_FORMAT_SAFETENSORS;
+    if (is_llama2c(p, n))
+        return TG_FORMAT_LLAMA2C_MODEL;
     return is_text(p, tg_size_min(n, TG_FORMAT_BYTES)) ? TG_FORMAT_TEXT : TG_FORMAT_UNKNOWN;
 }
 

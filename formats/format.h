@@ -17,6 +17,7 @@ typedef enum tg_format {
     TG_FORMAT_LLMC_MODEL,
     TG_FORMAT_LLMC_TOKENS,
     TG_FORMAT_LLMC_TOKENIZER,
+    TG_FORMAT_LLAMA2C_MODEL, /* from version 1 on; of version 0: formats/llama2c.h */
     TG_FORMAT_PICKLE,
     TG_FORMAT_PICKLE_2, /* protocol 2, which old PyTorch files begin with */
     TG_FORMAT_HDF5,

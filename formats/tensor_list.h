@@ -1,5 +1,6 @@
 /*
- * tensor_list: the tensors of a file that lists them: safetensors, GGUF, PyTorch's, llm.c's model.
+ * tensor_list: the tensors of a file that lists them: safetensors, GGUF, PyTorch's, models of llm.c and
+ * llama2.c.
  *
  * A reader of such a format is a function over the whole file in memory (mapped, or read):
  *

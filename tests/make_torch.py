@@ -128,4 +128,5 @@ def main(source, target, *what):
         z.writestr("ckpt/version", "3\n")
 
 
-main(*sys.argv[1:])
+if __name__ == "__main__":
+    main(*sys.argv[1:])

@@ -39,6 +39,7 @@ tiny() {
 @test "unit: png" { unit png; }
 @test "unit: torch_file" { unit torch_file; }
 @test "unit: torch_model" { unit torch_model; }
+@test "unit: llama2c" { unit llama2c; }
 @test "unit: llmc" { unit llmc; }
 @test "unit: archive" { unit archive; }
 @test "unit: save" { unit save; }

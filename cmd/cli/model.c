@@ -28,7 +28,8 @@ static tg_status no_model(const char *path, const char *remedy, tg_err *err)
  * it. */
 static tg_status from_pipe(tg_err *err)
 {
-    static const tg_format formats[] = {TG_FORMAT_SAFETENSORS, TG_FORMAT_GGUF, TG_FORMAT_LLMC_MODEL};
+    static const tg_format formats[] = {TG_FORMAT_SAFETENSORS, TG_FORMAT_GGUF, TG_FORMAT_LLMC_MODEL,
+                                        TG_FORMAT_LLAMA2C_MODEL};
     const tg_err why = *err;
 
     for (size_t i = 0; i < sizeof formats / sizeof formats[0]; i++)

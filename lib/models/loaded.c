@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "formats/format.h"
+#include "formats/llama2c.h"
 #include "formats/path.h"
 #include "lib/base/grow.h"
 #include "lib/base/size.h"
@@ -45,7 +46,7 @@ static tg_status read_to_end(tg_source *source, tg_err *err)
         return status;
     format = tg_format_recognize(source->next, source->ready);
     tensors = format == TG_FORMAT_ZIP || format == TG_FORMAT_SAFETENSORS || format == TG_FORMAT_GGUF ||
-              format == TG_FORMAT_LLMC_MODEL;
+              format == TG_FORMAT_LLMC_MODEL || tg_llama2c_begins(source->next, source->ready);
     return tg_source_all(source, tensors || source->map ? PTRDIFF_MAX : OTHER_MAX, err);
 }
 

@@ -6,6 +6,7 @@
 
 #include "formats/archive.h"
 #include "formats/format.h"
+#include "formats/llama2c.h"
 #include "formats/path.h"
 #include "formats/torch_file.h"
 #include "lib/models/canonical.h"
@@ -38,7 +39,7 @@ static bool is_foreign(const unsigned char *first, size_t n)
     case TG_FORMAT_ZIP: /* with fewer bytes it is damaged */
         return n >= 38 && tg_format_zip(first, n) != TG_MEMBER_KIND;
     default:
-        return false;
+        return tg_llama2c_begins(first, n);
     }
 }
 
@@ -67,9 +68,13 @@ bool tg_model_file_begins(const unsigned char *first, size_t n)
 static tg_status unknown(const tg_loaded *file, tg_err *err)
 {
     const char *what = tg_format_text(tg_format_recognize(file->bytes, file->n));
+    const size_t llama2c = tg_llama2c_size(file->bytes, file->n);
 
     if (file->n == 0)
         return tg_fail(err, TG_EDATA, "the file is empty, expected a model");
+    if (!what && llama2c > 0)
+        return tg_fail(err, TG_EDATA, "%s%zu bytes, as a llama2.c model its header says %zu",
+                       file->n < llama2c ? "truncated: " : "", file->n, llama2c);
     return tg_fail(err, TG_EDATA, "%s%s",
                    what ? "expected a model, this is " : "not a model of a known format", what ? what : "");
 }

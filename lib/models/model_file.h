@@ -107,7 +107,8 @@ TG_MUST_CHECK tg_status tg_model_file_open_source(tg_model_file *f, tg_source *s
                                                   const tg_model_ask *ask, tg_err *err);
 
 /* Whether a stream that begins with `first` [n] is a model, of this project or of another; TG_FORMAT_BYTES
- * (formats/format.h) suffice.  An archive of ours whose first array is compressed is taken for none. */
+ * (formats/format.h) suffice.  An archive of ours whose first array is compressed is taken for none; what
+ * begins with seven numbers of a model is taken for one of llama2.c's, of whatever size. */
 bool tg_model_file_begins(const unsigned char *first, size_t n);
 
 /*

@@ -20,7 +20,8 @@ TG_API_BEGIN
 
 /*
  * Open the model at path: an archive of tg's, trained or not; a directory or a file of Hugging Face's; GGUF,
- * PyTorch's or llm.c's.  Its kind is recognized by its first bytes, or by the names in a directory.
+ * PyTorch's, llm.c's or llama2.c's.  Its kind is recognized by its first bytes, or by the names in a
+ * directory.
  *
  *   m->config          layers n_layer, heads n_head, channels n_embd, context n_ctx, vocab_size
  *   m->tokenizer       its own; of kind "ids" if the files have none: tg_tokenizer_has_text()

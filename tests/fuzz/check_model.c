@@ -215,12 +215,11 @@ static bool write_parts(const tg_model_writer *to, const tg_model_file *f, const
 static void read_again(const tg_model_file *f, const char *path, const tg_model_writer *to,
                        const tg_write_options *o)
 {
+    static const char *const activations[] = {"gelu_new", "gelu", "silu"};
     const bool whole = strcmp(to->name, "hf") == 0 || strcmp(to->name, "npz") == 0;
     const tg_model_ask ask = {.heads = f->config.n_head,
                               .fuse_qkv = o->split_qkv,
-                              .activation = o->lossy                               ? NULL
-                                            : f->config.activation == TG_GELU_TANH ? "gelu_new"
-                                                                                   : "gelu"};
+                              .activation = o->lossy ? NULL : activations[f->config.activation]};
     const bool exact = strcmp(to->name, "gguf") != 0; /* which has vectors in float32 */
     tg_model_file again;
 

@@ -1,10 +1,11 @@
 /*
- * The readers of llm.c's files.
+ * The readers of llm.c's files, and of llama2.c's models.
  *
  * A header that is read is the one that would be written, and what follows it is all of the file.
  */
 #include <string.h>
 
+#include "formats/llama2c.h"
 #include "formats/llmc.h"
 #include "tests/fuzz/input.h"
 
@@ -26,6 +27,30 @@ static void read_model(const uint8_t *data, size_t size)
             at += list.tensor[i].stored;
         }
         must(at == size && list.n == tg_llmc_tensors(&config));
+    }
+    tg_tensor_list_free(&list);
+}
+
+/* What is recognized by its size alone is read. */
+static void read_llama2c(const uint8_t *data, size_t size)
+{
+    tg_tensor_list list = {0};
+    tg_llama2c_config config;
+    tg_err err = {0};
+    const tg_status status = tg_llama2c_read(&list, &config, data, size, &err);
+
+    must(status == TG_OK || (status == TG_EDATA && err.message[0] != '\0'));
+    must((status == TG_OK) <= tg_llama2c_recognize(data, size));
+    must((tg_llama2c_size(data, size) == size && size > 0) <= (status == TG_OK));
+    must(tg_llama2c_recognize(data, size) <= tg_llama2c_begins(data, size));
+    if (!status) {
+        size_t at = config.version == 0 ? 28 : 256;
+
+        for (size_t i = 0; i < list.n; i++) {
+            must(list.tensor[i].offset == at && list.tensor[i].at == data + at);
+            at += list.tensor[i].stored;
+        }
+        must(at == size && list.n == tg_llama2c_tensors(&config));
     }
     tg_tensor_list_free(&list);
 }
@@ -67,12 +92,38 @@ static void read_tokenizer(const uint8_t *data, size_t size)
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     read_model(data, size);
+    read_llama2c(data, size);
     read_tokens(data, size);
     read_tokenizer(data, size);
     return 0;
 }
 
-/* A file of one of the three kinds. */
+/* dim, hidden_dim, n_layers, n_heads, n_kv_heads, vocab_size, seq_len */
+static const char numbers[28] = "\4\0\0\0\3\0\0\0\2\0\0\0\2\0\0\0\1\0\0\0\5\0\0\0\2\0\0";
+
+/* A model of llama2.c, tied. */
+static size_t make_llama2c(uint8_t *data, bool old)
+{
+    static const unsigned char magic[8] = {'2', '4', 'k', 'a', 1};
+    const tg_llama2c_config config = {!old, 4, 3, 2, 2, 1, 5, 2, true};
+    size_t n = old ? 28 : 256;
+    tg_array a;
+
+    memset(data, 0, n);
+    memcpy(data + (old ? 0 : 8), numbers, 28);
+    if (!old) {
+        memcpy(data, magic, sizeof magic);
+        data[36] = 1;
+    }
+    for (size_t i = 0; i < tg_llama2c_tensors(&config); i++) {
+        tg_llama2c_tensor(&a, &config, i);
+        memset(data + n, 0, a.bytes);
+        n += a.bytes;
+    }
+    return n;
+}
+
+/* A file of one of the kinds. */
 static size_t make_seed(uint8_t *data, size_t max, unsigned seed)
 {
     const tg_llmc_config config = {seed & 1, 2, 3, 1 + (seed >> 1 & 1), 1, 2, 128};
@@ -81,6 +132,8 @@ static size_t make_seed(uint8_t *data, size_t max, unsigned seed)
 
     if (max < 4096)
         return 0;
+    if (seed % 8 > 5)
+        return make_llama2c(data, seed % 8 == 6);
     if (seed % 4 == 0) {
         must(tg_llmc_tokens_header(data, 2, NULL) == TG_OK);
         memcpy(data + n, "\1\0\2\0", 4);

@@ -10,8 +10,8 @@ $(BUILD)/unit/damage: $(patsubst %.c,$(BUILD)/obj/%.o,$(wildcard tests/damage/*.
 	$(Q)$(CC) $(ALL_CFLAGS) -o $@ $^ $(ALL_LDFLAGS) $(LIBS)
 
 # Tests that count allocations and make some of them fail.
-FAILING := $(addprefix $(BUILD)/unit/,test_archive test_chars test_gguf test_gguf_model test_gguf_vocab test_json test_learn test_llmc \
-             test_model_file test_pickle test_safetensors test_save test_spm_files test_bpe test_tokens test_torch_file test_torch_model test_vocab_file)
+FAILING := $(addprefix $(BUILD)/unit/,test_archive test_chars test_gguf test_gguf_model test_gguf_vocab test_json test_learn \
+             test_llama2c test_llmc test_model_file test_pickle test_safetensors test_save test_spm_files test_bpe test_tokens test_torch_file test_torch_model test_vocab_file)
 $(FAILING): $(BUILD)/obj/tests/unit/failing.o $(BUILD)/obj/tests/unit/failing_wrap.o
 $(FAILING): UNIT_LDFLAGS = -Wl,--wrap=malloc,--wrap=calloc,--wrap=realloc
 $(BUILD)/unit/test_archive: UNIT_LDFLAGS += -Wl,--wrap=inflateInit2_,--wrap=inflate
@@ -33,7 +33,7 @@ HF_READ := $(addprefix $(BUILD)/unit/,test_hf_families test_hf_layers)
 HF_WRITTEN := $(addprefix $(BUILD)/unit/,test_hf_write test_hf_weights test_gguf_write test_gguf_refused test_lending)
 $(HF_READ): $(BUILD)/obj/tests/unit/hf_read.o
 $(HF_WRITTEN): $(BUILD)/obj/tests/unit/hf_written.o
-$(HF_READ) $(HF_WRITTEN): $(BUILD)/obj/tests/unit/hf_directory.o
+$(HF_READ) $(HF_WRITTEN) $(BUILD)/unit/test_llama2c: $(BUILD)/obj/tests/unit/hf_directory.o
 $(addprefix $(BUILD)/unit/,test_gguf_write test_gguf_refused test_lending): $(BUILD)/obj/tests/unit/gguf_written.o
 
 # The tile unit's kernels on a model of it, for processors without one: an instruction set of its own.
