@@ -92,23 +92,24 @@ static void put_spm(tg_gguf_writer *w, uint8_t how, size_t tokens)
     free(scores);
 }
 
-/* The types of tokens, in lines; bytes: those of bytes are known by their texts. */
-static void put_types(tg_gguf_writer *w, uint8_t how, bool bytes, const uint8_t *p, size_t tokens)
+/* The types of tokens, whose lines are at p [size]; bytes: those of bytes are known by their texts. */
+static void put_types(tg_gguf_writer *w, uint8_t how, bool bytes, const uint8_t *p, size_t size,
+                      size_t tokens)
 {
     int32_t *types = calloc(tokens + 1, sizeof *types);
+    size_t at = 0;
     unsigned char byte;
 
     must(types != NULL);
     for (size_t i = 0; i < tokens; i++) {
-        size_t n = 0;
+        const size_t begin = at;
 
-        while (n < 6 && p[n] != '\n')
-            n++;
+        while (at < size && p[at] != '\n')
+            at++;
         types[i] = how >> i % 8 & 1 ? how % 7 : 1;
-        if (bytes && tg_spm_is_byte(p, n, &byte))
+        if (bytes && tg_spm_is_byte(p + begin, at - begin, &byte))
             types[i] = TG_GGUF_BYTE;
-        while (i + 1 < tokens && *p++ != '\n')
-            ;
+        at++;
     }
     if (how > 0)
         tg_gguf_put_i32s(w, "tokenizer.ggml.token_type", types, tokens);
@@ -128,7 +129,7 @@ static uint8_t *make_file(const uint8_t *data, size_t size, size_t *n)
         put_spm(&w, data[0], tokens);
     else
         put_bpe(&w, data[0]);
-    put_types(&w, data[1], spm, data + 2, tokens);
+    put_types(&w, data[1], spm, data + 2, size - 2, tokens);
     if (!spm)
         (void)put_lines(&w, "tokenizer.ggml.merges", data + at, size - at, &merges);
     must(tg_gguf_finish(&w, NULL) == TG_OK);
