@@ -35,12 +35,17 @@ CHANGES = {
                "null-window": {"sliding_window": None}, "silu": {"hidden_activation": "silu"}, "default-scalar": {"query_pre_attn_scalar": 256, "head_dim": 256, "num_hidden_layers": 2}},
     "gemma3_text": {"cap": {"attn_logit_softcapping": 2.0}, "pattern": {"sliding_window_pattern": 2}, "pattern-0": {"sliding_window_pattern": 0}, "local": {"rope_local_base_freq": 50.0},
                     "parameters": {"rope_parameters": {FULL: {"rope_theta": 100.0, **LINEAR}, SLIDING: {"rope_type": "default", "rope_theta": 20}}}, "local-scaled": {"rope_parameters": {SLIDING: LINEAR}}, "scaled": {"rope_scaling": {"rope_type": "linear", "factor": 8}}},
-    "olmo2": {"linear": {"rope_scaling": LINEAR}, "bias": {"attention_bias": True}},
+    "olmo2": {"limit-linear": {"rope_scaling": LINEAR}, "bias": {"attention_bias": True}},
     "gpt_neox": {"part": {"rotary_pct": 0.5}, "none": {"rotary_pct": 0}, "over": {"rotary_pct": 2}, "tanh": {"hidden_act": "gelu_new"}, "series": {"use_parallel_residual": False}, "no-bias": {"attention_bias": False},
                  "parameters": {"rope_parameters": {"rope_type": "default", "rope_theta": 50, "partial_rotary_factor": 1.0}}, "base": {"rotary_emb_base": 50}},
 }
 # those that have tensors, and are written
 WHOLE = "bias", "caps", "linear", "list", "llama3", "mlp-bias", "no-bias", "no-caps", "parameters", "pattern", "window"
+
+
+def kept(name):
+    """Names with limit- in them have it at their beginning (tests/fuzz/minimize)."""
+    return "limit-" + name.replace("limit-", "") if "limit-" in name else name
 
 
 def config(type, **changes):
@@ -124,7 +129,7 @@ def checkpoints_of_families():
         for to in "gguf", "hf":
             bundle("%s-to-%s-f32" % (type, to), files, way=way(to, lossy=True))
         for name, change in CHANGES[type].items():
-            put("hf", "%s-%s.json" % (type, name), json.dumps(config(type, **change)).encode())
+            put("hf", kept("%s-%s.json" % (type, name)), json.dumps(config(type, **change)).encode())
             all = {"mlp-bias": ("mlp",), "bias": ("qkv", "out"), "no-bias": ()}.get(name, biases)
             if name in WHOLE:
                 bundle("%s-%s" % (type, name), {"config.json": config(type, **change), "model.safetensors": safetensors(weights_of(type, all))}, way=way(["hf", "gguf"][len(name) % 2], lossy=True))
@@ -305,12 +310,12 @@ def ggufs_of_families():
     put("model_file", "llama-f16.gguf", gguf_model("llama", turn=lambda w: {k: a.astype("f2") if a.ndim == 2 else a for k, a in w.items()}, **layers))
     put("model_file", "neox-apart.gguf", gguf_model("gptneox", biases=("qkv", "out"), tied=False, turn=lambda w: {k.replace("qkv", part): x for k, a in w.items() for part, x in (zip("qkv", np.split(a, 3)) if "qkv" in k else [("qkv", a)])}))
     windows = {
-        "pattern": {"attention.sliding_window_pattern": u32(1)}, "pattern-0": {"attention.sliding_window_pattern": u32(0)}, "list": {"attention.sliding_window_pattern": bools(1, 0)}, "list-short": {"attention.sliding_window_pattern": bools(1)},
+        "pattern": {"attention.sliding_window_pattern": u32(1)}, "limit-pattern-0": {"attention.sliding_window_pattern": u32(0)}, "list": {"attention.sliding_window_pattern": bools(1, 0)}, "list-short": {"attention.sliding_window_pattern": bools(1)},
         "list-long": {"attention.sliding_window_pattern": bools(0, 1, 1)}, "list-texts": {"attention.sliding_window_pattern": gguf_texts(b"a", b"b")}, "swa": {"rope.freq_base_swa": f32(50)}, "none": {"attention.sliding_window": u32(0)},
     }
     for name, change in windows.items():
         for architecture in "gemma2", "gemma3":
-            put("model_file", "%s-window-%s.gguf" % (architecture, name), gguf_model(architecture, {"attention.sliding_window": u32(2), **change}, **layers))
+            put("model_file", kept("%s-window-%s.gguf" % (architecture, name)), gguf_model(architecture, {"attention.sliding_window": u32(2), **change}, **layers))
     put("model_file", "gemma3-66-layers.gguf", gguf_model("gemma3", {"attention.sliding_window": u32(2)}, whole=False, num_hidden_layers=66))
     # a scale of its own, in a model with as many layers
     small = {"num_attention_heads": 1, "num_key_value_heads": 1, "hidden_size": 2, "intermediate_size": 1}
