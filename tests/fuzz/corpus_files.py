@@ -260,7 +260,7 @@ MINGPT = {"model": {"n_layer": 1, "n_head": 1, "n_embd": 2, "block_size": 2, "vo
 # names of the files in an input of the fuzzer `checkpoint`, by their numbers
 NAMES = ["config.json", "model.safetensors", "model.safetensors.index.json", "pytorch_model.bin", "tokenizer.json", "vocab.json",
          "pytorch_model.bin.index.json", "encoder.json", "merges.txt", "vocab.bpe", "a.safetensors", "b.bin", "ckpt.pt", "names.txt",
-         "tokens.tiktoken", "x"]
+         "tokens.tiktoken", "x", "tokenizer.model", "tokenizer.bin", "tokenizer_config.json"]
 LOSSY, FUSE, HEADS, GELU_NEW, GELU, MAP, FIRST = 1, 2, 4, 32, 48, 64, 128
 DIRECTORY, DEVICE = 32, 48
 

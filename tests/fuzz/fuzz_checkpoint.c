@@ -20,27 +20,36 @@
 #include "tests/unit/torch_zip.h"
 
 enum { HEAD = 3, PART = 3, PARTS_MAX = 8 };
-enum { NAMES = 16, DIRECTORY = 32, DEVICE = 48 };
+enum { DIRECTORY = 32, DEVICE = 48 };
 #define MAP "names.txt"
 
-static const char *const names[NAMES] = {"config.json",
-                                         "model.safetensors",
-                                         "model.safetensors.index.json",
-                                         "pytorch_model.bin",
-                                         "tokenizer.json",
-                                         "vocab.json",
-                                         "pytorch_model.bin.index.json",
-                                         "encoder.json",
-                                         "merges.txt",
-                                         "vocab.bpe",
-                                         "a.safetensors",
-                                         "b.bin",
-                                         "ckpt.pt",
-                                         MAP,
-                                         "tokens.tiktoken",
-                                         "x"};
+static const char *const names[] = {"config.json",
+                                    "model.safetensors",
+                                    "model.safetensors.index.json",
+                                    "pytorch_model.bin",
+                                    "tokenizer.json",
+                                    "vocab.json",
+                                    "pytorch_model.bin.index.json",
+                                    "encoder.json",
+                                    "merges.txt",
+                                    "vocab.bpe",
+                                    "a.safetensors",
+                                    "b.bin",
+                                    "ckpt.pt",
+                                    MAP,
+                                    "tokens.tiktoken",
+                                    "x",
+                                    "tokenizer.model",
+                                    "tokenizer.bin",
+                                    "tokenizer_config.json"};
 
 /* ---- the parts */
+
+/* What is no plain file has one of the first 16 names. */
+static const char *name_of(uint8_t kind)
+{
+    return names[kind & DIRECTORY ? kind % 16 : kind % 32 % (sizeof names / sizeof names[0])];
+}
 
 struct parts {
     struct part {
@@ -66,7 +75,7 @@ static void make_files(const struct parts *p, const uint8_t *data)
 {
     for (size_t i = 0; i < p->n; i++) {
         const struct part *const part = &p->part[i];
-        const char *const name = names[part->kind % NAMES];
+        const char *const name = name_of(part->kind);
         int fd;
 
         folder_remove(FOLDER_INPUT, name);
@@ -85,7 +94,7 @@ static void make_files(const struct parts *p, const uint8_t *data)
 static void remove_files(const struct parts *p)
 {
     for (size_t i = 0; i < p->n; i++)
-        folder_remove(FOLDER_INPUT, names[p->part[i].kind % NAMES]);
+        folder_remove(FOLDER_INPUT, name_of(p->part[i].kind));
 }
 
 /* ---- what is asked for */
@@ -159,7 +168,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     tg_threads_set(1);
     divide(&p, data, size);
     make_files(&p, data);
-    strcpy(path, folder_path(FOLDER_INPUT, data[0] & 128 ? names[p.part[0].kind % NAMES] : ""));
+    strcpy(path, folder_path(FOLDER_INPUT, data[0] & 128 ? name_of(p.part[0].kind) : ""));
     open_model(path, data[0], data[1] % CHECK_MODEL_WAYS);
     open_vocab(path, data[2]);
     remove_files(&p);

@@ -1,9 +1,9 @@
 /*
  * Vocabularies in GGUF files.
  *
- * The first byte of the input chooses a rule, the second whether the file tells the types of its tokens;
- * the rest are lines: tokens, an empty line, merges.  What is accepted is written again, and must read back
- * the same, unless two of its tokens are written alike.
+ * The first byte of the input chooses a rule, or SentencePiece, the second whether the file tells the types
+ * of its tokens; the rest are lines: tokens, an empty line, merges.  What is accepted is written again, and
+ * must read back the same, unless two of its tokens are written alike.
  */
 #define _XOPEN_SOURCE 700
 #include <stdlib.h>
@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "lib/models/gguf_vocab.h"
+#include "lib/vocab/spm_pieces.h"
 #include "tests/fuzz/input.h"
 
 #define WRITTEN_MAX ((size_t)1 << 22) /* bytes of a file that is written of an input */
@@ -65,30 +66,73 @@ static size_t put_lines(tg_gguf_writer *w, const char *key, const uint8_t *p, si
     return end < n ? end + 1 : n;
 }
 
-static uint8_t *make_file(const uint8_t *data, size_t size, size_t *n)
+static void put_bpe(tg_gguf_writer *w, uint8_t how)
 {
     static const char *const rules[] = {"gpt-2", "llama-bpe", "smaug-bpe", "qwen2", "smollm", "gpt-4o"};
     static const char *const kinds[] = {"bytes", "char"};
+    const char *const rule = rules[how % 6], *const kind = kinds[how % 2];
+
+    tg_gguf_put_text(w, "tokenizer.ggml.model", "gpt2", 4);
+    tg_gguf_put_text(w, "tokenizer.ggml.pre", rule, strlen(rule));
+    if (how > 0xF0)
+        tg_gguf_put_text(w, TG_GGUF_KIND_KEY, kind, strlen(kind));
+}
+
+/* SentencePiece's, with its scores. */
+static void put_spm(tg_gguf_writer *w, uint8_t how, size_t tokens)
+{
+    float *scores = calloc(tokens + 1, sizeof *scores);
+
+    must(scores != NULL);
+    for (size_t i = 0; i < tokens; i++)
+        scores[i] = -(float)(i * how % 16);
+    tg_gguf_put_text(w, "tokenizer.ggml.model", "llama", 5);
+    tg_gguf_put_f32s(w, "tokenizer.ggml.scores", scores, tokens);
+    tg_gguf_put_bool(w, "tokenizer.ggml.add_space_prefix", how & 0x10);
+    free(scores);
+}
+
+/* The types of tokens, whose lines are at p [size]; bytes: those of bytes are known by their texts. */
+static void put_types(tg_gguf_writer *w, uint8_t how, bool bytes, const uint8_t *p, size_t size,
+                      size_t tokens)
+{
+    int32_t *types = calloc(tokens + 1, sizeof *types);
+    size_t at = 0;
+    unsigned char byte;
+
+    must(types != NULL);
+    for (size_t i = 0; i < tokens; i++) {
+        const size_t begin = at;
+
+        while (at < size && p[at] != '\n')
+            at++;
+        types[i] = how >> i % 8 & 1 ? how % 7 : 1;
+        if (bytes && tg_spm_is_byte(p + begin, at - begin, &byte))
+            types[i] = TG_GGUF_BYTE;
+        at++;
+    }
+    if (how > 0)
+        tg_gguf_put_i32s(w, "tokenizer.ggml.token_type", types, tokens);
+    free(types);
+}
+
+static uint8_t *make_file(const uint8_t *data, size_t size, size_t *n)
+{
     const int fd = input_file(NULL, 0);
-    const char *rule = rules[data[0] % 6];
-    int32_t *types = calloc(size + 1, sizeof *types);
+    const bool spm = data[0] >= 0xC0 && data[0] < 0xF0;
     size_t at = 2, tokens, merges;
     tg_gguf_writer w;
 
-    must(types != NULL);
     tg_gguf_begin(&w, fd);
-    tg_gguf_put_text(&w, "tokenizer.ggml.model", "gpt2", 4);
-    tg_gguf_put_text(&w, "tokenizer.ggml.pre", rule, strlen(rule));
-    if (data[0] > 0xF0)
-        tg_gguf_put_text(&w, TG_GGUF_KIND_KEY, kinds[data[0] % 2], strlen(kinds[data[0] % 2]));
     at += put_lines(&w, "tokenizer.ggml.tokens", data + at, size - at, &tokens);
-    for (size_t i = 0; i < tokens; i++)
-        types[i] = data[1] >> i % 8 & 1 ? data[1] % 7 : 1;
-    if (data[1] > 0)
-        tg_gguf_put_i32s(&w, "tokenizer.ggml.token_type", types, tokens);
-    (void)put_lines(&w, "tokenizer.ggml.merges", data + at, size - at, &merges);
+    if (spm)
+        put_spm(&w, data[0], tokens);
+    else
+        put_bpe(&w, data[0]);
+    put_types(&w, data[1], spm, data + 2, size - 2, tokens);
+    if (!spm)
+        (void)put_lines(&w, "tokenizer.ggml.merges", data + at, size - at, &merges);
     must(tg_gguf_finish(&w, NULL) == TG_OK);
-    free(types);
     return take(fd, n);
 }
 
@@ -144,8 +188,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 
 size_t LLVMFuzzerCustomMutator(uint8_t *data, size_t size, size_t max, unsigned seed)
 {
-    static const char text[] = "ggg\na\nb\nab\n\xC4\xA0\n<|e|>\nabab\n[PAD7]\n\na b\nab ab\n";
+    static const char *const texts[] = {"ggg\na\nb\nab\n\xC4\xA0\n<|e|>\nabab\n[PAD7]\n\na b\nab ab\n",
+                                        "\xD3\1<unk>\n<0x0A>\na\nb\nab\n\xE2\x96\x81\n[PAD6]\n"};
 
-    (void)seed;
-    return LLVMFuzzerMutate(data, size < 10 ? input_seed(data, max, text) : size, max);
+    return LLVMFuzzerMutate(data, size < 10 ? input_seed(data, max, texts[seed % 2]) : size, max);
 }

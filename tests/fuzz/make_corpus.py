@@ -5,6 +5,7 @@
 BIN has the tools.  It needs NumPy, and safetensors and gguf for their files.  `make fuzz-corpus` runs it, lets
 the fuzzers add to it, and keeps the fewest inputs that reach the same edges.
 """
+from corpus_families import families
 from corpus_files import *
 from corpus_models import checkpoints, ggufs
 from corpus_wrong import dumps, encoders, fields_changed, runs, texts, token_files, vocabularies
@@ -151,44 +152,6 @@ def logs():
     put("log", "no-titles", b"")
 
 
-def spm_models():
-    """The pieces of tokenizer.model and tokenizer.bin, and the short notation of tests/fuzz/fuzz_spm.c."""
-    space = "\u2581"
-
-    def number(n):
-        return bytes([n & 127 | 128]) + number(n >> 7) if n > 127 else bytes([n])
-
-    def field(k, b):
-        return number(k << 3 | 2) + number(len(b)) + b
-
-    def piece(text, score, kind):
-        return field(1, field(1, text.encode()) + b"\x15" + struct.pack("<f", score) + b"\x18" + number(kind))
-
-    def model(with_bytes, prefix, more="", trainer=b"", normalizer=b""):
-        pieces = [("<unk>", 0, 2), ("<s>", 0, 3)] + [("<0x%02X>" % b, 0, 6) for b in range(256) if with_bytes]
-        pieces += [("a", -9, 1), ("b", -9, 1), (space, -8, 1), ("ab", -1, 1), (space + "a", -2, 1), ("aba", -3, 5), ("<u>", 0, 4)]
-        pieces += [(space + space, -4, 1)] + ([(more, 0, 1)] if more else [])
-        return b"\2" + b"".join(piece(*p) for p in pieces) + field(2, b"\x18\2\x98\2" + bytes([with_bytes]) + trainer) + field(
-            3, field(1, b"identity") + b"\x18" + bytes([prefix]) + b"\x20\0" + normalizer)
-
-    def llama2c(texts):
-        texts = [b"<unk>", b"\n<s>\n", b"\n</s>\n"] + texts
-        return b"\0" + struct.pack("<I", 8) + b"".join(struct.pack("<fI", -i, len(t)) + t for i, t in enumerate(texts))
-
-    put("spm", "model", model(0, 1))
-    put("spm", "model-bytes", model(1, 0))
-    put("spm", "model-suffix", model(0, 1, trainer=b"\xC0\1\1"))
-    put("spm", "model-charsmap", model(0, 1, normalizer=field(2, b"x")))
-    put("spm", "model-denormalizer", model(0, 1) + field(5, field(2, b"x")))
-    put("spm", "model-twice", model(0, 1, "ab"))
-    put("spm", "llama2c", llama2c([b" a", b"a", b" "]))
-    put("spm", "llama2c-bytes", llama2c([b"<0x%02X>" % b for b in range(256)] + [b" a", b"a", b" "]))
-    put("spm", "pieces", bytes([15, 0, 1, 1, 0, 0, 1, 1, 1, 0, 5, 2, 0, 1, 6, 0, 2, 0, 0, 4, 2, 3, 0, 1, 0, 0, 9, 1, 3, 0, 3, 2, 3, 0, 0, 0, 0])
-        + bytes([0, 1, 0, 1, 8, 0, 1, 0, 3, 9, 10, 11, 4, 5, 6] * 20))
-    put("spm", "ties", bytes([9, 0, 1, 1, 0, 0, 1, 1, 1, 0, 1, 2, 0, 1, 0, 1, 2, 1, 0, 0, 1, 3, 0, 1, 0, 0, 0, 0]) + bytes([0, 1, 1, 0] * 90))
-    put("spm", "unknown", bytes([5, 0, 1, 1, 0, 0, 1, 2, 2, 7, 0, 0, 0]) + bytes([0, 1, 2, 7, 9, 5, 0, 3] * 40))
-
-
 def limits():
     """As much as a build with tests/fuzz/limits.h reads, and one more."""
     for n in 100, 101:
@@ -215,7 +178,7 @@ limits()
 logs()
 tokenizers()
 others()
-spm_models()
+families()
 checkpoints()
 ggufs()
 dumps()
