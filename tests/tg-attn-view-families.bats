@@ -22,10 +22,16 @@ family() {
     for name in llama mistral qwen3 gemma2 gemma3 olmo2 neox; do
         for layout in bthd bhtd; do
             family "$name" --layout "$layout"
-            page page.html << 'END'
+            mv dump.npz "$name-$layout.npz"
+            mv all.tsv "$name-$layout.tsv"
+            mv page.html "$name-$layout.html"
+        done
+    done
+    [[ $(printf '%s\n' ./*.html | wc -l) = 14 ]]
+    pages ./*.html << 'END'
 import numpy as np
-dump = np.load("dump.npz")
-rows = [line.split("\t") for line in open("all.tsv").read().splitlines()[1:]]
+dump = np.load(file.replace(".html", ".npz"))
+rows = [line.split("\t") for line in open(file.replace(".html", ".tsv")).read().splitlines()[1:]]
 for layer in range(2):
     for h in range(int(dump["dump/n_head"])):
         got = page.run(f"""(h => (h.work(Infinity), ["scores", "probs"].map((name) =>
@@ -39,8 +45,6 @@ for layer in range(2):
             assert page.run(f"[{','.join('[%s,%s]' % (r[3], r[4]) for r in mine)}].map(([i, j]) => {call % h})") == \
                 [int(r[at]) for r in mine], (layer, h, call)
 END
-        done
-    done
 }
 
 @test "page: the texts of all cells where heads share keys, in either layout" {
