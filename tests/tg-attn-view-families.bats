@@ -151,19 +151,23 @@ END
 @test "page: the command that is copied derives the score in any family" {
     slow
     need_chromium
-    cat > copy.py << 'END'
-page.run("goTo(0, H - 1); moveTo(5, 4)"); page.settle()
-open("command", "w").write(page.run("commandText()"))
-open("value", "w").write(page.run("cellScore(rowOf(view.layer, view.head, view.i), view)"))
-END
     for name in llama mistral gemma2; do
         family "$name"
-        page page.html < copy.py
-        bash command > trace
-        python3 -c 'import re
+        mv model.npz "$name.npz"
+        mv page.html "$name.html"
+    done
+    pages llama.html mistral.html gemma2.html << 'END'
+page.run("goTo(0, H - 1); moveTo(5, 4)"); page.settle()
+open(file.replace(".html", ".command"), "w").write(page.run("commandText()"))
+open(file.replace(".html", ".value"), "w").write(page.run("cellScore(rowOf(view.layer, view.head, view.i), view)"))
+END
+    for name in llama mistral gemma2; do
+        cp "$name.npz" model.npz # which the command names
+        bash "$name.command" > trace
+        python3 -c 'import re, sys
 score = float(re.findall(r"(?m)^scores\[.* = (-?[0-9.e-]+)$", open("trace").read())[-1])
-want = float(open("value").read())
-assert abs(score - want) <= 1e-8 + 1e-7 * abs(want), (score, want)'
+want = float(open(sys.argv[1]).read())
+assert abs(score - want) <= 1e-8 + 1e-7 * abs(want), (score, want)' "$name.value"
     done
 }
 
