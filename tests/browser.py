@@ -169,9 +169,12 @@ class Browser:
         with open(path, "wb") as file:
             file.write(base64.b64decode(data))
 
-    def pixels(self):
-        """What the window shows: rows of (red, green, blue)."""
-        return read_png(base64.b64decode(self.call("Page.captureScreenshot")["data"]))
+    def pixels(self, x, y, width, height):
+        """What the window shows there: rows of (red, green, blue)."""
+        clip = {"x": x, "y": y, "width": width, "height": height, "scale": 1}
+        rows = read_png(base64.b64decode(self.call("Page.captureScreenshot", clip=clip)["data"]))
+        assert [len(row) for row in rows] == [width] * height
+        return rows
 
     def allow_clipboard(self):
         self.call("Emulation.setFocusEmulationEnabled", enabled=True)

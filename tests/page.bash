@@ -6,20 +6,35 @@ need_chromium() {
         skip "Chromium is not installed"
 }
 
-# page FILE: run Python on standard input with `page`, FILE open in the browser.  At the end nothing
+# page FILE [ARGUMENT]...: run Python on standard input with `page`, FILE open in the browser.  At the end nothing
 # has been refused, thrown or fetched.
 page() {
     cat > page.py
+    in_browser 1 "$@"
+}
+
+# pages FILE...: the same with each FILE in turn, which is `file`, in one browser: it takes a second to start.
+pages() {
+    cat > page.py
+    in_browser $# "$@"
+}
+
+# in_browser N FILE...: page.py with each of the first N files; sys.argv begins with the first.
+in_browser() {
     PYTHONDONTWRITEBYTECODE=1 PYTHONPATH=$ROOT/tests python3 - "$@" << 'END'
 import os, sys
 from browser import Browser
+count = int(sys.argv.pop(1))
+script = compile(open("page.py").read(), "page.py", "exec")
 with Browser(1400, 1000) as page:
     page.count_cpu()
-    page.open("file://" + os.path.abspath(sys.argv[1]))
-    page.settle()
-    exec(compile(open("page.py").read(), "page.py", "exec"))
-    assert page.problems == [], page.problems
-    assert len(page.requests) == 1, page.requests
+    for file in sys.argv[1:1 + count]:
+        page.requests.clear()
+        page.open("file://" + os.path.abspath(file))
+        page.settle()
+        exec(script)
+        assert page.problems == [], (file, page.problems)
+        assert len(page.requests) == 1, (file, page.requests)
 END
 }
 
@@ -29,6 +44,7 @@ END
 every_cell() {
     need_numpy
     { cat << 'END'; cat; } > cells.py
+import json
 import numpy as np
 lines = open(sys.argv[2]).read().splitlines(keepends=True)
 cells = {tuple(map(int, f[:5])): f for f in (line.rstrip("\n").split("\t") for line in lines[1:])}
@@ -39,15 +55,17 @@ number = lambda formula: str(eval(formula.lstrip("= ").replace("·", "*").replac
 small = 0
 for layer in layers:
     for h in range(heads):
-        page.run(f"goTo({layer}, {h})")
-        for i in range(T):
-            page.run(f"moveTo({i}, 0)"); page.settle()
-            assert page.run("rowText()") == lines[0] + "".join("\t".join(cells[layer, h, 0, i, j]) + "\n" for j in range(T))
-            # drawn at once: a frame per cell would take minutes
-            shown = page.run("""Array.from({length: T}, (_, j) => { view.j = j; showCell();
-                const of = (id) => [...byId(id).querySelectorAll("tr")].map((r) => [r.cells[0].textContent, r.cells[1].textContent]);
-                const terms = [...byId("terms").querySelectorAll("tbody tr")].map((r) => [...r.cells].map((c) => c.textContent));
-                return [of("facts"), Object.fromEntries(of("steps")), terms[0], byId("said").textContent, valueText()]; })""")
+        page.run(f"goTo({layer}, {h})"); page.settle()
+        # drawn at once: a frame per row or cell would take minutes
+        rows = json.loads(page.run("""JSON.stringify(Array.from({length: T}, (_, i) => {
+            const of = (id) => [...byId(id).querySelectorAll("tr")].map((r) => [r.cells[0].textContent, r.cells[1].textContent]);
+            moveTo(i, 0); draw();
+            return [rowText(), Array.from({length: T}, (_, j) => { view.j = j; showCell();
+                const term = [...byId("terms").querySelector("tbody tr").cells].map((c) => c.textContent);
+                return [of("facts"), Object.fromEntries(of("steps")), term, byId("said").textContent, valueText()]; })]; }))"""))
+        page.settle()
+        for i, (row, shown) in enumerate(rows):
+            assert row == lines[0] + "".join("\t".join(cells[layer, h, 0, i, j]) + "\n" for j in range(T))
             for j, (facts, steps, term, said, value) in enumerate(shown):
                 cell, of = cells[layer, h, 0, i, j], dict(facts)
                 score, prob = of["score"], of["probability"]

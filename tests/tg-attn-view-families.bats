@@ -22,10 +22,16 @@ family() {
     for name in llama mistral qwen3 gemma2 gemma3 olmo2 neox; do
         for layout in bthd bhtd; do
             family "$name" --layout "$layout"
-            page page.html << 'END'
+            mv dump.npz "$name-$layout.npz"
+            mv all.tsv "$name-$layout.tsv"
+            mv page.html "$name-$layout.html"
+        done
+    done
+    [[ $(printf '%s\n' ./*.html | wc -l) = 14 ]]
+    pages ./*.html << 'END'
 import numpy as np
-dump = np.load("dump.npz")
-rows = [line.split("\t") for line in open("all.tsv").read().splitlines()[1:]]
+dump = np.load(file.replace(".html", ".npz"))
+rows = [line.split("\t") for line in open(file.replace(".html", ".tsv")).read().splitlines()[1:]]
 for layer in range(2):
     for h in range(int(dump["dump/n_head"])):
         got = page.run(f"""(h => (h.work(Infinity), ["scores", "probs"].map((name) =>
@@ -39,8 +45,6 @@ for layer in range(2):
             assert page.run(f"[{','.join('[%s,%s]' % (r[3], r[4]) for r in mine)}].map(([i, j]) => {call % h})") == \
                 [int(r[at]) for r in mine], (layer, h, call)
 END
-        done
-    done
 }
 
 @test "page: the texts of all cells where heads share keys, in either layout" {
@@ -147,19 +151,23 @@ END
 @test "page: the command that is copied derives the score in any family" {
     slow
     need_chromium
-    cat > copy.py << 'END'
-page.run("goTo(0, H - 1); moveTo(5, 4)"); page.settle()
-open("command", "w").write(page.run("commandText()"))
-open("value", "w").write(page.run("cellScore(rowOf(view.layer, view.head, view.i), view)"))
-END
     for name in llama mistral gemma2; do
         family "$name"
-        page page.html < copy.py
-        bash command > trace
-        python3 -c 'import re
+        mv model.npz "$name.npz"
+        mv page.html "$name.html"
+    done
+    pages llama.html mistral.html gemma2.html << 'END'
+page.run("goTo(0, H - 1); moveTo(5, 4)"); page.settle()
+open(file.replace(".html", ".command"), "w").write(page.run("commandText()"))
+open(file.replace(".html", ".value"), "w").write(page.run("cellScore(rowOf(view.layer, view.head, view.i), view)"))
+END
+    for name in llama mistral gemma2; do
+        cp "$name.npz" model.npz # which the command names
+        bash "$name.command" > trace
+        python3 -c 'import re, sys
 score = float(re.findall(r"(?m)^scores\[.* = (-?[0-9.e-]+)$", open("trace").read())[-1])
-want = float(open("value").read())
-assert abs(score - want) <= 1e-8 + 1e-7 * abs(want), (score, want)'
+want = float(open(sys.argv[1]).read())
+assert abs(score - want) <= 1e-8 + 1e-7 * abs(want), (score, want)' "$name.value"
     done
 }
 

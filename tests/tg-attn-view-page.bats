@@ -580,16 +580,15 @@ for theme in ("light", "dark"):
         page.run(f"moveTo({i}, {j})"); page.settle()
         x, y = at(page, i, j)
         half = page.run("frame.cell") / 2
-        line = page.pixels()[round(y)][round(x + half) - 3:round(x + half) + 5]
+        line = page.pixels(round(x + half) - 3, round(y), 8, 1)[0]
         assert (0, 0, 0) in line and (255, 255, 255) in line, (theme, i, j, line)
     # the ring around the map is whole, and differs from the paper
     page.run("byId('map').focus({focusVisible: true})"); page.settle()
-    rows = page.pixels()
     left, top, right, bottom = [round(x) for x in page.run("(b => [b.left, b.top, b.right, b.bottom])(byId('map').getBoundingClientRect())")]
     paper = page.run("getComputedStyle(document.body).backgroundColor")
     middle = ((left + right) // 2, (top + bottom) // 2)
     for x, y in ((left - 1, middle[1]), (right, middle[1]), (middle[0], top - 1), (middle[0], bottom)):
-        near = [rows[y + dy][x + dx] for dx in (-1, 0, 1) for dy in (-1, 0, 1)]
+        near = sum(page.pixels(x - 1, y - 1, 3, 3), [])
         assert max(contrast(color, paper) for color in near) > 7, (theme, x, y, near)
     page.run("document.activeElement.blur()")
     # so is that of the chosen words
@@ -774,55 +773,60 @@ END
     slow
     need_chromium
     need_numpy
-    cat > copy.py << 'END'
-page.allow_clipboard()
-import json
-i, j = json.loads(os.environ["CELL"])
-page.run(f"moveTo({i}, {j}); setShow('scores'); byId('copy-command').click()")
-page.wait("byId('copied').textContent.startsWith('command copied')")
-open("command", "w").write(page.clipboard())
-open("copied", "w").write(page.run("valueText()") + page.run("byId('copied').textContent"))
-END
     tg-init --n-layer 1 --n-head 2 --n-embd 8 --n-ctx 8 -o "it's \$HOME & co.npz" 2> /dev/null
     tg-init --n-layer 1 --n-head 2 --n-embd 8 --n-ctx 8 -o ./-x.npz 2> /dev/null
     python3 -c 'import numpy as np; r = np.random.default_rng(1); np.savez("a b.npz", **{n: r.standard_normal((2, 4, 6), dtype="f4") for n in "qkv"})'
-    ran() { # [VIEW OPTION]... -- DUMP OPTION...: dump, view, copy, paste
+    count=0
+    shown() { # [VIEW OPTION]... -- DUMP OPTION...: the page of that dump
         local view=()
         while [[ $1 != -- ]]; do view+=("$1") && shift; done
         tg-attn-dump "${@:2}" -o dump.npz
-        tg-attn-view --html "${view[@]}" -o page.html dump.npz
-        CELL='[2, 1]' page page.html < copy.py
-        bash command > trace
-        python3 -c 'import re, sys
-score = re.findall(r"(?m)^score = .* = (-?[0-9.e-]+)", open("trace").read())[0]
-want = float(open("copied").read().split("command")[0])
-assert abs(float(score) - want) <= 1e-8 + 1e-7 * abs(want), (score, want)'
+        tg-attn-view --html "${view[@]}" -o "$((count += 1)).html" dump.npz
     }
-    ran -- --example mha
-    grep -q '^tg-attn-dump --example mha ' command
-    ran -- --example baseline --heads 2
-    ran -b 1 -- --example shapes --layout bhtd
-    ran -b 1 -- --qkv 'a b.npz' --heads 3
-    grep -qF "tg-attn-dump --qkv 'a b.npz' --heads 3 --trace 1,0,2,1" command
-    ran -- -m "it's \$HOME & co.npz" -p 'abcd'
-    ran -- -m -x.npz -p 'abcd' --heads 4
-    ran -- -m "$ROOT/docs/data/induction" -p CatDog
-    TG_MODEL=./-x.npz ran -- -p 'abcd'
+    named() { # SOURCE FILE: the page of the last dump, if it had that source
+        NAME=$1 alter dump.npz odd.npz 'import os; a["dump/source"] = np.bytes_(os.environ["NAME"].encode())'
+        tg-attn-view --html -o "$2" odd.npz
+    }
+    shown -- --example mha
+    shown -- --example baseline --heads 2
+    shown -b 1 -- --example shapes --layout bhtd
+    shown -b 1 -- --qkv 'a b.npz' --heads 3
+    shown -- -m "it's \$HOME & co.npz" -p 'abcd'
+    shown -- -m -x.npz -p 'abcd' --heads 4
+    shown -- -m "$ROOT/docs/data/induction" -p CatDog
+    TG_MODEL=./-x.npz shown -- -p 'abcd'
     # standard input cannot be named: the reader puts a file there
     tg-attn-dump -m - -p abcd -o dump.npz < ./-x.npz
     python3 -c 'import numpy as np; assert "dump/source" not in np.load("dump.npz")'
     # nor is what nobody can have typed: a name that would be a command, or that hides what it is
+    odd=0
     for name in $'-m x\n; touch pwned' $'-m \u202Ex' '--example $(touch pwned)' '--qkv a.npz' '-o x' '-m ' ''; do
-        NAME=$name alter dump.npz odd.npz 'import os; a["dump/source"] = np.bytes_(os.environ["NAME"].encode())'
-        tg-attn-view --html -o page.html odd.npz
-        CELL='[2, 1]' page page.html < copy.py
-        grep -q '^tg-attn-dump -m MODEL --ids ' command
-        grep -qF 'copied (MODEL: your file)' copied
+        named "$name" "odd-$((odd += 1)).html"
     done
-    NAME="-m '; touch pwned; '" alter dump.npz odd.npz 'import os; a["dump/source"] = np.bytes_(os.environ["NAME"].encode())'
-    tg-attn-view --html -o page.html odd.npz
-    CELL='[2, 1]' page page.html < copy.py
-    run bash command
+    named "-m '; touch pwned; '" quoted.html
+    pages ./*.html << 'END'
+page.allow_clipboard()
+page.run("moveTo(2, 1); setShow('scores'); byId('copy-command').click()")
+page.wait("byId('copied').textContent.startsWith('command copied')")
+open(file.replace(".html", ".command"), "w").write(page.clipboard())
+open(file.replace(".html", ".copied"), "w").write(page.run("valueText()") + page.run("byId('copied').textContent"))
+END
+    pasted() { # N: the Nth command runs, and prints the number
+        bash "$1.command" > trace
+        python3 -c 'import re, sys
+score = re.findall(r"(?m)^score = .* = (-?[0-9.e-]+)", open("trace").read())[0]
+want = float(open(sys.argv[1]).read().split("command")[0])
+assert abs(float(score) - want) <= 1e-8 + 1e-7 * abs(want), (score, want)' "$1.copied"
+    }
+    for i in {1..7}; do pasted $i; done
+    TG_MODEL=./-x.npz pasted 8
+    grep -q '^tg-attn-dump --example mha ' 1.command
+    grep -qF "tg-attn-dump --qkv 'a b.npz' --heads 3 --trace 1,0,2,1" 4.command
+    for i in {1..7}; do
+        grep -q '^tg-attn-dump -m MODEL --ids ' odd-$i.command
+        grep -qF 'copied (MODEL: your file)' odd-$i.copied
+    done
+    run bash quoted.command
     [[ ! -e pwned ]]
 }
 

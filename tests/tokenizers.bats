@@ -5,7 +5,8 @@ load helper
 
 setup_file() {
     # `make test` has built them; after a plain `make`, do it here.
-    make -C "$BATS_TEST_DIRNAME/.." -s unit ${TG_BUILD:+BUILD="$TG_BUILD"}
+    tg_environment || return 1
+    make_unit
     grams
     cd "$BATS_FILE_TMPDIR" || return
     yes 'To be, or not to be, that is the question.' | head -n 200 > text

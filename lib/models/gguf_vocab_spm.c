@@ -71,16 +71,22 @@ static bool is_empty(const tg_spm_vocab *spm, size_t id)
     return id >= spm->n || spm->ends[id] == (id > 0 ? spm->ends[id - 1] : 0);
 }
 
+static tg_status put_padding(tg_gguf_vocab *v, size_t id, tg_err *err)
+{
+    char text[TG_GGUF_PADDING_SIZE];
+
+    (void)tg_gguf_padding(text, id);
+    return tg_gguf_texts_put(&v->tokens, text, strlen(text), false, err);
+}
+
 static tg_status put_row(tg_gguf_vocab *v, const tg_spm_vocab *spm, size_t id, tg_err *err)
 {
     const bool empty = is_empty(spm, id);
-    char padding[TG_GGUF_PADDING_SIZE];
     tg_status status;
 
     v->type[id] = empty ? TG_GGUF_UNUSED : spm->types[id];
     v->scores[id] = id < spm->n ? spm->scores[id] : NO_SCORE;
-    status = empty ? tg_gguf_texts_put(&v->tokens, tg_gguf_padding(padding, id), strlen(padding), false, err)
-                   : put_piece(v, spm, id, err);
+    status = empty ? put_padding(v, id, err) : put_piece(v, spm, id, err);
     return status ? status : tg_gguf_texts_end(&v->tokens, err);
 }
 

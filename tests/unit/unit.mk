@@ -105,11 +105,14 @@ CHECK_UNIT = $(foreach isa,$(ISAS),$(call with_isa,$(BUILD),$(isa),$(KERNEL_TEST
              $(patsubst %,$(BUILD)/unit/%,$(filter-out $(UNIT_ISA) test_split,$(UNIT))) \
              $(patsubst %,$(TINY)/unit/%,$(filter-out $(UNIT_ISA),$(UNIT_TINY)))
 
-# The files with the longest runs first, so that none is left alone at the end.
-LONG_BATS = $(patsubst %,tests/%.bats,pipeline unit faults docs tg-train crash damage packaging)
+# The files with the longest runs first, so that none is left alone at the end: fuzz is one with the sanitizers.
+LONG_BATS = $(patsubst %,tests/%.bats,pipeline tg-attn-view-page fuzz unit tg-attn-view-families tg-attn-view faults tg-train \
+            packaging docs crash damage)
 BATS = $(LONG_BATS) $(filter-out $(LONG_BATS) tests/cross.bats,$(wildcard tests/*.bats))
-# What `make check` leaves out: files of slow tests, or for other builds.  With the sanitizers also documents, packages
-# and other shells, of which they see no more than the release build's tests do, and what cannot run with them.
+# What `make check` leaves out: files of slow tests, or for other builds.  With the sanitizers also what is run once, in
+# the release build, because they see no more of it than that build's tests do: documents, packages, other shells,
+# answers to mistakes (whose options tests/fuzz/fuzz_options.c makes up), tables in other programs; and what cannot
+# run with them.
 SLOW_BATS = $(patsubst %,tests/%.bats,unit crash faults interop network races tg-attn-view-page tg-attn-view-families)
-ONCE_BATS = $(patsubst %,tests/%.bats,bench completions docs guides hardening images mpi packaging sandbox trial)
+ONCE_BATS = $(patsubst %,tests/%.bats,bench completions docs guides hardening images mistakes mpi packaging sandbox tables trial)
 CHECK_BATS = $(filter-out $(SLOW_BATS) $(if $(filter asan,$(FLAVOUR)),$(ONCE_BATS),tests/bad-files.bats),$(BATS))
