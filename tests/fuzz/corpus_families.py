@@ -49,7 +49,7 @@ def kept(name):
 
 
 def config(type, **changes):
-    c = {"model_type": type, **SIZES, **CONFIGS.get(type, {}), **changes}
+    c = {"model_type": type, "tie_word_embeddings": True, **SIZES, **CONFIGS.get(type, {}), **changes}
     if type == "gpt_neox":
         del c["num_key_value_heads"], c["head_dim"]
     return c
