@@ -74,12 +74,13 @@ static bool is_empty(const tg_spm_vocab *spm, size_t id)
 static tg_status put_row(tg_gguf_vocab *v, const tg_spm_vocab *spm, size_t id, tg_err *err)
 {
     const bool empty = is_empty(spm, id);
-    char padding[TG_GGUF_PADDING_SIZE];
+    char buffer[TG_GGUF_PADDING_SIZE];
+    const char *const padding = tg_gguf_padding(buffer, id);
     tg_status status;
 
     v->type[id] = empty ? TG_GGUF_UNUSED : spm->types[id];
     v->scores[id] = id < spm->n ? spm->scores[id] : NO_SCORE;
-    status = empty ? tg_gguf_texts_put(&v->tokens, tg_gguf_padding(padding, id), strlen(padding), false, err)
+    status = empty ? tg_gguf_texts_put(&v->tokens, padding, strlen(padding), false, err)
                    : put_piece(v, spm, id, err);
     return status ? status : tg_gguf_texts_end(&v->tokens, err);
 }
