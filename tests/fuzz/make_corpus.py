@@ -73,7 +73,6 @@ def tools():
                 arrays = {name[:-4]: np.load(io.BytesIO(z.read(name))) for name in z.namelist()}
             loud = {name: a * np.float32(30) if a.dtype == "f4" and a.ndim == 2 else a for name, a in arrays.items()}
             put(target, "loud.npz", archive(loud, stream=True, method=zipfile.ZIP_DEFLATED))
-            put(target, "limit-heads.npz", archive(arrays | {"config/n_head": np.int64(3)}, method=zipfile.ZIP_DEFLATED))
             for to, name in ("gguf", "m.gguf"), ("llmc", "m.bin"), ("hf", "hf"):
                 run("tg-convert", "--to", to, "-o", name, "bytes.npz", cwd=d)
                 path = pathlib.Path(d) / name
