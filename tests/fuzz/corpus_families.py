@@ -49,7 +49,7 @@ def kept(name):
 
 
 def config(type, **changes):
-    c = {"model_type": type, **SIZES, **CONFIGS.get(type, {}), **changes}
+    c = {"model_type": type, "tie_word_embeddings": True, **SIZES, **CONFIGS.get(type, {}), **changes}
     if type == "gpt_neox":
         del c["num_key_value_heads"], c["head_dim"]
     return c
@@ -341,7 +341,7 @@ def ggufs_of_families():
                          "-user": vocab | {t + "tokens": gguf_texts(b"<unk>", b"a", b"b", b"a b", b"c"), t + "token_type": kinds(2, 1, 3, 4, 3)}, "-bos": vocab | {t + "add_bos_token": (7, b"\1"), t + "bos_token_id": u32(2), t + "token_type": kinds(2, 1, 3, 1, 5)}}.items():
         put("model_file", "spm%s.gguf" % name, gguf_model("llama", values))
     for name, data in {"spm": b"\xD0\0<unk>\na\nb\nab\n\xe2\x96\x81\n\xe2\x96\x81a\n", "spm-types": b"\xC1\x02<unk>\na\nb\nab\n\xe2\x96\x81\n", "spm-user": b"\xD3\x0ba b\n<unk>\nb\na\nab\nb \n\xe2\x96\x81\n[PAD7]\n",
-                       "spm-bytes": b"\xE2\x04" + b"".join(b"<0x%02X>\n" % b for b in range(256)) + b"a\nb\nab\n", "spm-unused": b"\xD2\x05a\nb\n[PAD2]\nab\n[PAD4]\n"}.items():
+                       "spm-bytes": b"\xE2\x04" + b"".join(b"<0x%02X>\n" % b for b in range(256)) + b"a\nb\nab\n", "spm-padded": b"\xD3\x01<x0A>\na\nab\n[PAD6]\n", "spm-unused": b"\xD2\x05a\nb\n[PAD2]\nab\n[PAD4]\n"}.items():
         put("gguf_vocab", name, data)
 
 

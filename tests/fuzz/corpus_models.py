@@ -72,6 +72,9 @@ def checkpoints():
         for type in "f16", "bf16":
             bundle("large-%s-%s" % (to, type), {"config.json": CONFIG, "model.safetensors": large}, way=way(to, type))
 
+    # two heads of a width of 3, of one channel each
+    put("model_file", "limit-heads.safetensors", safetensors(weights(C=3, **{"h.0.attn.c_attn.weight": np.ones((3, 6), "f4"), "h.0.attn.c_proj.weight": np.ones((2, 3), "f4")})))
+
     # what the tensors tell, and what contradicts them
     def alone(name, tensors, ask=HEADS, config=None, **types):
         bundle("tensors-" + name, ({"config.json": config} if config else {}) | {"model.safetensors": safetensors(tensors)}, ask)
