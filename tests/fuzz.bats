@@ -36,7 +36,7 @@ is_lto() {
     cases "$inputs" "inputs of $(targets | wc -l) fuzzers"
 }
 
-# A minute of a processor: an input is read again for every allocation and every read that it needs, 75,000 times in
+# A minute of a processor: an input is read again for every allocation and every read that it needs, 106,000 times in
 # all.  What a failure leaves behind is what the sanitizers see.
 @test "fuzz: allocations and reads of the library that fail, one or all from one on, for each of the corpus" {
     [[ $BUILD = *asan* ]] || soak || skip "make VARIANT=asan check runs it, or make soak"
