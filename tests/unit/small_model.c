@@ -167,3 +167,13 @@ void small_decoder_open(small_decoder *d, const tg_model *m, size_t rows, size_t
     check_fill_arena(&d->arena);
     tg_infer_place(&d->arena, &d->infer, m, rows, sequences, keys);
 }
+
+bool small_config_equal(const tg_config *a, const tg_config *b)
+{
+    bool equal = a->family == b->family && a->bos_token == b->bos_token && a->eos_token == b->eos_token &&
+                 a->add_bos == b->add_bos;
+
+    for (size_t i = 0; i < TG_CONFIG_MEMBERS; i++)
+        equal = equal && tg_field_equal(&tg_config_fields.row[i], a, b);
+    return equal;
+}

@@ -52,4 +52,7 @@ void small_decoder_open(small_decoder *d, const tg_model *m, size_t rows, size_t
 /* The parameters in double precision, for ref_gpt_loss(); freed by the caller. */
 double *small_model_params64(const tg_model *m);
 
+/* Whether all members are equal; the bytes between them do not count. */
+bool small_config_equal(const tg_config *a, const tg_config *b);
+
 #endif
