@@ -251,6 +251,6 @@ const tg_pair *tg_spm_merge_list(const tg_tokenizer *tok, size_t *n)
 {
     const tg_spm *s = state_of(tok);
 
-    *n = s->n_merges;
-    return s->pairs.pairs;
+    *n = s ? s->n_merges : 0;
+    return s ? s->pairs.pairs : NULL;
 }
