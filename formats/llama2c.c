@@ -221,6 +221,7 @@ tg_status tg_llama2c_read(tg_tensor_list *list, tg_llama2c_config *config, const
 {
     const unsigned char *const bytes = file;
     tg_status status = take_header(config, bytes, n, err);
+    tg_array a;
     size_t at;
 
     if (status)
@@ -230,13 +231,8 @@ tg_status tg_llama2c_read(tg_tensor_list *list, tg_llama2c_config *config, const
                        n < bytes_of(config) ? "truncated: " : "", n, bytes_of(config));
     at = header_of(config);
     for (size_t i = 0; i < tg_llama2c_tensors(config); i++) {
-        tg_stored s = {.at = bytes + at, .offset = at};
-
-        tg_llama2c_tensor(&s.array, config, i);
-        s.array.data = s.at;
-        s.stored = s.array.bytes;
-        at += s.stored;
-        if ((status = tg_tensor_list_add(list, &s, err)))
+        tg_llama2c_tensor(&a, config, i);
+        if ((status = tg_tensor_list_add_next(list, &a, bytes, &at, err)))
             return status;
     }
     return tg_tensor_list_arrange(list, err);

@@ -149,19 +149,15 @@ tg_status tg_llmc_model_read(tg_tensor_list *list, tg_llmc_config *config, const
 {
     const unsigned char *const bytes = file;
     size_t at = TG_LLMC_HEADER;
+    tg_array a;
     tg_status status;
 
     if ((status = check_header(bytes, n, MODEL, 8, err)) || (status = take_config(config, bytes, err)) ||
         (status = check_size(config, n, err)))
         return status;
     for (size_t i = 0; i < tg_llmc_tensors(config); i++) {
-        tg_stored s = {.at = bytes + at, .offset = at};
-
-        tg_llmc_tensor(&s.array, config, i);
-        s.array.data = s.at;
-        s.stored = s.array.bytes;
-        at += s.stored;
-        if ((status = tg_tensor_list_add(list, &s, err)))
+        tg_llmc_tensor(&a, config, i);
+        if ((status = tg_tensor_list_add_next(list, &a, bytes, &at, err)))
             return status;
     }
     return tg_tensor_list_arrange(list, err);

@@ -25,6 +25,16 @@ static tg_status check_name(const char *name, size_t n, tg_err *err)
     return TG_OK;
 }
 
+tg_status tg_tensor_list_add_next(tg_tensor_list *list, const tg_array *a, const unsigned char *file,
+                                  size_t *at, tg_err *err)
+{
+    tg_stored s = {.array = *a, .at = file + *at, .stored = a->bytes, .offset = *at};
+
+    s.array.data = s.at;
+    *at += s.stored;
+    return tg_tensor_list_add(list, &s, err);
+}
+
 tg_status tg_stored_set_name(tg_stored *s, const char *name, size_t n, tg_err *err)
 {
     tg_status status = check_name(name, n, err);

@@ -44,6 +44,11 @@ typedef struct tg_tensor_list {
  */
 TG_MUST_CHECK tg_status tg_tensor_list_add(tg_tensor_list *list, const tg_stored *s, tg_err *err);
 
+/* Append an array whose values are byte *at of the file and those after it, and set *at to what follows them.
+ */
+TG_MUST_CHECK tg_status tg_tensor_list_add_next(tg_tensor_list *list, const tg_array *a,
+                                                const unsigned char *file, size_t *at, tg_err *err);
+
 /* Set s->array.name.  TG_EDATA: it is longer than TG_NAME_MAX bytes, or not allowed as above. */
 TG_MUST_CHECK tg_status tg_stored_set_name(tg_stored *s, const char *name, size_t n, tg_err *err);
 
