@@ -104,13 +104,14 @@ static void project(tg_derivation *d, const tg_params *table)
     const size_t D = d->layer.view.D, c = d->what.out_channel;
     const size_t norm = tg_params_index(table, TG_OUT_NORM_W, d->layer.number);
     const tg_linear proj = tg_attn_layer_proj(&d->layer);
+    const float *w = proj.w;
     tg_derived_output *o = &d->output;
 
     o->name = table->entry[tg_params_index(table, TG_ATT_PROJ_W, d->layer.number)].name;
     o->transposed = proj.transposed;
     o->norm = norm < table->n ? table->entry[norm].name : NULL;
     for (size_t m = 0; m < d->layer.view.H * D; m++) {
-        o->w[m] = (double)proj.w[proj.transposed ? c * proj.in + m : m * proj.out + c];
+        o->w[m] = (double)w[proj.transposed ? c * proj.in + m : m * proj.out + c];
         o->sum += d->t.att[m] * o->w[m];
         if (m / D == d->what.at.h)
             o->of_head += d->t.att[m] * o->w[m];

@@ -46,11 +46,14 @@ static tg_linear linear(const tg_binding *g, tg_param_kind w, tg_param_kind b, s
 {
     const size_t i = tg_params_index(&g->model->table, w, l);
     const tg_param *p = &g->model->table.entry[i];
-    const tg_bf16 *w16 = g->packed || !g->scratch ? NULL : tg_model_values16(g->model, i);
+    const bool read = !g->packed, in_double = !g->scratch;
+    const tg_bf16 *halves = read && !in_double ? tg_model_values16(g->model, i) : NULL;
 
     return (tg_linear){
-        .w = g->packed || w16 ? NULL : tg_bind_weight(g, w, l),
-        .w16 = w16,
+        .w = !read    ? NULL
+             : halves ? (const void *)halves
+                      : tg_bind_weight(g, w, l),
+        .w_type = halves ? TG_TYPE_BF16 : TG_TYPE_FLOAT,
         .dw = tg_bind_gradient(g, w, l),
         .b = tg_bind_weight(g, b, l),
         .db = tg_bind_gradient(g, b, l),

@@ -8,11 +8,6 @@
 #include "lib/nn/linear64.h"
 #include "lib/nn/ref/ref.h"
 
-static const void *weight_of(const tg_linear *linear)
-{
-    return linear->w16 ? (const void *)linear->w16 : linear->w;
-}
-
 /* ---- forward */
 
 /* c = inp W (+ b) */
@@ -28,8 +23,8 @@ static tg_matmul product(tg_matrix c, tg_matrix inp, const tg_linear *linear, si
         .a_type = inp.type,
         .a_row = inp.ld,
         .a_col = 1,
-        .b = weight_of(linear),
-        .b_type = linear->w16 ? TG_TYPE_BF16 : TG_TYPE_FLOAT,
+        .b = linear->w,
+        .b_type = linear->w_type,
         .b_row = t ? 1 : linear->out,
         .b_col = t ? linear->in : 1,
         .c = c.data,
@@ -144,8 +139,8 @@ static void input_backward(tg_matrix dinp, tg_matrix dout, const tg_linear *line
             .a_type = dout.type,
             .a_row = dout.ld,
             .a_col = 1,
-            .b = weight_of(linear),
-            .b_type = linear->w16 ? TG_TYPE_BF16 : TG_TYPE_FLOAT,
+            .b = linear->w,
+            .b_type = linear->w_type,
             .b_row = t ? linear->in : 1,
             .b_col = t ? 1 : linear->out,
             .c = dinp.data,

@@ -21,12 +21,12 @@ TG_API_BEGIN
 
 /* The parameters, where their gradients are added, and how to compute the product. */
 typedef struct tg_linear {
-    const float *w;     /* [in,out], y = x W + b; or [out,in] when transposed */
-    const tg_bf16 *w16; /* the same in bf16, instead of w: not in double, not packed; NULL: none */
-    const float *b;     /* [out]; NULL: none */
-    float *dw, *db;     /* like w and b; NULL: no such parameter, or its gradient is not wanted */
-    bool overwrite;     /* write dw and db, which may hold anything before, instead of adding to them */
-    bool adds; /* backward adds to dinp, to which other layers with the same input have contributed */
+    const void *w;  /* [in,out], y = x W + b; or [out,in] when transposed */
+    tg_type w_type; /* float32, or, except in double, bf16 */
+    const float *b; /* [out]; NULL: none */
+    float *dw, *db; /* like w and b; NULL: no such parameter, or its gradient is not wanted */
+    bool overwrite; /* write dw and db, which may hold anything before, instead of adding to them */
+    bool adds;      /* backward adds to dinp, to which other layers with the same input have contributed */
     size_t in, out;
     bool transposed;                  /* y = x w^T + b, as for a token embedding [V,C] used as the head */
     const tg_packed_matrix *packed;   /* the same matrix, packed for few rows; NULL: multiply with w */

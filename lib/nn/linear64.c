@@ -119,7 +119,7 @@ void tg_linear64_forward(double *out, const double *add, const double *inp, cons
 {
     const size_t in = linear->in, width = linear->out;
 
-    assert(out != add);
+    assert(out != add && linear->w_type == TG_TYPE_FLOAT);
     if (linear->transposed)
         product_transposed(out, inp, linear->w, N, width, in, false);
     else
@@ -131,7 +131,7 @@ void tg_linear64_forward(double *out, const double *add, const double *inp, cons
 
 void tg_linear64_backward(double *dinp, const double *dout, const tg_linear *linear, size_t N)
 {
-    assert(!linear->dw && !linear->db);
+    assert(!linear->dw && !linear->db && linear->w_type == TG_TYPE_FLOAT);
     if (linear->transposed)
         product(dinp, dout, linear->w, N, linear->out, linear->in, linear->adds);
     else

@@ -155,12 +155,14 @@ static void check_output(tg_stage_scratch *scratch, const tg_attn_layer *layer, 
     tg_linear proj = tg_attn_layer_proj(layer);
     tg_err err = {0};
 
+    const float *weight = proj.w;
+
     proj.scratch = &matmul;
 
     tg_stage_fill(scratch, TG_ATTN_ATT, layer, &all);
     memcpy(att, scratch->values, sizeof att);
     for (size_t i = 0; i < C * C; i++)
-        w[i] = (double)proj.w[i];
+        w[i] = (double)weight[i];
     for (size_t i = 0; i < C; i++)
         bias[i] = (double)proj.b[i];
     tg_linear_forward_ref64(out, att, w, bias, T, C, C);

@@ -247,6 +247,7 @@ static void derivation_of_a_model(void)
     tg_derivation d;
     tg_model m;
     tg_err err = {0};
+    const float *w;
     double sum = 0, of_head = 0;
 
     small_model_create(&m, small_config(2, H, C, 16), 5);
@@ -254,8 +255,9 @@ static void derivation_of_a_model(void)
     CHECK_OK(tg_attn_layers_model(&layers, &m, ids, T, &err), &err);
     CHECK_OK(tg_derive(&d, &layers, &what, &err), &err);
     CHECK_EQ(d.layer.number, 1);
+    w = tg_attn_layer_proj(&d.layer).w;
     for (size_t c = 0; c < C; c++) {
-        const double term = d.t.att[c] * (double)tg_attn_layer_proj(&d.layer).w[c * C + 4];
+        const double term = d.t.att[c] * (double)w[c * C + 4];
 
         sum += term;
         of_head += c >= D ? term : 0;
