@@ -149,6 +149,13 @@ assert a == b
     [[ $stderr = *'it has no rule like "none" to split texts (--lossy accepts that)' ]]
 }
 
+@test "a GGUF file of any architecture is a tokenizer" {
+    LC_ALL=C sed 's/\(general\.architecture.\{12\}\)gpt2/\1rwkv/' model.gguf > other.gguf
+    run -1 --separate-stderr tg-sample -m other.gguf -n 1 -p a
+    [[ $stderr = 'tg-sample: other.gguf: the architecture is "rwkv"'* ]]
+    tg-tokenize -t other.gguf --ids "$ROOT/README.md" | cmp - <(tg-tokenize -t model.gguf --ids "$ROOT/README.md")
+}
+
 @test "damaged GGUF files: one line, exit 1" {
     local n all
     all=$(size model.gguf)

@@ -42,8 +42,15 @@ pieces_against() {
     need_data tinyshakespeare.txt
     need_judge sentencepiece
     need_judge tokenizers
-    run -0 "$TG_JUDGE_PYTHON" "$ROOT/tests/judges/spm.py" "$BUILD" "$TG_TEST_DATA/tinyshakespeare.txt"
+    run -0 "$TG_JUDGE_PYTHON" "$ROOT/tests/judges/spm.py" "$BUILD/bin" "$TG_TEST_DATA/tinyshakespeare.txt"
     [[ $output = *'across-words, written: the same ids, and texts' ]]
+}
+
+@test "ids with llama.cpp's vocabulary files are llama.cpp's" {
+    slow
+    need_data ggml-vocab-llama-spm.gguf
+    run -0 python3 "$ROOT/tests/judges/vocab_files.py" "$BUILD/bin" "$TG_TEST_DATA"
+    [[ $output = *": the same ids"* ]]
 }
 
 # begins FILE: what begins a text, in directories with this file of the tokenizer.

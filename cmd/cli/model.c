@@ -190,6 +190,7 @@ static tg_status has_model(const char *path, bool *model, tg_err *err)
 
 tg_status cli_tokenizer_of(const tg_tokenizer **tok, const char *path, const tg_split *split, tg_err *err)
 {
+    const tg_model_ask ask = {.vocabulary = true};
     tg_model_file f;
     bool model;
     tg_status status = has_model(path, &model, err);
@@ -201,7 +202,7 @@ tg_status cli_tokenizer_of(const tg_tokenizer **tok, const char *path, const tg_
         return tg_vocab_file_open(tok, path, split, err);
     if (split)
         return tg_fail(err, TG_EUSAGE, "%s: a rule for splitting is only for .tiktoken files", path);
-    if ((status = tg_model_file_open(&f, path, NULL, err)))
+    if ((status = tg_model_file_open(&f, path, &ask, err)))
         return status;
     if (f.tokenizer)
         *tok = tg_tokenizer_ref(f.tokenizer);

@@ -96,14 +96,14 @@ static tg_status open_model(tg_model_file *f, const char *path, const tg_model_a
     tg_status status = tg_gguf_read(&file->list, &g, file->bytes, file->n, err);
 
     (void)path;
-    if (!status) {
+    if (!status && !ask->vocabulary)
         read_config(f, &g, &names);
+    if (!status)
         status = tg_gguf_vocab_read(&f->tokenizer, &g, ask->lossy, &f->notes);
-    }
     if (!status && !(status = tg_gguf_vocab_adds_bos(&f->config.add_bos, &g)))
         drop_stopgap(f, &g);
     tg_gguf_free(&g);
-    if (status)
+    if (status || ask->vocabulary)
         return status;
     return tg_model_file_match(f, &names, ask, err);
 }

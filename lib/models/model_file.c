@@ -122,7 +122,7 @@ static tg_status open_any(tg_model_file *f, const char *path, tg_source *source,
         format++;
     f->kind = *format ? (*format)->text : NULL;
     status = *format ? (*format)->open(f, around, ask ? ask : &nothing, err) : unknown(file, err);
-    if (!status && f->tokenizer)
+    if (!status && f->tokenizer && f->table.n > 0)
         status = tg_model_check_vocab(&f->config, f->tokenizer, err);
     settle_ends(f);
     return status ? tg_err_in(err, path) : TG_OK;

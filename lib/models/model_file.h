@@ -86,6 +86,7 @@ typedef struct tg_model_ask {
     const char *activation; /* likewise, one of TG_ACTIVATIONS; NULL: not given, gelu_new is assumed */
     const char *map;        /* a file that names the tensors (lib/models/model_format.h); NULL: none */
     bool fuse_qkv;          /* join three separate matrices q, k, v */
+    bool vocabulary;        /* only the tokenizer is wanted: of a GGUF file, whatever model it is of */
     bool lossy;             /* leave out what the model cannot hold, and say so in the notes */
 } tg_model_ask;
 

@@ -1,11 +1,10 @@
 #!/usr/bin/env python3
-"""tg's SentencePiece tokenizers against sentencepiece, tokenizers, and the cases of llama.cpp.
+"""tg's SentencePiece tokenizers against sentencepiece and tokenizers.
 
-    spm.py BUILD TEXT                       models trained on TEXT: sentencepiece's and tokenizers' ids, also
-                                            of the tokenizer.json that tg writes of them?
-    spm.py BUILD TEXT VOCAB.gguf...         also the ids that VOCAB.gguf.out has for the texts of VOCAB.gguf.inp
+    spm.py BIN TEXT     models trained on TEXT: sentencepiece's and tokenizers' ids, also of the tokenizer.json
+                        that tg writes of them?
 
-BUILD has bin/tg-tokenize and unit/gguf_ids.  Texts that are not UTF-8, or with characters that a judge
+Texts that are not UTF-8, or with characters that a judge
 changes, are not compared: sentencepiece replaces such bytes by U+FFFD.
 """
 import itertools
@@ -243,23 +242,12 @@ def check_random(tool, where, n=150):
     print(f"random pieces, written: the same ids of {n - refused}, {refused} refused")
 
 
-def check_cases(tool, vocab):
-    with open(vocab + ".inp", encoding="utf-8", newline="") as f:
-        inputs = f.read().split("\n__ggml_vocab_test__\n")
-    with open(vocab + ".out", encoding="utf-8") as f:
-        outputs = [[int(i) for i in line.split()] for line in f.read().split("\n")]
-    cases = dict(zip(inputs, outputs))
-    compare(vocab, lambda text: run([tool, vocab], text), lambda text: cases[text], cases)
-    print(f"{os.path.basename(vocab)}: {len(cases)} cases, the same ids")
-
-
 def main():
-    build, corpus, *vocabularies = sys.argv[1:]
+    tools, corpus = sys.argv[1:]
+    tool = os.path.join(tools, "tg-tokenize")
     with tempfile.TemporaryDirectory() as where:
-        check_random(os.path.join(build, "bin/tg-tokenize"), where)
-        check_models(os.path.join(build, "bin/tg-tokenize"), corpus, where)
-    for vocab in vocabularies:
-        check_cases(os.path.join(build, "unit/gguf_ids"), vocab)
+        check_random(tool, where)
+        check_models(tool, corpus, where)
 
 
 main()
