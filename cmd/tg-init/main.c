@@ -62,7 +62,8 @@ static int parse(int argc, char **argv, struct options *o)
                "rounded up to a multiple of 64, unless given"),
         member(
             o, TG_CONFIG_ACTIVATION, NULL,
-            "gelu_new is the tanh approximation of GELU, as in GPT-2; gelu is exact GELU; silu is Llama's"),
+            "gelu_new is the tanh approximation of GELU, as in GPT-2; gelu is exact GELU; silu is Llama's; "
+            "relu2 is the square of ReLU"),
         member(o, TG_CONFIG_ROPE_THETA, "X", "base of the angles by which queries and keys are rotated"),
         member(o, TG_CONFIG_QK_NORM, NULL, "queries and keys are normed"),
         member(o, TG_CONFIG_QKV_BIAS, NULL, "the layers that make queries, keys and values have biases"),

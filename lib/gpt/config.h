@@ -21,7 +21,7 @@
 TG_API_BEGIN
 
 /* The names of tg_activation, which are also Hugging Face's. */
-#define TG_ACTIVATIONS "gelu_new|gelu|silu"
+#define TG_ACTIVATIONS "gelu_new|gelu|silu|relu2"
 
 /* Layers that a set of layers can hold, bit i for layer i: the first ones of a model. */
 #define TG_LAYER_BITS 64

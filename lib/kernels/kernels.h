@@ -98,6 +98,10 @@ typedef struct tg_kernels {
     void (*silu_forward)(float *out, const float *inp, size_t n);
     void (*silu_backward)(float *d, const float *inp, size_t n);
 
+    /* The same of the square of ReLU. */
+    void (*relu2_forward)(float *out, const float *inp, size_t n);
+    void (*relu2_backward)(float *d, const float *inp, size_t n);
+
     /* y *= x; y += a * b * scale */
     void (*multiply)(float *y, const float *x, size_t n);
     void (*add_products)(float *y, const float *a, const float *b, float scale, size_t n);

@@ -22,6 +22,7 @@ struct trial {
     float gelu[SQUARE], slope[SQUARE];
     float norm[SQUARE], mean, rstd, dnorm[SQUARE], dw_norm[SIDE], db_norm[SIDE];
     float rms[SQUARE], drms[SQUARE], dot, turned[2 * SQUARE], silu[SQUARE], silu_slope[SQUARE];
+    float relu2[SQUARE], relu2_slope[SQUARE];
     float products[SQUARE], products_added[SQUARE];
     float capped[SQUARE], cap_slope[SQUARE], softmax[SQUARE], dlogits[SQUARE], loss;
     float halves[SQUARE], product_halves[SQUARE], rows_halves[SIDE];
@@ -171,6 +172,9 @@ static void try_llama_rows(const tg_kernels *k, struct trial *t, const float *x)
     k->silu_forward(t->silu, x + 1, SQUARE);
     memcpy(t->silu_slope, x, sizeof t->silu_slope);
     k->silu_backward(t->silu_slope, x + 1, SQUARE);
+    k->relu2_forward(t->relu2, x + 1, SQUARE);
+    memcpy(t->relu2_slope, x, sizeof t->relu2_slope);
+    k->relu2_backward(t->relu2_slope, x + 1, SQUARE);
     memcpy(t->products, x, sizeof t->products);
     k->multiply(t->products, x + 1, SQUARE);
     k->add_products(t->products_added, x + 1, x + 2, 0.5f, SQUARE);

@@ -39,7 +39,8 @@ tg_activation tg_hf_get_activation(tg_hf_reading *r, const char *name, tg_activa
         tg_activation kind;
     } known[] = {{"gelu_new", TG_GELU_TANH}, {"gelu_pytorch_tanh", TG_GELU_TANH},
                  {"gelu", TG_GELU_ERF},      {"gelu_python", TG_GELU_ERF},
-                 {"silu", TG_SILU},          {"swish", TG_SILU}};
+                 {"silu", TG_SILU},          {"swish", TG_SILU},
+                 {"relu2", TG_RELU2}};
     char value[TG_SHOWN_MAX], shown[TG_SHOWN_MAX + 2];
 
     tg_hf_get_text(r, r->in, name, value);

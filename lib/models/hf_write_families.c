@@ -128,9 +128,14 @@ static const char *rotates(const tg_config *c, size_t l)
 
 static const char *activation_name(tg_activation activation)
 {
-    return activation == TG_SILU        ? "\"silu\""
-           : activation == TG_GELU_TANH ? "\"gelu_pytorch_tanh\""
-                                        : "\"gelu\"";
+    static const char *const names[TG_ACTIVATION_KINDS] = {
+        [TG_GELU_TANH] = "\"gelu_pytorch_tanh\"",
+        [TG_GELU_ERF] = "\"gelu\"",
+        [TG_SILU] = "\"silu\"",
+        [TG_RELU2] = "\"relu2\"",
+    };
+
+    return names[activation];
 }
 
 static void put_cap(tg_sink *sink, double cap)

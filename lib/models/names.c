@@ -193,8 +193,10 @@ void tg_names_put(char *name, size_t size, const tg_names *names, tg_param_kind 
 
 const char *tg_activation_text(tg_activation activation)
 {
-    static const char *const text[] = {
-        [TG_GELU_TANH] = "gelu_new (tanh)", [TG_GELU_ERF] = "gelu (exact)", [TG_SILU] = "silu"};
+    static const char *const text[TG_ACTIVATION_KINDS] = {[TG_GELU_TANH] = "gelu_new (tanh)",
+                                                          [TG_GELU_ERF] = "gelu (exact)",
+                                                          [TG_SILU] = "silu",
+                                                          [TG_RELU2] = "relu2"};
 
     return text[activation];
 }

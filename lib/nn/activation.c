@@ -35,6 +35,10 @@ tg_activation_function tg_activation_elements(tg_activation kind)
         return erf_forward;
     case TG_SILU:
         return tg_kernels_get()->silu_forward;
+    case TG_RELU2:
+        return tg_kernels_get()->relu2_forward;
+    case TG_ACTIVATION_KINDS:
+        break;
     }
     return NULL;
 }
@@ -48,6 +52,10 @@ tg_activation_function tg_activation_gradient_elements(tg_activation kind)
         return erf_backward;
     case TG_SILU:
         return tg_kernels_get()->silu_backward;
+    case TG_RELU2:
+        return tg_kernels_get()->relu2_backward;
+    case TG_ACTIVATION_KINDS:
+        break;
     }
     return NULL;
 }

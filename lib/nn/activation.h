@@ -1,6 +1,7 @@
 /*
- * activation: GELU in its two common forms, and SiLU.
- * Sources: Hendrycks & Gimpel 2016, arXiv:1606.08415; Elfwing et al. 2017, arXiv:1702.03118.
+ * activation: GELU in its two common forms, SiLU, and the square of ReLU.
+ * Sources: Hendrycks & Gimpel 2016, arXiv:1606.08415; Elfwing et al. 2017, arXiv:1702.03118; So et al. 2021,
+ * arXiv:2109.08668.
  */
 #ifndef TG_NN_ACTIVATION_H
 #define TG_NN_ACTIVATION_H

@@ -222,7 +222,7 @@ static void read_again(const tg_model_file *f, const char *path, const tg_model_
                        const tg_write_options *o)
 {
     static const char *const activations[] = {
-        [TG_GELU_TANH] = "gelu_new", [TG_GELU_ERF] = "gelu", [TG_SILU] = "silu"};
+        [TG_GELU_TANH] = "gelu_new", [TG_GELU_ERF] = "gelu", [TG_SILU] = "silu", [TG_RELU2] = "relu2"};
     const bool whole = strcmp(to->name, "hf") == 0 || strcmp(to->name, "npz") == 0;
     const tg_model_ask ask = {.heads = f->config.n_head,
                               .fuse_qkv = o->split_qkv,

@@ -68,7 +68,8 @@ def rope(i, theta):
 
 def llama(i, s):
     return transformers.LlamaConfig(**s, rms_norm_eps=[1e-5, 1e-6][i % 2], attention_bias=i % 4 == 3,
-                                    mlp_bias=i % 5 == 4, rope_parameters=rope(i, [50.0, 10000.0][i % 2]))
+                                    mlp_bias=i % 5 == 4, rope_parameters=rope(i, [50.0, 10000.0][i % 2]),
+                                    hidden_act=["silu", "silu", "relu2", "gelu"][i % 4])
 
 
 def windows(i, layers, window="sliding_window"):

@@ -142,7 +142,7 @@ static void gelu_is_the_reference(void)
     const tg_linear same = {.w = &one, .in = 1, .out = 1};
     double inp[N], out[N], want[N], dout[N], dinp[N], dwant[N];
 
-    for (tg_activation kind = TG_GELU_TANH; kind <= TG_SILU; kind++) {
+    for (tg_activation kind = TG_GELU_TANH; kind < TG_ACTIVATION_KINDS; kind++) {
         check_fill64(inp, N, 10, 4);
         check_fill64(dout, N, 11, 1);
         memset(dwant, 0, sizeof dwant);
@@ -152,7 +152,8 @@ static void gelu_is_the_reference(void)
         CHECK(memcmp(out, want, sizeof out) == 0);
         tg_residual_after_activation_backward(doubles(dinp, 1), doubles(dout, 1), doubles(out, 1),
                                               doubles(inp, 1), &same, kind, &none, (tg_matrix){0}, N);
-        CHECK(memcmp(dinp, dwant, sizeof dinp) == 0);
+        for (size_t i = 0; i < N; i++)
+            CHECK(dinp[i] == dwant[i]); /* 0 of either sign */
     }
 }
 

@@ -424,6 +424,8 @@ static void check_gelu(tg_activation kind)
         size[i] = 1 + fabs((double)x[i]);
     }
     tg_activation_forward_ref64(want, wide(x, N), N, kind);
+    for (size_t i = 0; i < N; i++)
+        size[i] = fmax(size[i], want[i]); /* relu2 is larger */
     tg_activation_backward_ref64(want_dx, wide(dout, N), wide(x, N), N, kind);
     tg_activation_forward(floats(out, 1), floats(x, 1), N, kind);
     WITHIN(out, want, size, N, TANH_ERROR / 2 + 4 * EPS);
@@ -443,6 +445,7 @@ static void gelu(void)
     check_gelu(TG_GELU_TANH);
     check_gelu(TG_GELU_ERF);
     check_gelu(TG_SILU);
+    check_gelu(TG_RELU2);
 }
 
 /* ---- the head */
@@ -858,6 +861,7 @@ static void residual(void)
     check_residual_after_gelu(0, TG_GELU_TANH);
     check_residual_after_gelu(0.3f, TG_GELU_ERF);
     check_residual_after_gelu(0, TG_SILU);
+    check_residual_after_gelu(0, TG_RELU2);
     check_residual(0);
     check_residual(0.3f);
 }

@@ -360,8 +360,8 @@ static void check_gelu(tg_activation kind)
     struct gelu p = {kind, input(401), output(401), input(401)};
     pair dx = gradient(401);
 
-    for (size_t i = 0; i < 401; i++) /* -10 ... 10 */
-        put(p.x, i, ((float)i - 200) * 0.05f);
+    for (size_t i = 0; i < 401; i++) /* -10 ... 10, without 0, where relu2 has no second derivative */
+        put(p.x, i, ((float)i - 199.5f) * 0.05f);
     tg_activation_forward_ref(p.out.f, p.x.f, 401, kind);
     tg_activation_backward_ref(dx.f, p.dout.f, p.x.f, 401, kind);
     gelu_loss(&p);
@@ -388,12 +388,18 @@ static void silu(void)
     check_gelu(TG_SILU);
 }
 
+static void relu2(void)
+{
+    check_gelu(TG_RELU2);
+}
+
 /* 0.5 (1 + erf(1/sqrt 2)) is the normal distribution at 1; far out it is 0 or x. */
 static void gelu_values(void)
 {
     const double x[5] = {1, -1, 0, 40, -40};
     const double erf_form[5] = {0.84134474606854293, -0.15865525393145707, 0, 40, 0};
     const double silu_form[5] = {0.73105857863000490, -0.26894142136999513, 0, 40, 0};
+    const double square_form[5] = {1, 0, 0, 1600, 0};
     const double tanh_form[5] = {0.84119199060827670, -0.15880800939172324, 0, 40, 0};
     double out[5];
 
@@ -406,6 +412,9 @@ static void gelu_values(void)
     tg_activation_forward_ref64(out, x, 5, TG_SILU);
     for (size_t i = 0; i < 5; i++)
         CHECK_NEAR(out[i], silu_form[i], 1e-15);
+    tg_activation_forward_ref64(out, x, 5, TG_RELU2);
+    for (size_t i = 0; i < 5; i++)
+        CHECK(out[i] == square_form[i]);
 }
 
 /* ---- softcap */
@@ -970,6 +979,7 @@ int main(void)
     RUN(gelu_tanh);
     RUN(gelu_erf);
     RUN(silu);
+    RUN(relu2);
     RUN(softcap);
     RUN(gelu_values);
     RUN(softmax);

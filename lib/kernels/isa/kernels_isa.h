@@ -24,6 +24,8 @@
     X(rotate)                                                                                            \
     X(silu_forward)                                                                                      \
     X(silu_backward)                                                                                     \
+    X(relu2_forward)                                                                                     \
+    X(relu2_backward)                                                                                    \
     X(multiply)                                                                                          \
     X(add_products)                                                                                      \
     X(softcap_forward)                                                                                       \

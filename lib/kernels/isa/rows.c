@@ -99,6 +99,33 @@ void ISA_NAME(silu_backward)(float *d, const float *inp, size_t n)
     multiply_each(d, inp, n, silu_slope);
 }
 
+/* ---- the square of ReLU: a NaN stays one */
+
+INLINE vf relu(vf x)
+{
+    return (vf)((vu)x & ~(vu)(x < 0));
+}
+
+INLINE vf relu2(vf x)
+{
+    return relu(x) * relu(x);
+}
+
+INLINE vf relu2_slope(vf x)
+{
+    return relu(x) + relu(x);
+}
+
+void ISA_NAME(relu2_forward)(float *out, const float *inp, size_t n)
+{
+    each(out, inp, n, relu2);
+}
+
+void ISA_NAME(relu2_backward)(float *d, const float *inp, size_t n)
+{
+    multiply_each(d, inp, n, relu2_slope);
+}
+
 /* ---- products of elements */
 
 void ISA_NAME(multiply)(float *y, const float *x, size_t n)

@@ -20,6 +20,10 @@ static real value(real x, tg_activation kind)
         return half * x * (1 + erf(x * sqrt_half));
     case TG_SILU:
         return x * sigmoid(x);
+    case TG_RELU2:
+        return x < 0 ? 0 : x * x;
+    case TG_ACTIVATION_KINDS:
+        break;
     }
     return 0;
 }
@@ -61,6 +65,10 @@ static real slope(real x, tg_activation kind)
         return erf_slope(x);
     case TG_SILU:
         return silu_slope(x);
+    case TG_RELU2:
+        return x < 0 ? 0 : 2 * x;
+    case TG_ACTIVATION_KINDS:
+        break;
     }
     return 0;
 }

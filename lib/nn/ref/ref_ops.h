@@ -152,18 +152,19 @@ void REF(gated_backward)(real *dgate, real *dup, const real *dout, const real *g
 /* ---- activation */
 
 /*
- * activation: x times the probability that a standard normal number is below x, or, as SiLU, times the
- * logistic function of x.
+ * activation: x times the probability that a standard normal number is below x; as SiLU, times the
+ * logistic function of x; as the square of ReLU, times x above 0.
  *
  *   TG_GELU_ERF:   out[i] = 0.5 x (1 + erf(x / sqrt 2))
  *   TG_GELU_TANH:  out[i] = 0.5 x (1 + tanh(sqrt(2/pi) (x + 0.044715 x^3)))
  *   TG_SILU:       out[i] = x / (1 + exp(-x))
+ *   TG_RELU2:      out[i] = max(x, 0)^2
  *
  *   out  [n]  written; may equal inp
  *   inp  [n]  read
  *
  * Backward: dinp[i] += dout[i] * act'(inp[i]).
- * Source: Hendrycks & Gimpel 2016, arXiv:1606.08415, sections 2 and 4.
+ * Sources: Hendrycks & Gimpel 2016, arXiv:1606.08415, sections 2 and 4; So et al. 2021, arXiv:2109.08668.
  */
 void REF(activation_forward)(real *out, const real *inp, size_t n, tg_activation kind);
 void REF(activation_backward)(real *dinp, const real *dout, const real *inp, size_t n, tg_activation kind);
