@@ -199,21 +199,11 @@ static tg_status take_header(tg_llama2c_config *config, const unsigned char *fil
 
 /* ---- whole files */
 
-size_t tg_llama2c_size(const void *first, size_t n)
+bool tg_llama2c_begins(const void *first, size_t n)
 {
     tg_llama2c_config config;
 
-    return n >= OLD_HEADER && !take_old_header(&config, first, NULL) ? bytes_of(&config) : 0;
-}
-
-bool tg_llama2c_begins(const void *first, size_t n)
-{
-    return has_magic(first, n) || tg_llama2c_size(first, n) > 0;
-}
-
-bool tg_llama2c_recognize(const void *file, size_t n)
-{
-    return has_magic(file, n) || (n > 0 && tg_llama2c_size(file, n) == n);
+    return has_magic(first, n) || (n >= OLD_HEADER && !take_old_header(&config, first, NULL));
 }
 
 tg_status tg_llama2c_read(tg_tensor_list *list, tg_llama2c_config *config, const void *file, size_t n,
@@ -222,13 +212,13 @@ tg_status tg_llama2c_read(tg_tensor_list *list, tg_llama2c_config *config, const
     const unsigned char *const bytes = file;
     tg_status status = take_header(config, bytes, n, err);
     tg_array a;
-    size_t at;
+    size_t at, want;
 
     if (status)
         return status;
-    if (n != bytes_of(config))
-        return tg_fail(err, TG_EDATA, "%s%zu bytes, its header says %zu",
-                       n < bytes_of(config) ? "truncated: " : "", n, bytes_of(config));
+    if (n != (want = bytes_of(config)))
+        return tg_fail(err, TG_EDATA, "%s%zu bytes, its header says %zu", n < want ? "truncated: " : "", n,
+                       want);
     at = header_of(config);
     for (size_t i = 0; i < tg_llama2c_tensors(config); i++) {
         tg_llama2c_tensor(&a, config, i);

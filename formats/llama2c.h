@@ -1,14 +1,14 @@
 /*
  * llama2c: the models of llama2.c, its .bin files:
  *
- *     version 0   seven 32-bit integers: dim, hidden_dim, n_layers, n_heads, n_kv_heads, vocab_size
- * (negative: the head is stored), seq_len; then the tensors version 1   0x616B3432, the version, the same
- * integers, a byte that is 1 if the head is the embedding, zeros up to byte 256; then the tensors in another
- * order
+ * Version 0 is seven 32-bit integers, dim, hidden_dim, n_layers, n_heads, n_kv_heads, vocab_size and seq_len
+ * (a negative vocab_size: the head is stored), then the tensors.  Version 1 is 0x616B3432, the version, the
+ * same integers, a byte that is 1 if the head is the embedding, zeros up to byte 256, then the tensors in
+ * another order.
  *
  * All tensors are float32, those of a kind for all layers in a row; matrices are [out,in].  All numbers are
- * little-endian.  Version 0 has no magic number: a file is one if its integers are those of a model, and the
- * file as long as that.
+ * little-endian.  Version 0 has no magic number: a file is taken for one if its integers are those of a
+ * model.
  */
 #ifndef TG_FORMATS_LLAMA2C_H
 #define TG_FORMATS_LLAMA2C_H
@@ -28,15 +28,8 @@ typedef struct tg_llama2c_config {
     bool tied; /* the head is the embedding */
 } tg_llama2c_config;
 
-/* The bytes of the model of version 0 whose header `first` [n] begins with; 0: it is no such header. */
-size_t tg_llama2c_size(const void *first, size_t n);
-
-/* Whether a file that begins with first [n] may be a model; 28 bytes suffice.  Of version 0 that is not sure
- * without its size. */
+/* Whether a file that begins with first [n] is a model, or a part of one; 28 bytes suffice. */
 bool tg_llama2c_begins(const void *first, size_t n);
-
-/* Whether file [n], all of it, is a model; of version 1, whether it begins like one. */
-bool tg_llama2c_recognize(const void *file, size_t n);
 
 /* Tensors in a model's file, and tensor i < that of them, in the file's order: name (the training program's:
  * "layers.3.attention.wq.weight"), type, shape ([out,in]) and size. */

@@ -115,4 +115,4 @@ static tg_status open_model(tg_model_file *f, const char *path, const tg_model_a
 }
 
 const tg_model_format tg_llama2c_format = {
-    .text = "a llama2.c model", .recognize = tg_llama2c_recognize, .open = open_model};
+    .text = "a llama2.c model", .recognize = tg_llama2c_begins, .open = open_model};
