@@ -119,7 +119,7 @@ pythia-160m 162,322,944"
     [[ $output = *"window_layers 0-63"* ]]
     for preset in baby-llama baby-gemma3; do
         run -2 small -P $preset --window 4 --n-layer 65 -o no.npz
-        is_output "tg-init: 65 layers, but a model with a window has at most 64: --window 0 is for none"
+        is_output "tg-init: 65 layers, but a model with a window has at most 64: --window 0 turns it off"
         [[ ! -e no.npz ]]
         small -P $preset --window 0 --n-layer 65 -o $preset.npz
     done

@@ -49,7 +49,7 @@ static int parse(int argc, char **argv, struct options *o)
         CLI_U64_OPTION('s', "seed", &o->seed, "N", "seed for the random weights"),
         member(o, TG_CONFIG_N_LAYER, "N", "blocks"),
         member(o, TG_CONFIG_N_HEAD, "N",
-               "attention heads, a divisor of the width, unless --head-dim or the preset has their channels"),
+               "attention heads: a divisor of the width, unless their channels are set (--head-dim)"),
         member(o, TG_CONFIG_N_KV_HEAD, "N",
                "heads of keys and values, a divisor of the attention heads, which share them"),
         member(o, TG_CONFIG_HEAD_DIM, "N",
@@ -60,16 +60,15 @@ static int parse(int argc, char **argv, struct options *o)
         member(o, TG_CONFIG_VOCAB_SIZE, "N",
                "rows of the token embedding, at least as many as the tokenizer has ids; with -t, these "
                "rounded up to a multiple of 64, unless given"),
-        member(
-            o, TG_CONFIG_ACTIVATION, NULL,
-            "gelu_new is the tanh approximation of GELU, as in GPT-2; gelu is exact GELU; silu is Llama's; "
-            "relu2 is the square of ReLU"),
+        member(o, TG_CONFIG_ACTIVATION, NULL,
+               "gelu_new is the tanh approximation of GELU, as in GPT-2; gelu is exact; silu is Llama's; "
+               "relu2 is the square of ReLU"),
         member(o, TG_CONFIG_ROPE_THETA, "X", "base of the angles by which queries and keys are rotated"),
         member(o, TG_CONFIG_QK_NORM, NULL, "queries and keys are normed"),
         member(o, TG_CONFIG_QKV_BIAS, NULL, "the layers that make queries, keys and values have biases"),
         member(o, TG_CONFIG_WINDOW, "N",
                "keys that a query sees, with its own; 0: all before it.  In the layers that have a window in "
-               "the preset, else in all, of which there are then at most 64"),
+               "the preset, else in all; the model then has at most 64 layers"),
         member(o, TG_CONFIG_LAYER_NORM_WEIGHT, NULL, "LayerNorm has gains"),
         member(o, TG_CONFIG_LAYER_NORM_BIAS, NULL, "LayerNorm has biases"),
         member(o, TG_CONFIG_LAYER_NORM_EPSILON, "X", "added to the variance, or the mean square, in norms"),
@@ -120,7 +119,7 @@ static tg_status check_derivable(const tg_config *c, tg_err *err)
 {
     if (c->window > 0 && c->n_layer > TG_LAYER_BITS)
         return tg_fail(err, TG_EUSAGE,
-                       "%zu layers, but a model with a window has at most %d: --window 0 is for none",
+                       "%zu layers, but a model with a window has at most %d: --window 0 turns it off",
                        c->n_layer, TG_LAYER_BITS);
     return c->head_dim > 0 ? TG_OK : tg_config_check_heads(c->n_head, c->n_embd, TG_EUSAGE, err);
 }

@@ -176,10 +176,10 @@ static bool has_scale(const tg_config *c, tg_write_type type)
 
 static tg_status check_scale(const tg_hf_class *class, const tg_config *c, tg_write_type type, tg_err *err)
 {
-    const tg_write_type other = c->embed_scale == scale_in(c, TG_WRITE_BF16) ? TG_WRITE_BF16 : TG_WRITE_F16;
+    const tg_write_type other = tg_scale_type(c);
     char name[TG_CHOICE_SIZE];
 
-    if (!class->gemma || has_scale(c, type) || c->embed_scale != scale_in(c, other))
+    if (!class->gemma || has_scale(c, type) || other == TG_WRITE_F32)
         return TG_OK;
     return tg_fail(
         err, TG_EUSAGE,

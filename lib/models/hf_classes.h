@@ -22,7 +22,7 @@ typedef enum tg_hf_how {
     TG_HF_MEMBER,         /* it is the member: a size, a number, true or false */
     TG_HF_CAP,            /* likewise; null: 0 */
     TG_HF_CONSTANT,       /* it says nothing of ours, and is always as the row has it */
-    TG_HF_ACTIVATION,     /* "silu", "gelu_pytorch_tanh" or "gelu" */
+    TG_HF_ACTIVATION,     /* "silu", "gelu_pytorch_tanh", "gelu" or "relu2" */
     TG_HF_BIASES,         /* attention's four linear layers have biases, or none of them */
     TG_HF_ROTATED_PART,   /* channels that are rotated, as a part of a head's */
     TG_HF_ROTATED_LAYERS, /* for each layer: 1 if it rotates, else 0 */

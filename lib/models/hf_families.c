@@ -193,11 +193,14 @@ static void read_rotation(tg_hf_reading *r, const struct kind *kind)
 
     tg_hf_read_rotation(r, kind->theta_key ? kind->theta_key : "rope_theta", kind->theta, kind->local_theta,
                         &part);
-    if (!partly && part != 1)
-        tg_hf_refuse(r, "partial_rotary_factor", "a rotation of part of a head");
-    if (partly && part > 0 && part <= 1)
+    if (!partly) {
+        if (part != 1)
+            tg_hf_refuse(r, "partial_rotary_factor", "a rotation of part of a head");
+        return;
+    }
+    if (part > 0 && part <= 1)
         c->rope_dim = (size_t)((double)width * part);
-    if (partly && c->rope_dim == 0)
+    if (c->rope_dim == 0)
         tg_hf_refuse(r, "rotary_pct", "a rotation of no channel, or of more than a head has,");
 }
 

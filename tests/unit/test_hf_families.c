@@ -105,6 +105,8 @@ static void activations(void)
     hf_expect("\"model_type\": \"llama\", \"head_dim\": 4, \"hidden_act\": \"gelu\"", c);
     c.activation = TG_GELU_TANH;
     hf_expect("\"model_type\": \"llama\", \"head_dim\": 4, \"hidden_act\": \"gelu_pytorch_tanh\"", c);
+    c.activation = TG_RELU2;
+    hf_expect("\"model_type\": \"llama\", \"head_dim\": 4, \"hidden_act\": \"relu2\"", c);
 }
 
 static void refusals(void)
@@ -133,7 +135,7 @@ static void refusals(void)
               ", \"rope_parameters\": {\"rope_type\": \"llama3\", \"factor\": 2, \"low_freq_factor\": 1, "
               "\"high_freq_factor\": 4, \"original_max_position_embeddings\": 8.5}",
               "config.json: line 1");
-    hf_refuse(LLAMA ", \"hidden_act\": \"relu2\"", "\"hidden_act\": \"relu2\" is not supported");
+    hf_refuse(LLAMA ", \"hidden_act\": \"tanh\"", "\"hidden_act\": \"tanh\" is not supported");
     hf_refuse(LLAMA ", \"quantization_config\": {}", "a quantised checkpoint");
     hf_refuse(LLAMA ", \"num_key_value_heads\": 3",
               "config/n_kv_head is 3, expected a divisor of config/n_head, 4");
