@@ -72,10 +72,10 @@ void cli_say_notes(const char *path, const tg_notes *notes)
 
 static tg_status copy(tg_model *m, tg_model_file *f, const char *path, bool flat, tg_err *err)
 {
+    const uint64_t copied = tg_model_file_copied(f);
     const char *kind = f->kind;
-    uint64_t copied;
 
-    if (tg_model_file_to_model(m, f, flat, &copied, err))
+    if (tg_model_file_to_model(m, f, flat, err))
         return tg_err_in(err, path);
     if (copied > 0 && !flat)
         cli_note("%s: %s, %s converted in memory", path, kind, cli_bytes(copied));

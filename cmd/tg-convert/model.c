@@ -12,7 +12,6 @@
 #include "cmd/tg-convert/convert.h"
 #include "formats/path.h"
 #include "lib/gpt/family.h"
-#include "lib/models/canonical.h"
 #include "lib/models/model_format.h"
 
 /* ---- what must not be replaced */
@@ -180,18 +179,10 @@ static tg_status write_model(const convert_options *o, tg_model_file *f, tg_err 
     return status ? status : write_parts(o, f, err);
 }
 
-/* Give the model the tokenizer, unless it has one, which must be the same. */
-static tg_status set_tokenizer(tg_model_file *f, const tg_tokenizer *tok, tg_err *err)
+static tg_status refuse_fusing(const char *name, const tg_config *config, tg_err *err)
 {
-    tg_status status;
-
-    if (f->tokenizer)
-        return tg_tokenizer_same(f->tokenizer, tok, err);
-    if ((status = tg_model_check_vocab(&f->config, tok, err)))
-        return status;
-    f->tokenizer = tg_tokenizer_ref(tok);
-    tg_config_omit_ends(&f->config, tok);
-    return TG_OK;
+    (void)tg_fail(err, TG_EUSAGE, "--fuse-qkv is for GPT-2's, this is a %s", tg_config_family(config)->name);
+    return tg_err_in(err, name);
 }
 
 tg_status convert_model(const convert_options *o, tg_source *input, const tg_tokenizer *tok, tg_err *err)
@@ -203,11 +194,9 @@ tg_status convert_model(const convert_options *o, tg_source *input, const tg_tok
 
     if (status)
         return status;
-    if (o->ask.fuse_qkv && f.config.family > 0) {
-        (void)tg_fail(err, TG_EUSAGE, "--fuse-qkv is for GPT-2's, this is a %s",
-                      tg_config_family(&f.config)->name);
-        status = tg_err_in(err, name);
-    } else if (tok && set_tokenizer(&f, tok, err))
+    if (o->ask.fuse_qkv && f.config.family > 0)
+        status = refuse_fusing(name, &f.config, err);
+    else if (tok && tg_model_file_set_tokenizer(&f, tok, err))
         status = tg_err_in(err, o->tokenizer);
     else
         status = write_model(o, &f, err);

@@ -74,7 +74,7 @@ tg_linear tg_bind_linear(const tg_binding *g, tg_param_kind w, size_t l)
 tg_embedding tg_bind_embedding(const tg_binding *g, const int32_t *ids, size_t n)
 {
     return (tg_embedding){
-        .wte = tg_model_rows(g->model, TG_WTE, ids, n),
+        .wte = tg_model_embedding(g->model, ids, n),
         .dwte = tg_bind_gradient(g, TG_WTE, 0),
         .wpe = tg_bind_weight(g, TG_WPE, 0),
         .dwpe = tg_bind_gradient(g, TG_WPE, 0),

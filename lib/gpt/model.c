@@ -100,13 +100,9 @@ const tg_bf16 *tg_model_values16(const tg_model *m, size_t i)
     return m->lender ? m->lender->lend16(m->source, i) : NULL;
 }
 
-const float *tg_model_rows(const tg_model *m, tg_param_kind kind, const int32_t *row, size_t n)
+const float *tg_model_embedding(const tg_model *m, const int32_t *row, size_t n)
 {
-    const size_t i = tg_params_index(&m->table, kind, 0);
-
-    if (i == m->table.n || m->weight[i] || !m->lender)
-        return i == m->table.n ? NULL : m->weight[i];
-    return m->lender->lend_rows(m->source, i, row, n);
+    return m->lender ? m->lender->lend_embedding(m->source, row, n) : tg_model_weight(m, TG_WTE, 0);
 }
 
 void tg_model_forget(const tg_model *m, size_t i)

@@ -23,8 +23,8 @@ typedef struct tg_lender {
     const float *(*lend)(void *source, size_t i);
     /* Those that are bf16 in the file, there; NULL: they are not. */
     const tg_bf16 *(*lend16)(void *source, size_t i);
-    /* Like lend(), but only these rows are read: row[0 .. n - 1], of a matrix. */
-    const float *(*lend_rows)(void *source, size_t i, const int32_t *row, size_t n);
+    /* The token embedding, of which only these rows are read: row[0 .. n - 1]. */
+    const float *(*lend_embedding)(void *source, const int32_t *row, size_t n);
     /* It is not needed for now. */
     void (*forget)(void *source, size_t i);
     /* Whether all that has been lent is finite. */
@@ -55,8 +55,8 @@ const float *tg_model_weight(const tg_model *m, tg_param_kind kind, size_t layer
 /* Values that a lent model's file has in bf16, as they are there; NULL: others. */
 const tg_bf16 *tg_model_values16(const tg_model *m, size_t i);
 
-/* A matrix of which only these rows are read: row[0 .. n - 1]. */
-const float *tg_model_rows(const tg_model *m, tg_param_kind kind, const int32_t *row, size_t n);
+/* The token embedding, of which only these rows are used: row[0 .. n - 1]. */
+const float *tg_model_embedding(const tg_model *m, const int32_t *row, size_t n);
 
 /* Table entry i of a lent model is not needed for now: it leaves memory. */
 void tg_model_forget(const tg_model *m, size_t i);

@@ -97,3 +97,14 @@ void tg_config_name_ends(tg_config *c, const tg_tokenizer *tok)
     if (c->eos_token == 0)
         c->eos_token = end_of(tok);
 }
+
+tg_write_type tg_scale_type(const tg_config *c)
+{
+    const double root = sqrt((double)c->n_embd);
+
+    if (!tg_same_float(c->embed_scale, root))
+        for (tg_write_type type = TG_WRITE_F16; type <= TG_WRITE_BF16; type++)
+            if (c->embed_scale == tg_rounded_to(type, root))
+                return type;
+    return TG_WRITE_F32;
+}

@@ -19,8 +19,9 @@ tg_config tg_config_canonical(const tg_config *config);
 bool tg_same_float(double a, double b);
 
 /*
- * Check that c, which is `config` as it is compared, has the members of `want`, but for those that the format
- * says (bits of tg_config_id).  TG_EUSAGE, with the config's value: NAME of WHOSE can only have another.
+ * Check that c, which is `config` as it is compared, equals `want` in all members except those that the
+ * format says (bits of tg_config_id).  TG_EUSAGE: one differs; the message has both values, and NAME of
+ * WHOSE.
  */
 TG_MUST_CHECK tg_status tg_config_check_fixed(const tg_config *config, const tg_config *c,
                                               const tg_config *want, uint64_t said, const char *whose,
@@ -30,14 +31,17 @@ TG_MUST_CHECK tg_status tg_config_check_fixed(const tg_config *config, const tg_
 const char *tg_config_scaling(char text[TG_CHOICE_SIZE], const tg_config *config);
 
 /*
- * The tokens that begin and end a text, where they are the tokenizer's, which 0 stands for: 0 instead of
- * them, but of one that begins all texts; and they instead of 0, where it has them.  The tokenizer may be
- * NULL.
+ * omit_ends: set bos_token and eos_token to 0 where they are the tokenizer's own, except a bos_token that
+ * begins every text.  name_ends: the inverse: replace 0 with the tokenizer's, if it has one.  It may be NULL.
  */
 void tg_config_omit_ends(tg_config *config, const tg_tokenizer *tok);
 void tg_config_name_ends(tg_config *config, const tg_tokenizer *tok);
 
 /* A number as a tensor of this type holds it. */
 double tg_rounded_to(tg_write_type type, double x);
+
+/* The type of 16 bits in which Gemma's scale of the embedding, sqrt(C), is the config's; TG_WRITE_F32: there
+ * is none, or the scale is that of float32. */
+tg_write_type tg_scale_type(const tg_config *config);
 
 #endif

@@ -51,11 +51,7 @@ static tg_config fixed(const tg_gguf_arch *a, const tg_config *c)
 /* Whether the vectors of tokens are multiplied with sqrt(C) as transformers has it in a type of 16 bits. */
 static bool is_rounded(const tg_gguf_arch *a, const tg_config *c)
 {
-    const double root = sqrt((double)c->n_embd);
-
-    return a->scaled && !tg_same_float(c->embed_scale, root) &&
-           (c->embed_scale == tg_rounded_to(TG_WRITE_BF16, root) ||
-            c->embed_scale == tg_rounded_to(TG_WRITE_F16, root));
+    return a->scaled && tg_scale_type(c) != TG_WRITE_F32;
 }
 
 /* The config that is compared with these. */

@@ -26,8 +26,8 @@ TG_MUST_CHECK tg_status tg_match_tie(tg_model_file *f, const tg_stored *wte, con
                                      tg_err *err);
 
 /*
- * tg_model_file_match() of a family after GPT-2 (match_table.c), whose config is known as a whole, but for
- * the head.  Tensors that the names have no row for, or all if the names are another family's, have the
+ * tg_model_file_match() of a family after GPT-2 (match_table.c), whose config is known as a whole, except
+ * for the head.  Tensors that the names have no row for, or all if the names are another family's, have the
  * parameters' names.  TG_QKV_W, or _B, is a tensor of q, k and v.
  */
 TG_MUST_CHECK tg_status tg_match_table(tg_model_file *f, const tg_names *names, const tg_model_ask *ask,

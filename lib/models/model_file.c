@@ -68,13 +68,9 @@ bool tg_model_file_begins(const unsigned char *first, size_t n)
 static tg_status unknown(const tg_loaded *file, tg_err *err)
 {
     const char *what = tg_format_text(tg_format_recognize(file->bytes, file->n));
-    const size_t llama2c = tg_llama2c_size(file->bytes, file->n);
 
     if (file->n == 0)
         return tg_fail(err, TG_EDATA, "the file is empty, expected a model");
-    if (!what && llama2c > 0)
-        return tg_fail(err, TG_EDATA, "%s%zu bytes, as a llama2.c model its header says %zu",
-                       file->n < llama2c ? "truncated: " : "", file->n, llama2c);
     return tg_fail(err, TG_EDATA, "%s%s",
                    what ? "expected a model, this is " : "not a model of a known format", what ? what : "");
 }
@@ -142,4 +138,17 @@ tg_status tg_model_file_open_source(tg_model_file *f, tg_source *source, const c
 tg_status tg_model_file_open(tg_model_file *f, const char *path, const tg_model_ask *ask, tg_err *err)
 {
     return tg_model_file_open_source(f, NULL, path, ask, err);
+}
+
+tg_status tg_model_file_set_tokenizer(tg_model_file *f, const tg_tokenizer *tok, tg_err *err)
+{
+    tg_status status;
+
+    if (f->tokenizer)
+        return tg_tokenizer_same(f->tokenizer, tok, err);
+    if ((status = tg_model_check_vocab(&f->config, tok, err)))
+        return status;
+    f->tokenizer = tg_tokenizer_ref(tok);
+    tg_config_omit_ends(&f->config, tok);
+    return TG_OK;
 }

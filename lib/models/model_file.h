@@ -107,6 +107,10 @@ void tg_model_file_close(tg_model_file *f); /* a zeroed one is fine */
 TG_MUST_CHECK tg_status tg_model_file_open_source(tg_model_file *f, tg_source *source, const char *name,
                                                   const tg_model_ask *ask, tg_err *err);
 
+/* Give the model a tokenizer, a reference of which it takes, unless it has one, which must be the same.
+ * TG_EDATA: it is another, or the model has too few rows for it. */
+TG_MUST_CHECK tg_status tg_model_file_set_tokenizer(tg_model_file *f, const tg_tokenizer *tok, tg_err *err);
+
 /* Whether a stream that begins with `first` [n] is a model, of this project or of another; TG_FORMAT_BYTES
  * (formats/format.h) suffice.  An archive of ours whose first array is compressed is taken for none; what
  * begins with seven numbers of a model is taken for one of llama2.c's, of whatever size. */
@@ -151,13 +155,12 @@ void tg_model_file_release(const tg_model_file *f, size_t i);
 
 /*
  * Make a model of f, which the model takes over; *f is then zeroed, also after a failure.  Tensors stay where
- * they are mapped if they can be used there, unless `flat`; *copied is the number of bytes of the others. A
- * model without a tokenizer gets one of kind "ids". TG_EDATA: as tg_model_file_read().  TG_ENOMEM.
+ * they are mapped if they can be used there, unless `flat`.  A model without a tokenizer gets one of kind
+ * "ids". TG_EDATA: as tg_model_file_read().  TG_ENOMEM.
  */
-TG_MUST_CHECK tg_status tg_model_file_to_model(tg_model *m, tg_model_file *f, bool flat, uint64_t *copied,
-                                               tg_err *err);
+TG_MUST_CHECK tg_status tg_model_file_to_model(tg_model *m, tg_model_file *f, bool flat, tg_err *err);
 
-/* The bytes of f's tensors that tg_model_file_to_model() would copy. */
+/* The bytes of the copies of f's tensors that it makes, unless `flat`. */
 uint64_t tg_model_file_copied(const tg_model_file *f);
 
 /*

@@ -5,12 +5,11 @@
 tg_status tg_model_open(tg_model *m, const char *path, tg_err *err)
 {
     tg_model_file f;
-    uint64_t copied;
     tg_status status;
 
     *m = (tg_model){0};
     if ((status = tg_model_file_open(&f, path, NULL, err)))
         return status;
-    status = tg_model_file_to_model(m, &f, false, &copied, err);
+    status = tg_model_file_to_model(m, &f, false, err);
     return status ? tg_err_in(err, path) : TG_OK;
 }

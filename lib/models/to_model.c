@@ -12,7 +12,7 @@
 #include "lib/models/model_format.h"
 #include "lib/text/bare_ids.h"
 
-#define FLOATS_ALIGNED ((size_t)16) /* 64 bytes */
+#define FLOATS_ALIGNED (TG_ALIGN / sizeof(float))
 
 /* The config, the tokenizer and the probe; no tensors. */
 static tg_status begin(tg_model *m, const tg_model_file *f, tg_err *err)
@@ -42,8 +42,7 @@ static void close_files(void *files)
 }
 
 /* Use the values in place, or copy them. */
-static tg_status take_values(tg_model *m, const tg_model_file *f, size_t i, bool flat, uint64_t *copied,
-                             tg_err *err)
+static tg_status take_values(tg_model *m, const tg_model_file *f, size_t i, bool flat, tg_err *err)
 {
     const tg_param *p = &m->table.entry[i];
     const float *direct = flat ? NULL : tg_model_file_direct(f, i);
@@ -56,17 +55,16 @@ static tg_status take_values(tg_model *m, const tg_model_file *f, size_t i, bool
     }
     if ((status = tg_model_place(m, p, &where, err)))
         return status;
-    *copied += p->count * sizeof *where;
     return tg_model_file_read(where, f, i, false, err);
 }
 
-static tg_status build(tg_model *m, tg_model_file *f, bool flat, uint64_t *copied, tg_err *err)
+static tg_status build(tg_model *m, tg_model_file *f, bool flat, tg_err *err)
 {
     tg_model_file *kept;
     tg_status status = begin(m, f, err);
 
     for (size_t i = 0; i < f->table.n && !status; i++) {
-        status = take_values(m, f, i, flat, copied, err);
+        status = take_values(m, f, i, flat, err);
         if (flat || !tg_model_file_direct(f, i)) /* it has been copied */
             tg_model_file_release(f, i);
     }
@@ -81,13 +79,12 @@ static tg_status build(tg_model *m, tg_model_file *f, bool flat, uint64_t *copie
     return TG_OK;
 }
 
-tg_status tg_model_file_to_model(tg_model *m, tg_model_file *f, bool flat, uint64_t *copied, tg_err *err)
+tg_status tg_model_file_to_model(tg_model *m, tg_model_file *f, bool flat, tg_err *err)
 {
     tg_status status;
 
     *m = (tg_model){0};
-    *copied = 0;
-    if ((status = build(m, f, flat, copied, err)))
+    if ((status = build(m, f, flat, err)))
         tg_model_free(m);
     tg_model_file_close(f);
     return status;
@@ -99,7 +96,9 @@ tg_status tg_model_file_to_model(tg_model *m, tg_model_file *f, bool flat, uint6
  * that can be used where they are mapped stay there, and leave memory when the next of their kind is used. */
 struct lending {
     tg_model_file file;
-    float *memory; /* a mapping, [floats]; the system provides each page when it is first written */
+    /* A mapping, [floats], whose pages the system provides when they are first written.  It is no arena,
+     * which asks for large pages: each row of the embedding would take one. */
+    float *memory;
     size_t floats;
     float **place;     /* [table.n] of each entry that is the first in its place */
     size_t *converted; /* [table.n] likewise: 1 + the entry that is there; 0: none */
@@ -163,13 +162,16 @@ static const float *lend(void *source, size_t i)
     const size_t at = place_of(l, i);
     tg_err err;
 
-    if (direct && use_mapped(l, i))
-        keep(l, tg_check_finite(p->name, direct, p->count, &err), &err);
-    if (direct || l->converted[at] == i + 1)
-        return direct ? direct : l->place[at];
-    l->converted[at] = i + 1;
-    keep(l, tg_model_file_read(l->place[at], f, i, false, &err), &err);
-    tg_model_file_release(f, i);
+    if (direct) {
+        if (use_mapped(l, i))
+            keep(l, tg_check_finite(p->name, direct, p->count, &err), &err);
+        return direct;
+    }
+    if (l->converted[at] != i + 1) {
+        l->converted[at] = i + 1;
+        keep(l, tg_model_file_read(l->place[at], f, i, false, &err), &err);
+        tg_model_file_release(f, i);
+    }
     return l->place[at];
 }
 
@@ -189,14 +191,15 @@ static const tg_bf16 *lend16(void *source, size_t i)
 }
 
 /* Those of the token embedding that are not there yet. */
-static const float *lend_rows(void *source, size_t i, const int32_t *row, size_t n)
+static const float *lend_embedding(void *source, const int32_t *row, size_t n)
 {
     struct lending *l = source;
     const tg_model_file *f = &l->file;
-    const size_t cols = f->table.entry[i].shape[1], at = place_of(l, i);
+    const size_t i = tg_params_index(&f->table, TG_WTE, 0), cols = f->table.entry[i].shape[1];
+    const size_t at = place_of(l, i);
     tg_err err;
 
-    if (f->table.entry[i].kind != TG_WTE || l->converted[at] == i + 1 || !tg_model_file_has_rows(f, i))
+    if (l->converted[at] == i + 1 || !tg_model_file_has_rows(f, i))
         return lend(l, i);
     for (size_t k = 0; k < n; k++) {
         const size_t r = (size_t)row[k];
@@ -276,7 +279,7 @@ static tg_status check_vectors(struct lending *l, tg_err *err)
 
 tg_status tg_model_file_lend(tg_model *m, tg_model_file *f, tg_err *err)
 {
-    static const tg_lender lender = {lend, lend16, lend_rows, forget, check};
+    static const tg_lender lender = {lend, lend16, lend_embedding, forget, check};
     struct lending *l = calloc(1, sizeof *l);
     tg_status status = l ? TG_OK : tg_fail_memory(err, sizeof *l, "the list of files");
 

@@ -135,12 +135,11 @@ static tg_status read_model(int fd, uint32_t *digest, tg_err *err)
     tg_source source;
     tg_model_file f;
     tg_model m;
-    uint64_t copied;
     FILE *again;
     tg_status status = tg_source_open(&source, fd, err);
 
     if (status || (status = tg_model_file_open_source(&f, &source, "it", NULL, err)) ||
-        (status = tg_model_file_to_model(&m, &f, false, &copied, err)))
+        (status = tg_model_file_to_model(&m, &f, false, err)))
         return status;
     if (!(again = tmpfile()))
         abort();

@@ -154,13 +154,12 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     char path[32];
     tg_model_file f;
     tg_model m;
-    uint64_t copied;
     bool whole;
 
     tg_threads_set(1);
     if (!open_file(&f, input_path(path, input_file(data, size))))
         return 0;
-    whole = tg_model_file_to_model(&m, &f, true, &copied, NULL) == TG_OK;
+    whole = tg_model_file_to_model(&m, &f, true, NULL) == TG_OK;
     must(open_file(&f, path));
     run_lent(&f, whole ? &m : NULL, random);
     if (!whole)

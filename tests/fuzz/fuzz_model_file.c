@@ -49,7 +49,6 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         const bool piped = size % 3 == i;
         tg_model_file f;
         tg_model m;
-        uint64_t copied;
         tg_err err = {0};
 
         if (tg_model_file_open(&f, input_path(path, fd), &asks[i], &err)) {
@@ -62,7 +61,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         if (piped)
             read_stream(data, size, &asks[i], &f);
         check_model(&f, (unsigned)(size / 3 + i * 7) % CHECK_MODEL_WAYS);
-        if (!tg_model_file_to_model(&m, &f, i == 1, &copied, &err))
+        if (!tg_model_file_to_model(&m, &f, i == 1, &err))
             tg_model_free(&m);
     }
     return 0;

@@ -49,7 +49,7 @@ static void same_values(const tg_model *want, const tg_model *lent)
     const float *wte = tg_model_weight(want, TG_WTE, 0);
 
     for (size_t turn = 0; turn < 2; turn++) {
-        const float *rows = tg_model_rows(lent, TG_WTE, ids, N);
+        const float *rows = tg_model_embedding(lent, ids, N);
 
         for (size_t t = 0; t < N; t++)
             CHECK(memcmp(rows + (size_t)ids[t] * C, wte + (size_t)ids[t] * C, C * sizeof *wte) == 0);
