@@ -16,7 +16,7 @@
 
 /* ---- the arrays of archives */
 
-enum { SPLIT, NORMALIZER, WHOLE_PIECES, ENDS, TOKENS, MERGES, SPECIAL, ARRAYS }; /* in this order */
+enum { SPLIT, NORMALIZER, WHOLE_PIECES, ENDS, TOKENS, MERGES, SPECIAL, ADDED, ARRAYS }; /* in this order */
 
 static tg_array text_array(const char *name, const char *text)
 {
@@ -26,9 +26,9 @@ static tg_array text_array(const char *name, const char *text)
     return a;
 }
 
-static bool array(const void *tok, size_t i, tg_array *a)
+/* Array i: also that of added tokens if there are none. */
+static bool any_array(const tg_bpe *b, size_t i, tg_array *a)
 {
-    const tg_bpe *b = tok;
     const tg_bpe_vocab *v = &b->vocab;
     const tg_array arrays[ARRAYS] = {
         text_array(PREFIX "split", tg_split_name(v->split)),
@@ -38,11 +38,19 @@ static bool array(const void *tok, size_t i, tg_array *a)
         {.name = PREFIX "tokens", .dtype = TG_U8, .ndim = 1, .shape = {b->n_bytes}, .data = b->tokens},
         {.name = PREFIX "merges", .dtype = TG_U32, .ndim = 2, .shape = {v->n_merges, 2}, .data = b->merges},
         {.name = PREFIX "special", .dtype = TG_U32, .ndim = 1, .shape = {v->n_special}, .data = b->special},
+        {.name = PREFIX "added", .dtype = TG_U32, .ndim = 1, .shape = {v->n_added}, .data = b->added},
     };
 
     if (i < ARRAYS)
         *a = arrays[i];
     return i < ARRAYS;
+}
+
+static bool array(const void *tok, size_t i, tg_array *a)
+{
+    const tg_bpe *b = tok;
+
+    return (i != ADDED || b->vocab.n_added > 0) && any_array(b, i, a);
 }
 
 /* ---- reading */
@@ -89,7 +97,7 @@ static tg_status take(void *tok, tg_archive_reader *r, const tg_array *a, bool *
     tg_array own;
     size_t i = 0;
 
-    while ((*taken = array(b, i, &own)) && strcmp(own.name, a->name) != 0)
+    while ((*taken = any_array(b, i, &own)) && strcmp(own.name, a->name) != 0)
         i++;
     b->present |= 1u << i;
     if (i == SPLIT)
@@ -106,6 +114,8 @@ static tg_status take(void *tok, tg_archive_reader *r, const tg_array *a, bool *
         return tg_token_arrays_take((void **)&b->merges, &v->n_merges, TG_BPE_MERGES_MAX, &own, r, a, err);
     if (i == SPECIAL)
         return tg_token_arrays_take((void **)&b->special, &v->n_special, TG_BPE_TOKENS_MAX, &own, r, a, err);
+    if (i == ADDED)
+        return tg_token_arrays_take((void **)&b->added, &v->n_added, TG_BPE_TOKENS_MAX, &own, r, a, err);
     return TG_OK;
 }
 
@@ -128,6 +138,7 @@ static tg_status complete(void *tok, size_t *vocab_size, tg_err *err)
     b->vocab.tokens = b->tokens;
     b->vocab.merges = (const uint32_t(*)[2])b->merges;
     b->vocab.special = b->special;
+    b->vocab.added = b->added;
     return tg_bpe_prepare(b, err);
 }
 
@@ -139,6 +150,7 @@ static void free_state(void *tok)
     free(b->tokens);
     free(b->merges);
     free(b->special);
+    free(b->added);
     free(b->made);
     tg_token_table_free(&b->table);
     tg_pairs_free(&b->pairs);
@@ -160,6 +172,14 @@ static size_t specials(const void *tok, const uint32_t **ids)
     return b->vocab.n_special;
 }
 
+static size_t added(const void *tok, const uint32_t **ids)
+{
+    const tg_bpe *b = tok;
+
+    *ids = b->added;
+    return b->vocab.n_added;
+}
+
 const tg_tokenizer_kind tg_tokenizer_kind_bpe = {
     .name = "bpe",
     .size = sizeof(tg_bpe),
@@ -170,6 +190,7 @@ const tg_tokenizer_kind tg_tokenizer_kind_bpe = {
     .free = free_state,
     .token = token,
     .specials = specials,
+    .added = added,
     .cut = tg_bpe_cut,
     .offset = tg_bpe_encoder_offset,
     .start = tg_bpe_encoder_start,
@@ -188,7 +209,8 @@ static tg_status check_limits(const tg_bpe_vocab *v, tg_err *err)
     } counts[] = {{"ids", v->n, TG_BPE_TOKENS_MAX},
                   {"bytes of tokens", v->n > 0 ? v->ends[v->n - 1] : 0, TG_BPE_BYTES_MAX},
                   {"merges", v->n_merges, TG_BPE_MERGES_MAX},
-                  {"special tokens", v->n_special, TG_BPE_TOKENS_MAX}};
+                  {"special tokens", v->n_special, TG_BPE_TOKENS_MAX},
+                  {"added tokens", v->n_added, TG_BPE_TOKENS_MAX}};
 
     for (size_t i = 0; i < sizeof counts / sizeof counts[0]; i++)
         if (counts[i].n > counts[i].max)
@@ -214,7 +236,8 @@ tg_status tg_bpe_create(const tg_tokenizer **out, const tg_bpe_vocab *v, tg_err 
     b->tokens = tg_token_arrays_copy(v->tokens, b->n_bytes);
     b->merges = tg_token_arrays_copy(v->merges, v->n_merges * sizeof *b->merges);
     b->special = tg_token_arrays_copy(v->special, v->n_special * sizeof *b->special);
-    if (b->ends && b->tokens && b->merges && b->special)
+    b->added = tg_token_arrays_copy(v->added, v->n_added * sizeof *b->added);
+    if (b->ends && b->tokens && b->merges && b->special && b->added)
         return tg_tokenizer_seal(out, tok, 0, err);
     status = tg_fail_memory(err, v->n * sizeof *b->ends + b->n_bytes, "a vocabulary");
     tg_tokenizer_free(tok);

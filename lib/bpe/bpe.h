@@ -1,9 +1,10 @@
 /*
  * bpe: byte-level byte pair encoding, a kind of tokenizer.
  *
- * A text is normalised and split into pieces (lib/split/split.h), and each piece is encoded: it
- * starts as one token per byte; then, as long as some adjacent pair has a merge, the pair of the
- * lowest rank becomes one token, the leftmost of equals first.
+ * Added tokens are found in a text (lib/text/encoder.h).  What is between them is normalised and split into
+ * pieces (lib/split/split.h), and each piece is encoded: it starts as one token per byte; then, as long as
+ * some adjacent pair has a merge, the pair of the lowest rank becomes one token, the leftmost of equals
+ * first.
  *
  * Archive: tokenizer/kind = "bpe", tokenizer/vocab_size, and
  *   tokenizer/split        |S  tg_split_name()
@@ -13,6 +14,7 @@
  *   tokenizer/tokens       |u1 [ends[V-1]]
  *   tokenizer/merges       <u4 [M,2]  ids of the left and the right half, in order of rank
  *   tokenizer/special      <u4 [S]    ascending
+ *   tokenizer/added        <u4 [A]    ascending, none of them special; only if A > 0
  *
  * Source: Sennrich et al. 2016, arXiv:1508.07909; Radford et al. 2019 (GPT-2) for bytes.
  */
@@ -42,7 +44,7 @@ typedef struct tg_bpe_vocab {
     tg_normalizer normalizer;
 
     /* Token i is tokens[ends[i-1]] .. tokens[ends[i]], with ends[-1] = 0.  An empty token is an id
-     * that no text produces.  No two ordinary tokens are equal, and no two special ones. */
+     * that no text produces.  No two ordinary tokens are equal, and no two of the others. */
     size_t n;                    /* ids */
     const uint32_t *ends;        /* [n] */
     const unsigned char *tokens; /* [ends[n-1]] */
@@ -55,6 +57,11 @@ typedef struct tg_bpe_vocab {
     /* Ids that a text produces only if the encoder was told to look for them. */
     size_t n_special;
     const uint32_t *special; /* [n_special], ascending */
+
+    /* Ids of tokens that are found in every text, before it is normalised and split.  Each has 1 to
+     * TG_SPECIAL_MAX bytes (lib/text/special.h). */
+    size_t n_added;
+    const uint32_t *added; /* [n_added], ascending, none of them special */
 
     /* Whether a piece that equals a token becomes that token even if no merges lead to it. */
     bool whole_pieces;

@@ -5,34 +5,65 @@
 #include "lib/bpe/bpe_state.h"
 #include "lib/bpe/merge.h"
 #include "lib/bpe/token_arrays.h"
+#include "lib/text/ids.h"
+#include "lib/text/special.h"
 
 /* What only the checks need. */
 struct scratch {
-    bool *special;         /* [n] */
+    bool *apart;           /* [n] special or added: merges have nothing to do with it */
     bool *live;            /* [n_merges] */
     uint32_t *highest;     /* [n] the highest rank that makes a token, plus 1; 0: none does */
     int32_t *ids;          /* [longest] */
     uint64_t secret[4];    /* numbers that follow from the whole vocabulary */
-    tg_token_table sought; /* all special tokens */
+    tg_token_table sought; /* all of those */
 };
 
 /* ---- tokens */
 
+/* Check the added tokens, and note that they are apart, as the special ones are already. */
+static tg_status check_added(const tg_bpe *b, struct scratch *s, tg_err *err)
+{
+    const tg_bpe_vocab *v = &b->vocab;
+    const tg_status status = tg_token_arrays_check_ids(b->added, v->n_added, v->n, "added", err);
+
+    for (size_t i = 0; !status && i < v->n_added; i++) {
+        const uint32_t id = b->added[i];
+        size_t n;
+
+        (void)tg_bpe_token(b, id, &n);
+        if (s->apart[id])
+            return tg_fail(err, TG_EDATA, "token %lu is both special and added", (unsigned long)id);
+        if (n == 0 || n > TG_SPECIAL_MAX)
+            return tg_fail(err, TG_EDATA, "added token %lu has %zu bytes, expected 1 to %zu",
+                           (unsigned long)id, n, TG_SPECIAL_MAX);
+        s->apart[id] = true;
+    }
+    return status;
+}
+
+/* What a message calls a token that is apart. */
+static const char *quality(const tg_bpe *b, size_t id)
+{
+    return tg_ids_contain(b->added, b->vocab.n_added, id) ? "added" : "special";
+}
+
 static tg_status check_arrays(const tg_bpe *b, struct scratch *s, tg_err *err)
 {
     const tg_token_arrays t = {b->vocab.n, b->ends, b->tokens, b->n_bytes, b->special, b->vocab.n_special};
-    const tg_status status = tg_token_arrays_check(&t, err);
+    tg_status status = tg_token_arrays_check(&t, err);
 
     if (status)
         return status;
     for (size_t i = 0; i < t.n_special; i++)
-        s->special[t.special[i]] = true;
+        s->apart[t.special[i]] = true;
+    if ((status = check_added(b, s, err)))
+        return status;
     tg_token_arrays_secret(s->secret, &t, b->merges, b->vocab.n_merges * sizeof *b->merges);
     return TG_OK;
 }
 
-/* Put the special tokens, or the others, into a table. */
-static tg_status fill_table(const tg_bpe *b, tg_token_table *table, const struct scratch *s, bool special,
+/* Put the special and added tokens, or the others, into a table. */
+static tg_status fill_table(const tg_bpe *b, tg_token_table *table, const struct scratch *s, bool apart,
                             size_t longest, tg_err *err)
 {
     const tg_status status =
@@ -45,12 +76,12 @@ static tg_status fill_table(const tg_bpe *b, tg_token_table *table, const struct
         size_t n;
 
         (void)tg_bpe_token(b, (uint32_t)i, &n);
-        if (s->special[i] != special || n == 0)
+        if (s->apart[i] != apart || n == 0)
             continue;
         same = tg_token_table_add(table, (uint32_t)i);
         if (same != i)
-            return tg_fail(err, TG_EDATA, "%s %zu has the text of token %lu",
-                           special ? "special token" : "token", i, (unsigned long)same);
+            return tg_fail(err, TG_EDATA, "%s%stoken %zu has the text of token %lu",
+                           apart ? quality(b, i) : "", apart ? " " : "", i, (unsigned long)same);
     }
     return TG_OK;
 }
@@ -64,13 +95,14 @@ static tg_status check_tokens(tg_bpe *b, struct scratch *s, tg_err *err)
         const unsigned char *token = tg_bpe_token(b, (uint32_t)i, &n);
 
         longest = tg_size_max(longest, n);
-        if (s->special[i])
+        if (s->apart[i])
             continue;
         b->longest = tg_size_max(b->longest, n);
         tg_borders_add(&b->borders, token, n);
     }
     if ((status = fill_table(b, &b->table, s, false, longest, err)) ||
-        (b->vocab.n_special > 0 && (status = fill_table(b, &s->sought, s, true, longest, err))))
+        (b->vocab.n_special + b->vocab.n_added > 0 &&
+         (status = fill_table(b, &s->sought, s, true, longest, err))))
         return status;
     b->all_bytes = true;
     for (size_t i = 0; i < 256; i++) {
@@ -94,9 +126,9 @@ static tg_status check_half(const tg_bpe *b, const struct scratch *s, size_t ran
         return tg_fail(err, TG_EDATA, "merge %zu: its %s half is token %lu: the vocabulary has %zu ids", rank,
                        side, (unsigned long)id, b->vocab.n);
     (void)tg_bpe_token(b, id, &n);
-    if (s->special[id] || n == 0)
+    if (s->apart[id] || n == 0)
         return tg_fail(err, TG_EDATA, "merge %zu: its %s half is token %lu, which is %s", rank, side,
-                       (unsigned long)id, n == 0 ? "empty" : "special");
+                       (unsigned long)id, n == 0 ? "empty" : quality(b, id));
     return TG_OK;
 }
 
@@ -146,8 +178,8 @@ static tg_status find_live(const tg_bpe *b, struct scratch *s, tg_err *err)
         size_t n, count;
         const unsigned char *text = tg_bpe_token(b, (uint32_t)i, &n);
 
-        /* a special one may be longer than all others; one of bytes without tokens is never merged */
-        if (s->special[i] || n == 0 || tg_bpe_bytes(b, s->ids, text, n, 0, NULL))
+        /* those may be longer than all others; one of bytes without tokens is never merged */
+        if (s->apart[i] || n == 0 || tg_bpe_bytes(b, s->ids, text, n, 0, NULL))
             continue;
         status = tg_merge(&merger, s->ids, text, n, &count, err);
         if (!status && count == 1 && merger.last != TG_RANK_NONE)
@@ -185,7 +217,7 @@ static tg_status add_prefixes(tg_bpe *b, const struct scratch *s, tg_err *err)
     for (size_t i = 0; i < b->vocab.n; i++) {
         const unsigned char *token = tg_bpe_token(b, (uint32_t)i, &n);
 
-        if (!s->special[i])
+        if (!s->apart[i])
             tg_prefix_filter_add(&b->prefixes, token, n);
     }
     return TG_OK;
@@ -196,10 +228,10 @@ tg_status tg_bpe_prepare(tg_bpe *b, tg_err *err)
     struct scratch s = {0};
     tg_status status;
 
-    s.special = calloc(b->vocab.n, sizeof *s.special);
+    s.apart = calloc(b->vocab.n, sizeof *s.apart);
     s.highest = malloc(b->vocab.n * sizeof *s.highest);
     b->made = malloc(tg_size_max(b->vocab.n_merges, 1) * sizeof *b->made);
-    if (!s.special || !s.highest || !b->made) {
+    if (!s.apart || !s.highest || !b->made) {
         status = tg_fail_memory(err, b->vocab.n * sizeof *s.highest, "checking a vocabulary");
         goto done;
     }
@@ -216,7 +248,7 @@ tg_status tg_bpe_prepare(tg_bpe *b, tg_err *err)
 
 done:
     tg_token_table_free(&s.sought);
-    free(s.special);
+    free(s.apart);
     free(s.live);
     free(s.highest);
     free(s.ids);

@@ -21,6 +21,7 @@ typedef struct tg_bpe {
     unsigned char *tokens;
     uint32_t (*merges)[2];
     uint32_t *special;
+    uint32_t *added;  /* NULL: an archive without them */
     size_t n_bytes;   /* of tokens */
     unsigned present; /* a bit for each array that has been read */
     int64_t whole_pieces;

@@ -24,17 +24,16 @@ static tg_status check_ends(const tg_token_arrays *t, tg_err *err)
     return TG_OK;
 }
 
-static tg_status check_special(const tg_token_arrays *t, tg_err *err)
+tg_status tg_token_arrays_check_ids(const uint32_t *ids, size_t n, size_t n_ids, const char *what,
+                                    tg_err *err)
 {
-    for (size_t i = 0; i < t->n_special; i++) {
-        const uint32_t id = t->special[i];
-
-        if (id >= t->n)
-            return tg_fail(err, TG_EDATA, "special token %lu: the vocabulary has %zu ids", (unsigned long)id,
-                           t->n);
-        if (i > 0 && id <= t->special[i - 1])
-            return tg_fail(err, TG_EDATA, "special token %lu comes after %lu, expected ascending ids",
-                           (unsigned long)id, (unsigned long)t->special[i - 1]);
+    for (size_t i = 0; i < n; i++) {
+        if (ids[i] >= n_ids)
+            return tg_fail(err, TG_EDATA, "%s token %lu: the vocabulary has %zu ids", what,
+                           (unsigned long)ids[i], n_ids);
+        if (i > 0 && ids[i] <= ids[i - 1])
+            return tg_fail(err, TG_EDATA, "%s token %lu comes after %lu, expected ascending ids", what,
+                           (unsigned long)ids[i], (unsigned long)ids[i - 1]);
     }
     return TG_OK;
 }
@@ -43,7 +42,7 @@ tg_status tg_token_arrays_check(const tg_token_arrays *t, tg_err *err)
 {
     const tg_status status = check_ends(t, err);
 
-    return status ? status : check_special(t, err);
+    return status ? status : tg_token_arrays_check_ids(t->special, t->n_special, t->n, "special", err);
 }
 
 void tg_token_arrays_secret(uint64_t secret[4], const tg_token_arrays *t, const void *more, size_t bytes)

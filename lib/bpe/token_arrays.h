@@ -23,6 +23,11 @@ typedef struct tg_token_arrays {
 /* TG_EDATA: an end or a special id is not what it must be, or a token is too long; the message has the id. */
 TG_MUST_CHECK tg_status tg_token_arrays_check(const tg_token_arrays *t, tg_err *err);
 
+/* Check that ids [n] are below n_ids and ascend.  TG_EDATA: one is not; the message calls it a `what` token.
+ */
+TG_MUST_CHECK tg_status tg_token_arrays_check_ids(const uint32_t *ids, size_t n, size_t n_ids,
+                                                  const char *what, tg_err *err);
+
 /* Numbers that whoever chose the tokens cannot know before, yet the same in every run: they depend on all
  * tokens, whether or not these have been checked, and on `more` [bytes]. */
 void tg_token_arrays_secret(uint64_t secret[4], const tg_token_arrays *t, const void *more, size_t bytes);

@@ -4,7 +4,7 @@
  * If no token contains byte a followed by byte b, no merge ever joins them.  So a piece may be divided
  * between them, and its parts encoded separately.  GPT-2's 50,256 tokens contain 2,689 of the 65,536
  * pairs of bytes: its parts of English text have 3 bytes on average, of Chinese and random bytes 1.
- * Likewise, a text may be cut between two bytes that no special token contains.
+ * Likewise, a text may be cut between two bytes that no special or added token contains.
  */
 #ifndef TG_TEXT_BORDERS_H
 #define TG_TEXT_BORDERS_H

@@ -9,16 +9,17 @@
 #include "lib/text/kind.h"
 #include "lib/text/special.h"
 
-/* How many bytes of the caller's text are searched for special tokens at a time. */
+/* How many bytes of the caller's text are searched for tokens at a time. */
 #define WINDOW ((size_t)1 << 15)
 
-/* The state of the search for special tokens. */
+/* The state of the search for added and special tokens, which are treated alike. */
 struct search {
-    bool wanted; /* whether they are looked for */
-    tg_specials specials;
-    unsigned char held[TG_SPECIAL_MAX]; /* text that may be a special token's beginning */
+    bool wanted;                        /* whether any are looked for */
+    bool special;                       /* special ones too */
+    tg_specials specials;               /* those that are */
+    unsigned char held[TG_SPECIAL_MAX]; /* text that may be a token's beginning */
     size_t n_held;
-    bool in_text;     /* the kind has text since the last special token */
+    bool in_text;     /* the kind has text since the last token */
     bool finishing;   /* that text ends here, so its last ids are due */
     bool special_due; /* after those, `id` is due */
     int32_t id;
@@ -29,15 +30,33 @@ struct tg_encoder {
     const tg_tokenizer_kind *kind;
     struct search search;
     uint64_t offset;       /* of the text about which the search has not decided */
-    tg_text_follows after; /* what is before the next text of the kind, if special tokens are looked for */
+    tg_text_follows after; /* what is before the next text of the kind, if there is a search */
     max_align_t own[];     /* the encoder's state, kind->encoder_size bytes */
 };
+
+/* Look for added tokens and, if `special`, special ones.  After a failure the encoder is unchanged. */
+static tg_status look_for(tg_encoder *e, bool special, tg_err *err)
+{
+    tg_specials specials;
+    const tg_status status = tg_specials_create(&specials, e->tok, special, err);
+
+    if (status) {
+        tg_specials_free(&specials);
+        return status;
+    }
+    tg_specials_free(&e->search.specials);
+    e->search.specials = specials;
+    e->search.wanted = true;
+    e->search.special = special;
+    return TG_OK;
+}
 
 tg_status tg_encoder_create(tg_encoder **out, const tg_tokenizer *tok, tg_err *err)
 {
     const tg_tokenizer_kind *kind = tok->kind;
     const size_t bytes = sizeof(tg_encoder) + kind->encoder_size;
     tg_encoder *e = calloc(1, bytes);
+    const uint32_t *ids;
     tg_status status = TG_OK;
 
     *out = NULL;
@@ -47,6 +66,8 @@ tg_status tg_encoder_create(tg_encoder **out, const tg_tokenizer *tok, tg_err *e
     e->kind = kind;
     if (kind->start)
         status = kind->start(e->own, tok->state, err);
+    if (!status && tg_tokenizer_added(tok, &ids) > 0)
+        status = look_for(e, false, err);
     if (status)
         tg_encoder_free(e);
     else
@@ -56,14 +77,7 @@ tg_status tg_encoder_create(tg_encoder **out, const tg_tokenizer *tok, tg_err *e
 
 tg_status tg_encoder_match_special(tg_encoder *e, tg_err *err)
 {
-    tg_status status;
-
-    if (e->search.wanted)
-        return TG_OK;
-    if ((status = tg_specials_create(&e->search.specials, e->tok, err)))
-        tg_specials_free(&e->search.specials);
-    e->search.wanted = !status;
-    return status;
+    return e->search.special ? TG_OK : look_for(e, true, err);
 }
 
 void tg_encoder_set_offset(tg_encoder *e, uint64_t offset)
@@ -80,9 +94,9 @@ void tg_encoder_continue(tg_encoder *e)
         e->kind->follows(e->own, e->after);
 }
 
-/* ---- with special tokens */
+/* ---- with added or special tokens */
 
-/* Pass text without special tokens to the kind. */
+/* Pass text without such tokens to the kind. */
 static tg_status encode_ordinary(tg_encoder *e, tg_text *text, int32_t *ids, size_t max, size_t *n,
                                  tg_err *err)
 {
@@ -108,7 +122,7 @@ static tg_status finish(tg_encoder *e, int32_t *ids, size_t max, size_t *n, tg_e
     return e->kind->finish ? e->kind->finish(e->own, e->tok->state, ids, max, n, err) : TG_OK;
 }
 
-/* Write the ids that are due: the last ones of the ordinary text, then the special token, if there is one. */
+/* Write the ids that are due: the last ones of the ordinary text, then the token after it, if any. */
 static tg_status encode_due(tg_encoder *e, int32_t *ids, size_t max, size_t *n, tg_err *err)
 {
     struct search *s = &e->search;
@@ -128,7 +142,7 @@ static tg_status encode_due(tg_encoder *e, int32_t *ids, size_t max, size_t *n, 
     return TG_OK;
 }
 
-/* Find the next special token that begins in the text's first `window` bytes, and encode what is before it.
+/* Find the next token that begins in the text's first `window` bytes, and encode what is before it.
  * last: no text follows. */
 static tg_status search_text(tg_encoder *e, tg_text *text, size_t window, bool last, int32_t *ids, size_t max,
                              size_t *n, tg_err *err)
@@ -245,7 +259,7 @@ tg_status tg_encoder_finish(tg_encoder *e, int32_t *ids, size_t max, size_t *n, 
     return finish(e, ids, max, n, err);
 }
 
-/* Whether text may be cut at p as far as special tokens go: not within one, nor after one if what follows it
+/* Whether text may be cut at p as far as these tokens go: not within one, nor after one if what follows it
  * differs from what follows a cut. */
 static bool may_cut(const tg_encoder *e, const unsigned char *text, size_t p)
 {

@@ -42,14 +42,15 @@ static inline const unsigned char *tg_text_take(tg_text *text, size_t n)
     return begin;
 }
 
-/* An encoder at the start of a text, to be freed; it takes a reference to tok.
+/* An encoder at the start of a text, to be freed; it takes a reference to tok.  The text of an added token
+ * (tg_tokenizer_added()) becomes its id wherever it occurs, with the rules of the next function.
  * TG_ENOMEM; *e is NULL after a failure. */
 TG_MUST_CHECK tg_status tg_encoder_create(tg_encoder **e, const tg_tokenizer *tok, tg_err *err);
 
 /*
  * Call before any text.  From now on the text of a special token becomes its id wherever it occurs;
- * if several begin at one place, the longest is taken.  The text between special tokens is encoded as
- * if each part were a separate text.  TG_EDATA: a special token is too long to search for.
+ * if several begin at one place, added ones among them, the longest is taken.  The text between these tokens
+ * is encoded as if each part were a separate text.  TG_EDATA: a special token is too long to search for.
  * TG_ENOMEM.  After a failure the encoder is unchanged.
  */
 TG_MUST_CHECK tg_status tg_encoder_match_special(tg_encoder *e, tg_err *err);

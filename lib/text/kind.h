@@ -75,6 +75,9 @@ typedef struct tg_tokenizer_kind {
     /* specials: see tg_tokenizer_specials().  NULL: the kind has none. */
     size_t (*specials)(const void *tok, const uint32_t **ids);
 
+    /* added: see tg_tokenizer_added().  NULL: the kind has none. */
+    size_t (*added)(const void *tok, const uint32_t **ids);
+
     /*
      * cut: the last place p, 0 < p < n, where text [n] may be cut, whatever comes before and after:
      * encoding both parts separately gives the ids of the whole.  0: there is none.  Examines at most

@@ -28,14 +28,8 @@ void tg_specials_index(tg_specials *s)
         s->first[c + 1] = tg_size_max(s->first[c], s->first[c + 1]);
 }
 
-tg_status tg_specials_create(tg_specials *s, const tg_tokenizer *tok, tg_err *err)
+static tg_status add(tg_specials *s, const tg_tokenizer *tok, const uint32_t *ids, size_t n, tg_err *err)
 {
-    const uint32_t *ids;
-    const size_t n = tg_tokenizer_specials(tok, &ids);
-
-    *s = (tg_specials){.tokens = malloc(tg_size_max(n, 1) * sizeof *s->tokens)};
-    if (!s->tokens)
-        return tg_fail_memory(err, n * sizeof *s->tokens, "special tokens");
     for (size_t i = 0; i < n; i++) {
         size_t length;
         const unsigned char *text = tg_tokenizer_token(tok, (int32_t)ids[i], &length);
@@ -46,6 +40,22 @@ tg_status tg_specials_create(tg_specials *s, const tg_tokenizer *tok, tg_err *er
         if (length > 0)
             s->tokens[s->n++] = (tg_special_token){text, (uint32_t)length, (int32_t)ids[i]};
     }
+    return TG_OK;
+}
+
+tg_status tg_specials_create(tg_specials *s, const tg_tokenizer *tok, bool special, tg_err *err)
+{
+    const uint32_t *ids, *added_ids;
+    const size_t specials = tg_tokenizer_specials(tok, &ids), added = tg_tokenizer_added(tok, &added_ids);
+    const size_t n = added + (special ? specials : 0);
+    tg_status status;
+
+    *s = (tg_specials){.tokens = malloc(tg_size_max(n, 1) * sizeof *s->tokens)};
+    if (!s->tokens)
+        return tg_fail_memory(err, n * sizeof *s->tokens, "special tokens");
+    if ((status = add(s, tok, added_ids, added, err)) ||
+        (special && (status = add(s, tok, ids, specials, err))))
+        return status;
     tg_specials_index(s);
     return TG_OK;
 }

@@ -187,12 +187,17 @@ size_t tg_tokenizer_specials(const tg_tokenizer *tok, const uint32_t **ids)
     return tok->kind->specials ? tok->kind->specials(tok->state, ids) : 0;
 }
 
-int32_t tg_tokenizer_special_id(const tg_tokenizer *tok, const void *text, size_t n)
+size_t tg_tokenizer_added(const tg_tokenizer *tok, const uint32_t **ids)
 {
-    const uint32_t *ids;
-    const size_t specials = tg_tokenizer_specials(tok, &ids);
+    *ids = NULL;
+    return tok->kind->added ? tok->kind->added(tok->state, ids) : 0;
+}
 
-    for (size_t i = 0; i < specials; i++) {
+/* The first of ids [n_ids] with this text; -1: none has it. */
+static int32_t find_text(const tg_tokenizer *tok, const uint32_t *ids, size_t n_ids, const void *text,
+                         size_t n)
+{
+    for (size_t i = 0; i < n_ids; i++) {
         size_t length;
         const unsigned char *token = tg_tokenizer_token(tok, (int32_t)ids[i], &length);
 
@@ -202,7 +207,21 @@ int32_t tg_tokenizer_special_id(const tg_tokenizer *tok, const void *text, size_
     return -1;
 }
 
-/* The special token with the first of these texts, up to NULL, that one has; -1: none. */
+int32_t tg_tokenizer_special_id(const tg_tokenizer *tok, const void *text, size_t n)
+{
+    const uint32_t *ids;
+    const size_t specials = tg_tokenizer_specials(tok, &ids);
+    int32_t id = find_text(tok, ids, specials, text, n);
+
+    if (id < 0) {
+        const size_t added = tg_tokenizer_added(tok, &ids);
+
+        id = find_text(tok, ids, added, text, n);
+    }
+    return id;
+}
+
+/* The special or added token with the first of these texts, up to NULL, that one has; -1: none. */
 static int32_t find_special(const tg_tokenizer *tok, const char *const *names)
 {
     int32_t id = -1;

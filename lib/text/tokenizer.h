@@ -63,15 +63,18 @@ bool tg_tokenizer_adds_space(const tg_tokenizer *tok, int32_t before, int32_t id
  */
 size_t tg_tokenizer_specials(const tg_tokenizer *tok, const uint32_t **ids);
 
-/* The special token with this text; -1: none has it.  A linear search. */
+/* Added tokens: their texts become these ids in every text, before anything else is done with it.  None is a
+ * special one.  Returns their number; *ids points to them, as above. */
+size_t tg_tokenizer_added(const tg_tokenizer *tok, const uint32_t **ids);
+
+/* The special token, or else the added one, with this text; -1: none has it.  A linear search. */
 int32_t tg_tokenizer_special_id(const tg_tokenizer *tok, const void *text, size_t n);
 
-/* The special token that ends a text: "<|endoftext|>", else "<|end_of_text|>", "</s>" or "<eos>"; -1:
+/* The token of those that ends a text: "<|endoftext|>", else "<|end_of_text|>", "</s>" or "<eos>"; -1:
  * none. */
 int32_t tg_tokenizer_end_of_text(const tg_tokenizer *tok);
 
-/* The special token that begins a text: "<s>", "<bos>", "<|begin_of_text|>", else the one that ends it; -1:
- * none. */
+/* The one that begins a text: "<s>", "<bos>", "<|begin_of_text|>", else the one that ends it; -1: none. */
 int32_t tg_tokenizer_start_of_text(const tg_tokenizer *tok);
 
 /* Its identity, TG_SHA256_SIZE bytes (formats/sha256.h): a hash of its arrays, their names and

@@ -21,21 +21,27 @@ void ref_vocab_begin(ref_vocab *v, tg_split split)
     *v = (ref_vocab){.view = {.split = split}};
 }
 
+static void grow_to(ref_vocab *v, size_t capacity)
+{
+    v->capacity = capacity;
+    v->ends = must(realloc(v->ends, capacity * sizeof *v->ends));
+    v->tokens = must(realloc(v->tokens, capacity * 64));
+    v->merges = must(realloc(v->merges, capacity * sizeof *v->merges));
+    v->special = must(realloc(v->special, capacity * sizeof *v->special));
+    v->added = must(realloc(v->added, capacity * sizeof *v->added));
+}
+
 static void grow(ref_vocab *v)
 {
     tg_bpe_vocab *w = &v->view;
 
-    if (w->n + 1 >= v->capacity || w->n_merges + 1 >= v->capacity || w->n_special + 1 >= v->capacity) {
-        v->capacity = 2 * v->capacity + 256;
-        v->ends = must(realloc(v->ends, v->capacity * sizeof *v->ends));
-        v->tokens = must(realloc(v->tokens, v->capacity * 64));
-        v->merges = must(realloc(v->merges, v->capacity * sizeof *v->merges));
-        v->special = must(realloc(v->special, v->capacity * sizeof *v->special));
-    }
+    if (tg_size_max(w->n, w->n_merges) + 1 >= v->capacity)
+        grow_to(v, 2 * v->capacity + 256);
     w->ends = v->ends;
     w->tokens = v->tokens;
     w->merges = (const uint32_t(*)[2])v->merges;
     w->special = v->special;
+    w->added = v->added;
 }
 
 static const unsigned char *text_of(const ref_vocab *v, uint32_t id, size_t *n)
@@ -53,11 +59,7 @@ uint32_t ref_vocab_add(ref_vocab *v, const void *text, size_t n)
     grow(v);
     from = v->view.n > 0 ? v->ends[v->view.n - 1] : 0;
     while (from + n > v->capacity * 64) {
-        v->capacity *= 2;
-        v->ends = must(realloc(v->ends, v->capacity * sizeof *v->ends));
-        v->tokens = must(realloc(v->tokens, v->capacity * 64));
-        v->merges = must(realloc(v->merges, v->capacity * sizeof *v->merges));
-        v->special = must(realloc(v->special, v->capacity * sizeof *v->special));
+        grow_to(v, 2 * v->capacity);
         grow(v);
     }
     if (n > 0)
@@ -74,18 +76,29 @@ uint32_t ref_vocab_add_special(ref_vocab *v, const char *text)
     return id;
 }
 
+uint32_t ref_vocab_add_added(ref_vocab *v, const char *text)
+{
+    const uint32_t id = ref_vocab_add(v, text, strlen(text));
+
+    v->added[v->view.n_added++] = id;
+    return id;
+}
+
 void ref_vocab_add_bytes(ref_vocab *v)
 {
     for (unsigned i = 0; i < 256; i++)
         (void)ref_vocab_add(v, &(unsigned char){(unsigned char)i}, 1);
 }
 
-static bool is_special(const ref_vocab *v, uint32_t id)
+static bool is_ordinary(const ref_vocab *v, uint32_t id)
 {
     for (size_t i = 0; i < v->view.n_special; i++)
         if (v->special[i] == id)
-            return true;
-    return false;
+            return false;
+    for (size_t i = 0; i < v->view.n_added; i++)
+        if (v->added[i] == id)
+            return false;
+    return true;
 }
 
 uint32_t ref_vocab_find(const ref_vocab *v, const unsigned char *text, size_t n)
@@ -94,7 +107,7 @@ uint32_t ref_vocab_find(const ref_vocab *v, const unsigned char *text, size_t n)
         size_t length;
         const unsigned char *token = text_of(v, id, &length);
 
-        if (length == n && n > 0 && memcmp(token, text, n) == 0 && !is_special(v, id))
+        if (length == n && n > 0 && memcmp(token, text, n) == 0 && is_ordinary(v, id))
             return id;
     }
     return UINT32_MAX;
@@ -274,6 +287,7 @@ void ref_vocab_free(ref_vocab *v)
     free(v->tokens);
     free(v->merges);
     free(v->special);
+    free(v->added);
 }
 
 /* ---- the definition */
@@ -337,5 +351,44 @@ size_t ref_bpe_text(const ref_vocab *v, int32_t *ids, const unsigned char *text,
     }
     free(starts);
     tg_nfc_free(nfc);
+    return count;
+}
+
+/* The longest of ids [n_ids] with which text [n] begins, if it is longer than *longest bytes: *longest and
+ * *id.
+ */
+static void find_longest(const ref_vocab *v, const uint32_t *ids, size_t n_ids, const unsigned char *text,
+                         size_t n, size_t *longest, int32_t *id)
+{
+    for (size_t i = 0; i < n_ids; i++) {
+        size_t length;
+        const unsigned char *token = text_of(v, ids[i], &length);
+
+        if (length > *longest && length <= n && memcmp(token, text, length) == 0) {
+            *longest = length;
+            *id = (int32_t)ids[i];
+        }
+    }
+}
+
+size_t ref_bpe_search(const ref_vocab *v, bool special, int32_t *ids, const unsigned char *text, size_t n)
+{
+    size_t from = 0, count = 0;
+
+    for (size_t at = 0; at <= n;) {
+        size_t longest = 0;
+        int32_t id = -1;
+
+        find_longest(v, v->added, v->view.n_added, text + at, n - at, &longest, &id);
+        if (special)
+            find_longest(v, v->special, v->view.n_special, text + at, n - at, &longest, &id);
+        if (at == n || longest > 0) {
+            count += ref_bpe_text(v, ids + count, text + from, at - from);
+            if (longest > 0)
+                ids[count++] = id;
+            from = at + longest;
+        }
+        at += tg_size_max(longest, 1);
+    }
     return count;
 }

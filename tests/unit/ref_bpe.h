@@ -17,16 +17,17 @@ typedef struct ref_vocab {
     uint32_t *ends;
     unsigned char *tokens;
     uint32_t (*merges)[2];
-    uint32_t *special;
+    uint32_t *special, *added;
     size_t capacity; /* of each array, in elements; of tokens, 64 bytes for each */
 } ref_vocab;
 
 /* Without any token. */
 void ref_vocab_begin(ref_vocab *v, tg_split split);
 
-/* Append a token, an ordinary or a special one; returns its id. */
+/* Append a token, an ordinary, a special or an added one; returns its id. */
 uint32_t ref_vocab_add(ref_vocab *v, const void *text, size_t n);
 uint32_t ref_vocab_add_special(ref_vocab *v, const char *text);
+uint32_t ref_vocab_add_added(ref_vocab *v, const char *text);
 
 /* All bytes, in order. */
 void ref_vocab_add_bytes(ref_vocab *v);
@@ -52,5 +53,9 @@ void ref_vocab_free(ref_vocab *v);
  * and lib/split/split.h, each called once for all of it (three times the ids may then be needed). */
 size_t ref_bpe_piece(const ref_vocab *v, int32_t *ids, const unsigned char *piece, size_t n);
 size_t ref_bpe_text(const ref_vocab *v, int32_t *ids, const unsigned char *text, size_t n);
+
+/* The same, of a text in which added tokens are found and, if `special`, special ones: at each place after
+ * the last one found, the longest. */
+size_t ref_bpe_search(const ref_vocab *v, bool special, int32_t *ids, const unsigned char *text, size_t n);
 
 #endif

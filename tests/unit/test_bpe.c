@@ -658,65 +658,103 @@ static void cuts_beside_special_tokens(void)
     ref_vocab_free(&v);
 }
 
-/* The ids of a text with special tokens: the definition. */
-static size_t with_special(const ref_vocab *v, int32_t *ids, const unsigned char *text, size_t n)
+/* Texts of parts [n_parts], in pieces of any length: the ids are those of the definition. */
+static void expect_search(const ref_vocab *v, bool special, const char *const *parts, size_t n_parts,
+                          size_t rounds)
 {
-    size_t from = 0, count = 0;
+    enum { N = 400 };
+    unsigned char text[N];
+    int32_t want[3 * N], got[4 * N];
+    tg_encoder *e = new_encoder(v);
+    uint64_t seed = 17;
+    tg_err err = {0};
 
-    for (size_t at = 0; at <= n;) {
-        size_t longest = 0, length;
-        int32_t id = -1;
+    if (special)
+        CHECK_OK(tg_encoder_match_special(e, &err), &err);
+    for (size_t round = 0; round < rounds; round++) {
+        const size_t n = draw(&seed, N);
+        size_t at = 0, count, found;
 
-        for (size_t i = 0; i < v->view.n_special; i++) {
-            const uint32_t s = v->special[i], start = s > 0 ? v->ends[s - 1] : 0;
+        while (at < n) {
+            const char *part = parts[draw(&seed, n_parts)];
 
-            length = v->ends[s] - start;
-            if (length > longest && length <= n - at && memcmp(v->tokens + start, text + at, length) == 0) {
-                longest = length;
-                id = (int32_t)s;
-            }
+            for (size_t k = 0; part[k] != '\0' && at < n; k++)
+                text[at++] = (unsigned char)part[k];
         }
-        if (at == n || longest > 0) {
-            count += ref_bpe_text(v, ids + count, text + from, at - from);
-            if (longest > 0)
-                ids[count++] = id;
-            from = at + longest;
-        }
-        at += tg_size_max(longest, 1);
+        count = ref_bpe_search(v, special, want, text, n);
+        found = encode_with(e, got, text, n, 1 + draw(&seed, round % 2 == 0 ? 10 : N), 1 + draw(&seed, N));
+        CHECK_EQ(found, count);
+        CHECK(memcmp(got, want, count * sizeof *want) == 0);
     }
-    return count;
+    tg_encoder_free(e);
 }
 
 static void special_tokens(void)
 {
     static const char *const parts[] = {"<|end|>",  "<|end|>of", "<|end|>o", "<|e", "<",
                                         "<<|end|>", "the",       " and",     " "};
-    enum { N = 400 };
-    unsigned char text[N];
-    int32_t want[3 * N], got[4 * N];
     ref_vocab v = text_vocab(TG_SPLIT_GPT2);
-    tg_encoder *e;
-    uint64_t seed = 17;
-    tg_err err = {0};
 
     (void)ref_vocab_add_special(&v, "<");
     (void)ref_vocab_add_special(&v, "e a");
+    expect_search(&v, true, parts, sizeof parts / sizeof parts[0], 300);
+    ref_vocab_free(&v);
+}
+
+/* text_vocab() with runs of spaces as Pythia has them, without that of 5; a token across words, another
+ * within a special one, and others that overlap it. */
+static ref_vocab added_vocab(tg_split split)
+{
+    static const char *const texts[] = {"  ",  "   ", "    ", "      ", "\n ",
+                                        "e a", "end", "|>of", "<|e",    "e\xCC"};
+    ref_vocab v = text_vocab(split);
+
+    for (size_t i = 0; i < sizeof texts / sizeof texts[0]; i++)
+        (void)ref_vocab_add_added(&v, texts[i]);
+    return v;
+}
+
+static void added_tokens(void)
+{
+    static const char *const parts[] = {"<|end|>", "<|end|>of", "<|e", "the",  " and", " ",  "     ",    "\n",
+                                        "e a",     "end",       "a",   "\xC3", "\xA9", "\t", "e\xCC\x81"};
+
+    for (unsigned variant = 0; variant < 8 * TG_SPLITS; variant++) {
+        ref_vocab v = added_vocab((tg_split)(variant / 8));
+
+        v.view.normalizer = variant / 4 % 2 == 0 ? TG_NORMALIZER_NONE : TG_NORMALIZER_NFC;
+        v.view.whole_pieces = variant / 2 % 2;
+        expect_search(&v, variant % 2, parts, sizeof parts / sizeof parts[0], 40);
+        ref_vocab_free(&v);
+    }
+}
+
+/* The ids of known texts, whatever the rest of the vocabulary. */
+static void runs_of_spaces(void)
+{
+    static const struct {
+        const char *text;
+        size_t n;
+        int32_t ids[5];
+    } cases[] = {{"a  b", 3, {'a', 256, 'b'}},       {"a b", 3, {'a', ' ', 'b'}},
+                 {"     ", 2, {257, 256}},           {"a   \n", 3, {'a', 257, '\n'}},
+                 {"<s>  ", 4, {'<', 's', '>', 256}}, {"       ", 3, {257, 257, ' '}}};
+    ref_vocab v;
+    tg_encoder *e;
+    int32_t ids[16];
+
+    ref_vocab_begin(&v, TG_SPLIT_GPT2);
+    ref_vocab_add_bytes(&v);
+    (void)ref_vocab_add_added(&v, "  ");
+    (void)ref_vocab_add_added(&v, "   ");
+    (void)ref_vocab_add_special(&v, "<s>");
     e = new_encoder(&v);
-    CHECK_OK(tg_encoder_match_special(e, &err), &err);
-    for (size_t round = 0; round < 300; round++) {
-        const size_t n = draw(&seed, N);
-        size_t at = 0, count, found;
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        const size_t n = strlen(cases[i].text);
 
-        while (at < n) {
-            const char *part = parts[draw(&seed, sizeof parts / sizeof parts[0])];
-
-            for (size_t k = 0; part[k] != '\0' && at < n; k++)
-                text[at++] = (unsigned char)part[k];
-        }
-        count = with_special(&v, want, text, n);
-        found = encode_with(e, got, text, n, 1 + draw(&seed, round % 2 == 0 ? 10 : N), 1 + draw(&seed, N));
-        CHECK_EQ(found, count);
-        CHECK(memcmp(got, want, count * sizeof *want) == 0);
+        CHECK_EQ(encode_with(e, ids, (const unsigned char *)cases[i].text, n, 1, 4), cases[i].n);
+        for (size_t k = 0; k < cases[i].n; k++)
+            CHECK_EQ(ids[k], cases[i].ids[k]);
     }
     tg_encoder_free(e);
     ref_vocab_free(&v);
@@ -738,6 +776,16 @@ static void special_tokens_by_text(void)
     (void)ref_vocab_add_special(&v, "<|endoftext|>");
     tok = ref_vocab_tokenizer(&v);
     CHECK_EQ(tg_tokenizer_end_of_text(tok), (long long)v.view.n - 1);
+    CHECK_EQ(tg_tokenizer_added(tok, &ids), 0);
+    tg_tokenizer_free(tok);
+    ref_vocab_free(&v);
+    v = added_vocab(TG_SPLIT_GPT2);
+    (void)ref_vocab_add_added(&v, "<eos>");
+    tok = ref_vocab_tokenizer(&v);
+    CHECK_EQ(tg_tokenizer_specials(tok, &ids), 2);
+    CHECK_EQ(tg_tokenizer_added(tok, &ids), 11);
+    CHECK_EQ(tg_tokenizer_special_id(tok, "end", 3), ids[6]);
+    CHECK_EQ(tg_tokenizer_end_of_text(tok), ids[10]);
     tg_tokenizer_free(tok);
     ref_vocab_free(&v);
 }
@@ -814,7 +862,7 @@ static void no_memory(void)
     for (size_t i = 0; i < sizeof text; i++)
         text[i] = (unsigned char)runs[i / RUN_LENGTH];
     for (tg_split split = 0; split < TG_SPLITS; split++) {
-        ref_vocab v = text_vocab(split);
+        ref_vocab v = split % 2 == 0 ? text_vocab(split) : added_vocab(split);
         const tg_tokenizer *tok = ref_vocab_tokenizer(&v);
 
         encode_without_memory(tok, text, sizeof text);
@@ -861,8 +909,9 @@ static void threads(void)
 
     fill_text(text, N, &seed);
     memset(text + N / 2, 'a', N / 4); /* no place to cut */
-    for (size_t variant = 0; variant < 2 * TG_SPLITS; variant += step) {
-        ref_vocab v = text_vocab((tg_split)(variant / 2));
+    for (size_t variant = 0; variant < 2 * TG_SPLITS + 4; variant += step) {
+        const tg_split split = (tg_split)(variant / 2 % TG_SPLITS);
+        ref_vocab v = variant < 2 * TG_SPLITS ? text_vocab(split) : added_vocab(split);
         const tg_tokenizer *tok;
         tg_encoder *e;
         tg_parallel *p;
@@ -943,9 +992,10 @@ static void threads_fail(void)
 
 /* ---- archives */
 
-static void archives(void)
+/* with_added: with the array that other vocabularies lack. */
+static void expect_archive(bool with_added)
 {
-    ref_vocab v = text_vocab(TG_SPLIT_CL100K);
+    ref_vocab v = with_added ? added_vocab(TG_SPLIT_CL100K) : text_vocab(TG_SPLIT_CL100K);
     const tg_tokenizer *tok, *back;
     FILE *f = tmpfile();
     tg_archive_writer *w;
@@ -965,10 +1015,17 @@ static void archives(void)
     CHECK_EQ(tg_bpe_vocab_of(back)->normalizer, TG_NORMALIZER_NFC);
     CHECK(tg_bpe_vocab_of(back)->whole_pieces);
     CHECK_EQ(tg_bpe_vocab_of(back)->n_merges, v.view.n_merges);
+    CHECK_EQ(tg_bpe_vocab_of(back)->n_added, with_added ? 10 : 0);
     tg_tokenizer_free(tok);
     tg_tokenizer_free(back);
     ref_vocab_free(&v);
     fclose(f);
+}
+
+static void archives(void)
+{
+    expect_archive(false);
+    expect_archive(true);
 }
 
 /* A vocabulary that is right but for one thing: tokens "a", "b", "ab", "c", merge (0, 1), special 3. */
@@ -1023,6 +1080,45 @@ static void contradictions(void)
         CHECK(tok == NULL);
         CHECK_HAS(err.message, cases[i].message);
     }
+}
+
+/* Tokens "a", "b", "ab", "c", merge (0, 1), special 3, and added tokens that are wrong. */
+static void added_contradictions(void)
+{
+    static const unsigned char tokens[5 + TG_SPECIAL_MAX + 1] = "ababc";
+    const uint32_t ends[] = {1, 2, 4, 5, 5, 5 + TG_SPECIAL_MAX + 1}, merge[][2] = {{0, 1}}, special[] = {3};
+    const uint32_t equal[] = {1, 2, 4, 4, 5};
+    const struct {
+        const char *message;
+        size_t n, n_added;
+        uint32_t added[2];
+    } cases[] = {
+        {"added token 4: the vocabulary has 4 ids", 4, 1, {4, 0}},
+        {"added token 1 comes after 2, expected ascending ids", 4, 2, {2, 1}},
+        {"token 3 is both special and added", 4, 1, {3, 0}},
+        {"merge 0: its left half is token 0, which is added", 4, 1, {0, 0}},
+        {"added token 4 has 0 bytes, expected 1 to 256", 5, 1, {4, 0}},
+        {"added token 5 has 257 bytes, expected 1 to 256", 6, 1, {5, 0}},
+    };
+    tg_bpe_vocab v = {
+        .ends = ends, .tokens = tokens, .n_merges = 1, .merges = merge, .n_special = 1, .special = special};
+    const tg_tokenizer *tok;
+    tg_err err = {0};
+
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        v.n = cases[i].n;
+        v.n_added = cases[i].n_added;
+        v.added = cases[i].added;
+        CHECK_EQ(tg_bpe_create(&tok, &v, &err), TG_EDATA);
+        CHECK(tok == NULL);
+        CHECK_HAS(err.message, cases[i].message);
+    }
+    v = (tg_bpe_vocab){.n = 5, .ends = equal, .tokens = (const unsigned char *)"aba a", .n_special = 1};
+    v.special = (const uint32_t[]){0};
+    v.added = (const uint32_t[]){4};
+    v.n_added = 1;
+    CHECK_EQ(tg_bpe_create(&tok, &v, &err), TG_EDATA);
+    CHECK_HAS(err.message, "added token 4 has the text of token 0");
 }
 
 static void no_vocabularies(void)
@@ -1138,6 +1234,8 @@ int main(void)
     RUN(missing_bytes_before_a_long_piece);
     RUN(missing_bytes_late);
     RUN(special_tokens);
+    RUN(added_tokens);
+    RUN(runs_of_spaces);
     RUN(odd_special_tokens);
     RUN(cuts_beside_special_tokens);
     RUN(special_tokens_by_text);
@@ -1148,6 +1246,7 @@ int main(void)
     RUN(threads_fail);
     RUN(archives);
     RUN(contradictions);
+    RUN(added_contradictions);
     RUN(no_vocabularies);
     RUN(bad_archives);
     RUN(unmade_tokens);
