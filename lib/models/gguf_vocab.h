@@ -5,7 +5,8 @@
  *                              "no_vocab": none
  *   tokenizer.ggml.pre         llama.cpp's name of a rule that splits texts
  *   tokenizer.ggml.tokens      the text of each id, no two alike; ordinary tokens as in GPT-2's files
- *   tokenizer.ggml.token_type  1 ordinary, 2 3 4 special, 5 unused, 6 a byte, of SentencePiece's
+ *   tokenizer.ggml.token_type  1 ordinary, 2 3 special, 4 added (or user-defined, of SentencePiece's),
+ *                              5 unused, 6 a byte, of SentencePiece's
  *   tokenizer.ggml.merges      two halves with a space between them
  *   tokenizer.ggml.scores      SentencePiece's, float32
  *   tokenizer.ggml.add_space_prefix  whether a space is put before a text, of SentencePiece's; absent: yes
@@ -14,6 +15,10 @@
  *   tokenizer.ggml.add_bos_token  whether bos_token_id begins each text; absent: yes of "llama", and of
  *                              "gpt2" with a name of Llama 3's own rule
  *   tg.tokenizer.kind          ours: "bytes", "char", "bpe", "sentencepiece"; llama.cpp ignores it
+ *
+ * llama.cpp finds the longest added tokens first, wherever they are in a text, this library at each place the
+ * longest that is there.  With "ab" and "bcd", "abcd" is a bcd there, and ab cd here and in Hugging Face's
+ * tokenizers; with runs of one character there is no difference.
  *
  * llama.cpp merges the texts of halves, which need not be tokens.  So characters of several bytes can be
  * written as merges of these bytes.

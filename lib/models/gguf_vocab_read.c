@@ -182,8 +182,9 @@ static tg_status add_token(tg_vocab_builder *b, size_t id, tg_span text, int64_t
         return tg_vocab_add_mapped(b, id, text.p, text.n, err);
     case TG_GGUF_UNKNOWN:
     case TG_GGUF_CONTROL:
+        return tg_vocab_add(b, id, text.p, text.n, TG_TOKEN_SPECIAL, err);
     case TG_GGUF_USER_DEFINED:
-        return tg_vocab_add(b, id, text.p, text.n, true, err);
+        return tg_vocab_add(b, id, text.p, text.n, TG_TOKEN_ADDED, err);
     case TG_GGUF_UNUSED:
         return TG_OK;
     default:

@@ -2,6 +2,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "lib/base/size.h"
 #include "lib/base/utf8.h"
 #include "lib/bpe/bpe.h"
 #include "lib/models/gguf_vocab.h"
@@ -17,8 +18,8 @@
 /* Tokens up to v->n; those that the tokenizer lacks are padding. */
 static tg_status make_tokens(tg_gguf_vocab *v, const tg_tokenizer *tok, tg_err *err)
 {
-    const uint32_t *special;
-    const size_t specials = tg_tokenizer_specials(tok, &special);
+    const uint32_t *special, *added;
+    const size_t specials = tg_tokenizer_specials(tok, &special), n_added = tg_tokenizer_added(tok, &added);
     char padding[TG_GGUF_PADDING_SIZE];
     tg_status status = TG_OK;
 
@@ -27,9 +28,11 @@ static tg_status make_tokens(tg_gguf_vocab *v, const tg_tokenizer *tok, tg_err *
     for (size_t id = 0; !status && id < v->n; id++) {
         size_t n;
         const void *token = tg_tokenizer_token(tok, (int32_t)id, &n);
-        const bool control = tg_ids_contain(special, specials, id);
 
-        v->type[id] = n == 0 ? TG_GGUF_UNUSED : control ? TG_GGUF_CONTROL : TG_GGUF_NORMAL;
+        v->type[id] = n == 0                                  ? TG_GGUF_UNUSED
+                      : tg_ids_contain(special, specials, id) ? TG_GGUF_CONTROL
+                      : tg_ids_contain(added, n_added, id)    ? TG_GGUF_USER_DEFINED
+                                                              : TG_GGUF_NORMAL;
         if (n == 0) {
             token = tg_gguf_padding(padding, id);
             n = strlen(padding);
@@ -40,7 +43,7 @@ static tg_status make_tokens(tg_gguf_vocab *v, const tg_tokenizer *tok, tg_err *
     return status;
 }
 
-/* llama.cpp stops if two tokens have the same text, which a special and an ordinary one may. */
+/* llama.cpp stops if two tokens have the same text, which an ordinary one and another may. */
 static tg_status check_unique(const tg_gguf_vocab *v, tg_err *err)
 {
     tg_span *sorted = malloc(v->n * sizeof *sorted);
@@ -138,25 +141,35 @@ static tg_status is_unmade(bool *unmade, tg_encoder *e, const tg_bpe_vocab *bpe,
 }
 
 /* Whether it makes a difference that a piece which is a token becomes that token: merges do not lead to all.
- */
+ * Added tokens would be found in the texts of others: here they are special. */
 static tg_status whole_pieces_matter(bool *matter, const tg_bpe_vocab *bpe, tg_err *err)
 {
     tg_bpe_vocab merging = *bpe;
     const tg_tokenizer *tok;
     tg_encoder *e = NULL;
+    uint32_t *apart = malloc(tg_size_max(bpe->n, 1) * sizeof *apart);
     size_t n;
     tg_status status;
 
     *matter = false;
+    if (!apart)
+        return tg_fail_memory(err, bpe->n * sizeof *apart, "a vocabulary");
+    merging.special = apart;
+    merging.n_special = merging.n_added = 0;
+    for (size_t id = 0; id < bpe->n; id++)
+        if (!tg_vocab_is_ordinary(bpe, id))
+            apart[merging.n_special++] = (uint32_t)id;
     merging.whole_pieces = false;
     merging.split = TG_SPLIT_NONE;
     merging.normalizer = TG_NORMALIZER_NONE;
-    if ((status = tg_bpe_create(&tok, &merging, err)))
+    status = tg_bpe_create(&tok, &merging, err);
+    free(apart);
+    if (status)
         return status;
     status = tg_encoder_create(&e, tok, err);
     for (size_t id = 0; !status && !*matter && id < bpe->n; id++) {
         (void)tg_vocab_token(bpe, id, &n);
-        if (n > 1 && !tg_vocab_is_special(bpe, id))
+        if (n > 1 && tg_vocab_is_ordinary(bpe, id))
             status = is_unmade(matter, e, bpe, id, err);
     }
     tg_encoder_free(e);

@@ -26,14 +26,17 @@ static tg_status has_tokenizer(bool *has, const tg_model_file *f, tg_err *err)
     return status == TG_EUSAGE ? TG_OK : status;
 }
 
-/* The token before each text, if a tokenizer.json can say it: a special one.  SIZE_MAX: there is none. */
+/* The token before each text, if a tokenizer.json can say it: a special or added one; else SIZE_MAX. */
 static size_t first_token(const tg_model_file *f)
 {
     const size_t first = f->config.bos_token - 1;
-    const uint32_t *special = NULL;
-    const size_t n = f->config.add_bos && f->tokenizer ? tg_tokenizer_specials(f->tokenizer, &special) : 0;
+    const bool wanted = f->config.add_bos && f->tokenizer;
+    const uint32_t *special = NULL, *added = NULL;
+    const size_t specials = wanted ? tg_tokenizer_specials(f->tokenizer, &special) : 0;
+    const size_t n_added = wanted ? tg_tokenizer_added(f->tokenizer, &added) : 0;
 
-    return tg_ids_contain(special, n, first) ? first : SIZE_MAX;
+    return tg_ids_contain(special, specials, first) || tg_ids_contain(added, n_added, first) ? first
+                                                                                             : SIZE_MAX;
 }
 
 static tg_status write_tokenizer(int fd, const tg_model_file *f, const tg_write_options *o, tg_err *err)

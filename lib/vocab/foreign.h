@@ -56,8 +56,8 @@ TG_MUST_CHECK tg_status tg_tiktoken_read(const tg_tokenizer **tok, const tg_file
 bool tg_tiktoken_recognize(const tg_file_text *file);
 
 /*
- * Read Hugging Face's tokenizer.json: byte-level BPE, all of whose added tokens become special, or
- * SentencePiece's (lib/vocab/tokenizer_json_spm.h).  Truncation, padding and the post-processor are ignored:
+ * Read Hugging Face's tokenizer.json: byte-level BPE, with special and added tokens, or SentencePiece's
+ * (lib/vocab/tokenizer_json_spm.h).  Truncation, padding and the post-processor are ignored:
  * they drop ids or add special ones, but do not change the ids of the text itself.  (The token that the
  * post-processor puts before a text is the model's: lib/models/hf_bos.c.)
  */

@@ -55,11 +55,12 @@ static tg_status number_tokens(tg_vocab_builder *b, const tg_file_text *merges, 
     for (size_t i = 0; !status && i < 256; i++) {
         const unsigned char byte = tg_byte_map_order(i);
 
-        status = tg_vocab_add(b, i, &byte, 1, false, err);
+        status = tg_vocab_add(b, i, &byte, 1, TG_TOKEN_ORDINARY, err);
     }
     if (!status)
         status = add_merges(b, merges, 256, false, err);
-    return status ? status : tg_vocab_add(b, b->n_entries, end_of_text, strlen(end_of_text), true, err);
+    return status ? status
+                  : tg_vocab_add(b, b->n_entries, end_of_text, strlen(end_of_text), TG_TOKEN_SPECIAL, err);
 }
 
 /* Add the ids of an object of tokens and ids. */
@@ -75,8 +76,9 @@ static tg_status read_ids(tg_vocab_builder *b, const tg_file_text *vocab, bool s
 
         if (j.status)
             break;
-        if (special_end && tg_span_is(key, end_of_text) ? tg_vocab_add(b, id, key.p, key.n, true, err)
-                                                        : tg_vocab_add_mapped(b, id, key.p, key.n, err))
+        if (special_end && tg_span_is(key, end_of_text)
+                ? tg_vocab_add(b, id, key.p, key.n, TG_TOKEN_SPECIAL, err)
+                : tg_vocab_add_mapped(b, id, key.p, key.n, err))
             (void)tg_json_err_in(&j);
     }
     tg_json_end(&j);

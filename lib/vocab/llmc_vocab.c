@@ -17,7 +17,8 @@ static tg_status take_tokens(tg_vocab_builder *b, const tg_file_text *file, tg_e
         const unsigned char *const token = tg_llmc_tokenizer_next(&t, &n);
 
         if (n > 0) /* an id that stands for nothing */
-            status = tg_vocab_add(b, id, token, n, id == t.end_of_text, err);
+            status = tg_vocab_add(b, id, token, n, id == t.end_of_text ? TG_TOKEN_SPECIAL : TG_TOKEN_ORDINARY,
+                                  err);
     }
     return status;
 }

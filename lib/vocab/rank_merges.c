@@ -152,7 +152,7 @@ static void find_merges(struct work *w, uint32_t (*merges)[2], size_t *n_merges,
     for (size_t id = 0; id < v->n; id++) {
         const unsigned char *text = tg_vocab_token(v, id, &n);
 
-        if (n < 2 || tg_vocab_is_special(v, id))
+        if (n < 2 || !tg_vocab_is_ordinary(v, id))
             continue;
         if (find_merge(w, merges[*n_merges], text, (uint32_t)n))
             ++*n_merges;

@@ -21,7 +21,7 @@
 /*
  * Find the merges, in order of rank: *merges [*n_merges] is to be freed with free(), and NULL after a
  * failure.  *unmade is the number of ordinary tokens of several bytes that no merge makes.
- * v: only its tokens and special tokens are read; every byte must be a token.
+ * v: only its tokens, and which are ordinary, are read; every byte must be a token.
  * table: of the ordinary tokens.  TG_ENOMEM.
  */
 TG_MUST_CHECK tg_status tg_rank_merges(uint32_t (**merges)[2], size_t *n_merges, size_t *unmade,

@@ -43,7 +43,7 @@ static tg_status add_special(tg_vocab_builder *b, tg_err *err)
         if (encodings[e].split == b->split && encodings[e].n == n)
             for (const struct special *s = encodings[e].special; !status && s < encodings[e].special + 5; s++)
                 if (s->text)
-                    status = tg_vocab_add(b, s->id, s->text, strlen(s->text), true, err);
+                    status = tg_vocab_add(b, s->id, s->text, strlen(s->text), TG_TOKEN_SPECIAL, err);
     return status;
 }
 
@@ -96,7 +96,7 @@ static tg_status take_line(tg_vocab_builder *b, unsigned char *token, const char
                        TG_BASE64_SIZE(TG_BPE_TOKEN_MAX));
     if (!tg_base64_decode(token, &bytes, l.token, l.n))
         return tg_fail(err, TG_EDATA, "\"%s\" is not base64", tg_token_shown(shown, l.token, l.n));
-    return tg_vocab_add(b, l.rank, token, bytes, false, err);
+    return tg_vocab_add(b, l.rank, token, bytes, TG_TOKEN_ORDINARY, err);
 }
 
 static tg_status take_lines(tg_vocab_builder *b, const tg_file_text *file, tg_err *err)
@@ -152,15 +152,23 @@ static tg_status check_merges(const tg_bpe_vocab *v, const tg_token_table *table
     return status;
 }
 
+/* Special tokens can be left out, because texts do without; not those that texts always have. */
+static tg_status refuse_added(const tg_bpe_vocab *v, tg_err *err)
+{
+    char shown[TG_TOKEN_SHOWN];
+    size_t n;
+    const unsigned char *text = tg_vocab_token(v, v->added[0], &n);
+
+    return tg_fail(err, TG_EUSAGE, REFUSAL "added token %lu, \"%s\", is found before texts are split",
+                   (unsigned long)v->added[0], tg_token_shown(shown, text, n));
+}
+
 static void put_tokens(tg_sink *sink, const tg_bpe_vocab *v, char *text)
 {
-    size_t begin = 0, s = 0;
+    size_t begin = 0;
 
     for (size_t id = 0; id < v->n; begin = v->ends[id++]) {
-        const bool special = s < v->n_special && v->special[s] == id;
-
-        s += special;
-        if (special || v->ends[id] == begin)
+        if (!tg_vocab_is_ordinary(v, id) || v->ends[id] == begin)
             continue;
         tg_sink_put(sink, text, tg_base64_encode(text, v->tokens + begin, v->ends[id] - begin));
         tg_sink_put(sink, " ", 1);
@@ -180,6 +188,8 @@ tg_status tg_tiktoken_write(int fd, const tg_bpe_vocab *v, tg_err *err)
         return tg_fail_memory(err, TG_BASE64_SIZE(TG_BPE_TOKEN_MAX), "a token");
     if (v->normalizer != TG_NORMALIZER_NONE)
         status = tg_fail(err, TG_EUSAGE, REFUSAL "it normalises text");
+    else if (v->n_added > 0)
+        status = refuse_added(v, err);
     if (status || (status = tg_vocab_table(&table, v, err)) || (status = check_merges(v, &table, err)))
         goto done;
     put_tokens(&sink, v, text);

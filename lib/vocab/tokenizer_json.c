@@ -76,6 +76,7 @@ tg_status tg_tokenizer_json_read(const tg_tokenizer **tok, const tg_file_text *f
     b.split = tg_read_pre_tokenizer(&j, at[PRE_TOKENIZER]);
     tg_check_decoder(&j, at[DECODER]);
     tg_read_added(&added, &j, at[ADDED]);
+    tg_check_added(&added, b.normalizer, &j, at[ADDED]);
     read_model(&b, &added, &j, at[MODEL]);
     j.status = tg_vocab_build(tok, &b, j.status, err);
     tg_added_free(&added);

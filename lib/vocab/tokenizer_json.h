@@ -65,6 +65,10 @@ typedef struct tg_added_tokens {
  * where a token matches, and two with the same text. */
 void tg_read_added(tg_added_tokens *a, tg_json *j, size_t at);
 
+/* Refuse an added token of the byte-level kind that would be found elsewhere than a tg_bpe_vocab's are,
+ * because it is looked for later (tokenizer_json_added.c).  at: of the tokens. */
+void tg_check_added(const tg_added_tokens *a, tg_normalizer normalizer, tg_json *j, size_t at);
+
 const unsigned char *tg_added_text(const tg_added_tokens *a, size_t number, size_t *n);
 
 void tg_added_free(tg_added_tokens *a);
@@ -92,8 +96,8 @@ enum {
 void tg_open_model(size_t at[TG_JSON_MODEL_PARTS], tg_json *j, size_t from, bool falls_back);
 
 /* Read the vocabulary, with the added tokens, and arrange it.  An added token that the model has too must
- * have the same id there.  byte_level: ordinary tokens are written so (byte_map.h), added ones are special.
- */
+ * have the same id there.  byte_level: ordinary tokens are written so (byte_map.h), and the added ones become
+ * special and added tokens; else all are ordinary. */
 void tg_read_vocab(tg_vocab_builder *b, const tg_added_tokens *a, tg_json *j, size_t at, bool byte_level);
 
 /* Handles a merge. */

@@ -88,7 +88,7 @@ static void append(tg_added_tokens *a, tg_json *j, const tg_added_token *token, 
     if (j->status ||
         (j->status = tg_grow(&a->token, &a->capacity, a->n + 1, sizeof *a->token, "added tokens", j->err)))
         return;
-    if (tg_vocab_add(&a->by_number, a->n, text.p, text.n, false, j->err))
+    if (tg_vocab_add(&a->by_number, a->n, text.p, text.n, TG_TOKEN_ORDINARY, j->err))
         (void)tg_json_err_in(j);
     else
         a->token[a->n++] = *token;
@@ -214,13 +214,16 @@ static bool is_added(const tg_added_tokens *a, tg_json *j, size_t id, tg_span ke
     return number != TG_TOKEN_NONE;
 }
 
-static void add_added(tg_vocab_builder *b, const tg_added_tokens *a, bool special, tg_json *j)
+static void add_added(tg_vocab_builder *b, const tg_added_tokens *a, bool byte_level, tg_json *j)
 {
     for (size_t i = 0; !j->status && i < a->n; i++) {
         size_t n;
         const unsigned char *text = tg_added_text(a, i, &n);
+        const tg_token_role role = !byte_level           ? TG_TOKEN_ORDINARY
+                                   : a->token[i].special ? TG_TOKEN_SPECIAL
+                                                         : TG_TOKEN_ADDED;
 
-        j->status = tg_vocab_add(b, a->token[i].id, text, n, special, j->err);
+        j->status = tg_vocab_add(b, a->token[i].id, text, n, role, j->err);
     }
 }
 
@@ -236,7 +239,7 @@ void tg_read_vocab(tg_vocab_builder *b, const tg_added_tokens *a, tg_json *j, si
         if (j->status || is_added(a, j, id, key))
             continue;
         if (byte_level ? tg_vocab_add_mapped(b, id, key.p, key.n, j->err)
-                       : tg_vocab_add(b, id, key.p, key.n, false, j->err))
+                       : tg_vocab_add(b, id, key.p, key.n, TG_TOKEN_ORDINARY, j->err))
             (void)tg_json_err_in(j);
     }
     add_added(b, a, byte_level, j);

@@ -4,6 +4,7 @@
 
 #include "formats/sink.h"
 #include "lib/base/utf8.h"
+#include "lib/text/ids.h"
 #include "lib/vocab/byte_map.h"
 #include "lib/vocab/foreign.h"
 #include "lib/vocab/tokenizer_json.h"
@@ -25,13 +26,17 @@ static void put_mapped(tg_sink *sink, const tg_bpe_vocab *v, size_t id)
 
 static void put_added(tg_sink *sink, const tg_bpe_vocab *v)
 {
-    for (size_t i = 0; i < v->n_special; i++) {
-        size_t n;
-        const unsigned char *token = tg_vocab_token(v, v->special[i], &n);
+    size_t put = 0;
 
-        tg_json_put_added(sink, &(tg_added_token){.id = v->special[i], .special = true}, token, n, i > 0);
+    for (size_t id = 0; id < v->n; id++) {
+        const bool special = tg_ids_contain(v->special, v->n_special, id);
+        size_t n;
+        const unsigned char *token = tg_vocab_token(v, id, &n);
+
+        if (!tg_vocab_is_ordinary(v, id))
+            tg_json_put_added(sink, &(tg_added_token){.id = id, .special = special}, token, n, put++ > 0);
     }
-    tg_sink_puts(sink, v->n_special > 0 ? "\n  ],\n" : "],\n");
+    tg_sink_puts(sink, put > 0 ? "\n  ],\n" : "],\n");
 }
 
 static void put_byte_level(tg_sink *sink, bool use_regex)
@@ -61,10 +66,10 @@ static void put_pre_tokenizer(tg_sink *sink, tg_split split)
     tg_sink_puts(sink, sequence ? "\n  ]},\n" : ",\n");
 }
 
-/* Special tokens are in the vocabulary too, because readers take their ids from there. */
+/* Special and added tokens are in the vocabulary too, because readers take their ids from there. */
 static void put_vocab(tg_sink *sink, const tg_bpe_vocab *v)
 {
-    size_t s = 0, n, put = 0;
+    size_t n, put = 0;
 
     tg_sink_puts(sink, "    \"vocab\": {");
     for (size_t id = 0; id < v->n; id++) {
@@ -73,10 +78,10 @@ static void put_vocab(tg_sink *sink, const tg_bpe_vocab *v)
         if (n == 0)
             continue;
         tg_sink_puts(sink, put++ > 0 ? ",\n      \"" : "\n      \"");
-        if (s < v->n_special && v->special[s] == id)
-            tg_json_put(sink, token, n), s++;
-        else
+        if (tg_vocab_is_ordinary(v, id))
             put_mapped(sink, v, id);
+        else
+            tg_json_put(sink, token, n);
         tg_sink_puts(sink, "\": ");
         tg_sink_put_size(sink, id);
     }
@@ -111,25 +116,25 @@ static void put_model(tg_sink *sink, const tg_bpe_vocab *v)
 
 /* ---- what the file can hold */
 
-/* A special token is a key of the same object as the ordinary ones, as it is where they are mapped. */
-static tg_status check_special(const tg_bpe_vocab *v, const tg_token_table *table, size_t id, tg_err *err)
+/* A special or added token is a key of the same object as the ordinary ones: as it is, and they mapped. */
+static tg_status check_token(const tg_bpe_vocab *v, const tg_token_table *table, size_t id, tg_err *err)
 {
     char shown[TG_TOKEN_SHOWN];
     unsigned char bytes[TG_BPE_TOKEN_MAX];
     size_t n, m;
     const unsigned char *text = tg_vocab_token(v, id, &n);
+    const char *const what = tg_ids_contain(v->special, v->n_special, id) ? "special" : "added";
     uint32_t other;
 
     if (!tg_utf8_valid(text, n))
-        return tg_fail(err, TG_EUSAGE, TG_JSON_REFUSAL "special token %zu, \"%s\", is not UTF-8", id,
+        return tg_fail(err, TG_EUSAGE, TG_JSON_REFUSAL "%s token %zu, \"%s\", is not UTF-8", what, id,
                        tg_token_shown(shown, text, n));
     if (!tg_byte_map_read(bytes, &m, (const char *)text, n))
         return TG_OK;
     if ((other = tg_token_table_find(table, bytes, m)) == TG_TOKEN_NONE)
         return TG_OK;
-    return tg_fail(err, TG_EUSAGE,
-                   TG_JSON_REFUSAL "token %u and special token %zu would both be \"%s\" there", other, id,
-                   tg_token_shown(shown, text, n));
+    return tg_fail(err, TG_EUSAGE, TG_JSON_REFUSAL "token %u and %s token %zu would both be \"%s\" there",
+                   other, what, id, tg_token_shown(shown, text, n));
 }
 
 static tg_status check(const tg_bpe_vocab *v, tg_err *err)
@@ -139,8 +144,9 @@ static tg_status check(const tg_bpe_vocab *v, tg_err *err)
 
     if (status)
         return status;
-    for (size_t i = 0; !status && i < v->n_special; i++)
-        status = check_special(v, &table, v->special[i], err);
+    for (size_t id = 0; !status && id < v->n; id++)
+        if (!tg_vocab_is_ordinary(v, id))
+            status = check_token(v, &table, id, err);
     tg_token_table_free(&table);
     return status;
 }

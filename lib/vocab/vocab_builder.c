@@ -15,7 +15,17 @@ static const char vocabulary[] = "a vocabulary"; /* for messages */
 
 /* ---- tokens */
 
-tg_status tg_vocab_add(tg_vocab_builder *b, size_t id, const void *text, size_t n, bool special, tg_err *err)
+static tg_status append_id(struct tg_vocab_ids *ids, size_t id, tg_err *err)
+{
+    const tg_status status = tg_grow(&ids->id, &ids->capacity, ids->n + 1, sizeof *ids->id, vocabulary, err);
+
+    if (!status)
+        ids->id[ids->n++] = (uint32_t)id;
+    return status;
+}
+
+tg_status tg_vocab_add(tg_vocab_builder *b, size_t id, const void *text, size_t n, tg_token_role role,
+                       tg_err *err)
 {
     char shown[TG_TOKEN_SHOWN];
     tg_status status;
@@ -35,14 +45,12 @@ tg_status tg_vocab_add(tg_vocab_builder *b, size_t id, const void *text, size_t 
     if ((status =
              tg_grow(&b->entry, &b->entry_capacity, b->n_entries + 1, sizeof *b->entry, vocabulary, err)) ||
         (status = tg_grow(&b->text, &b->text_capacity, b->n_text + n, 1, vocabulary, err)) ||
-        (special && (status = tg_grow(&b->special, &b->special_capacity, b->n_special + 1, sizeof *b->special,
-                                      vocabulary, err))))
+        (role == TG_TOKEN_SPECIAL && (status = append_id(&b->special, id, err))) ||
+        (role == TG_TOKEN_ADDED && (status = append_id(&b->added, id, err))))
         return status;
     b->entry[b->n_entries++] = (struct tg_vocab_entry){(uint32_t)id, (uint32_t)n, b->n_text};
     memcpy(b->text + b->n_text, text, n);
     b->n_text += n;
-    if (special)
-        b->special[b->n_special++] = (uint32_t)id;
     return TG_OK;
 }
 
@@ -68,7 +76,7 @@ tg_status tg_vocab_add_mapped(tg_vocab_builder *b, size_t id, const char *text, 
     size_t n;
     const tg_status status = map(b, 0, text, length, &n, err);
 
-    return status ? status : tg_vocab_add(b, id, b->scratch, n, false, err);
+    return status ? status : tg_vocab_add(b, id, b->scratch, n, TG_TOKEN_ORDINARY, err);
 }
 
 tg_status tg_vocab_divide(tg_vocab_halves *h, const char *text, size_t n, tg_err *err)
@@ -97,7 +105,7 @@ tg_status tg_vocab_add_merged(tg_vocab_builder *b, size_t id, const tg_vocab_hal
     size_t n, m;
     const tg_status status = map_halves(b, h, &n, &m, err);
 
-    return status ? status : tg_vocab_add(b, id, b->scratch, n + m, false, err);
+    return status ? status : tg_vocab_add(b, id, b->scratch, n + m, TG_TOKEN_ORDINARY, err);
 }
 
 /* ---- the vocabulary */
@@ -107,6 +115,12 @@ static int compare_ids(const void *a, const void *b)
     const uint32_t x = *(const uint32_t *)a, y = *(const uint32_t *)b;
 
     return x < y ? -1 : x > y;
+}
+
+static void sort_ids(struct tg_vocab_ids *ids)
+{
+    if (ids->n > 0)
+        qsort(ids->id, ids->n, sizeof *ids->id, compare_ids);
 }
 
 static tg_status id_given_twice(const tg_vocab_builder *b, const struct tg_vocab_entry *first,
@@ -168,8 +182,10 @@ static tg_bpe_vocab vocab_of(const tg_vocab_builder *b)
         .tokens = b->tokens,
         .n_merges = b->n_merges,
         .merges = (const uint32_t(*)[2])b->merges,
-        .n_special = b->n_special,
-        .special = b->special,
+        .n_special = b->special.n,
+        .special = b->special.id,
+        .n_added = b->added.n,
+        .added = b->added.id,
     };
 }
 
@@ -193,8 +209,8 @@ tg_status tg_vocab_arrange(tg_vocab_builder *b, tg_err *err)
     if ((status = find_entries(number, b, err)))
         goto done;
     copy_tokens(b, number);
-    if (b->n_special > 0)
-        qsort(b->special, b->n_special, sizeof *b->special, compare_ids);
+    sort_ids(&b->special);
+    sort_ids(&b->added);
     free_entries(b);
     vocab = vocab_of(b);
     status = tg_vocab_table(&b->table, &vocab, err);
@@ -264,7 +280,8 @@ tg_status tg_vocab_arrange_by_rank(tg_vocab_builder *b, tg_err *err)
  * splitting. */
 static bool is_bytes(const tg_bpe_vocab *v)
 {
-    bool same = v->n == 256 && v->n_merges == 0 && v->n_special == 0 && v->normalizer == TG_NORMALIZER_NONE;
+    bool same = v->n == 256 && v->n_merges == 0 && v->n_special == 0 && v->n_added == 0 &&
+                v->normalizer == TG_NORMALIZER_NONE;
 
     for (size_t i = 0; same && i < 256; i++)
         same = v->ends[i] == i + 1 && v->tokens[i] == i;
@@ -274,7 +291,8 @@ static bool is_bytes(const tg_bpe_vocab *v)
 void tg_vocab_builder_free(tg_vocab_builder *b)
 {
     free_entries(b);
-    free(b->special);
+    free(b->special.id);
+    free(b->added.id);
     free(b->ends);
     free(b->tokens);
     tg_token_table_free(&b->table);

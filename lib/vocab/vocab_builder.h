@@ -3,7 +3,7 @@
  * order, then merges by the text of their halves, then the tokenizer.
  *
  *     tg_vocab_builder b = {.split = split};
- *     tg_vocab_add(&b, id, text, n, special, &err) ...
+ *     tg_vocab_add(&b, id, text, n, role, &err) ...
  *     tg_vocab_arrange(&b, &err)
  *     tg_vocab_merge(&b, &halves, &err) ...
  *     tg_vocab_build(&tok, &b, status, &err)                         in any case
@@ -35,8 +35,10 @@ typedef struct tg_vocab_builder {
     size_t n_entries, entry_capacity;
     unsigned char *text;
     size_t n_text, text_capacity;
-    uint32_t *special; /* [n_special] */
-    size_t n_special, special_capacity;
+    struct tg_vocab_ids {
+        uint32_t *id; /* [n] */
+        size_t n, capacity;
+    } special, added;
 
     /* after tg_vocab_arrange(), as in tg_bpe_vocab */
     size_t n;
@@ -49,10 +51,13 @@ typedef struct tg_vocab_builder {
     unsigned char *scratch; /* [2 * TG_BPE_TOKEN_MAX * TG_BYTE_MAP_MAX] the bytes of two halves; owned */
 } tg_vocab_builder;
 
+/* What a token is: as in tg_bpe_vocab. */
+typedef enum tg_token_role { TG_TOKEN_ORDINARY, TG_TOKEN_SPECIAL, TG_TOKEN_ADDED } tg_token_role;
+
 /* Add a token.  Refuses an id of TG_BPE_TOKENS_MAX or more, and a token that is empty or longer than
  * TG_BPE_TOKEN_MAX. */
-TG_MUST_CHECK tg_status tg_vocab_add(tg_vocab_builder *b, size_t id, const void *text, size_t n, bool special,
-                                     tg_err *err);
+TG_MUST_CHECK tg_status tg_vocab_add(tg_vocab_builder *b, size_t id, const void *text, size_t n,
+                                     tg_token_role role, tg_err *err);
 
 /* The same for an ordinary token written as in GPT-2's files (lib/vocab/byte_map.h). */
 TG_MUST_CHECK tg_status tg_vocab_add_mapped(tg_vocab_builder *b, size_t id, const char *text, size_t n,

@@ -23,9 +23,9 @@ size_t tg_vocab_longest(const tg_bpe_vocab *v)
     return longest;
 }
 
-bool tg_vocab_is_special(const tg_bpe_vocab *v, size_t id)
+bool tg_vocab_is_ordinary(const tg_bpe_vocab *v, size_t id)
 {
-    return tg_ids_contain(v->special, v->n_special, id);
+    return !tg_ids_contain(v->special, v->n_special, id) && !tg_ids_contain(v->added, v->n_added, id);
 }
 
 static tg_status add_ordinary(tg_token_table *table, const tg_bpe_vocab *v, tg_err *err)
@@ -37,7 +37,7 @@ static tg_status add_ordinary(tg_token_table *table, const tg_bpe_vocab *v, tg_e
         const unsigned char *token = tg_vocab_token(v, id, &n);
         uint32_t same;
 
-        if (n == 0 || tg_vocab_is_special(v, id))
+        if (n == 0 || !tg_vocab_is_ordinary(v, id))
             continue;
         if ((same = tg_token_table_add(table, (uint32_t)id)) != id)
             return tg_fail(err, TG_EDATA, "tokens %u and %zu are both \"%s\"", same, id,

@@ -21,9 +21,10 @@ TG_MUST_CHECK tg_status tg_vocab_table(tg_token_table *table, const tg_bpe_vocab
 /* The first byte that is not a token; -1: all are. */
 int tg_vocab_missing_byte(const tg_token_table *table);
 
-/* The bytes of token id, which is below v->n; those of the longest token; whether it is special. */
+/* The bytes of token id, which is below v->n; those of the longest token; whether it is neither special nor
+ * added. */
 const unsigned char *tg_vocab_token(const tg_bpe_vocab *v, size_t id, size_t *n);
 size_t tg_vocab_longest(const tg_bpe_vocab *v);
-bool tg_vocab_is_special(const tg_bpe_vocab *v, size_t id);
+bool tg_vocab_is_ordinary(const tg_bpe_vocab *v, size_t id);
 
 #endif

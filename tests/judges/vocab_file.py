@@ -5,7 +5,8 @@
 
 Written: VOCABULARY as tokenizer.json and as .tiktoken, loaded by tokenizers and tiktoken.
 Read: vocabularies that tokenizers learns and saves, one for each form of a pre_tokenizer that
-lib/vocab/tokenizer_json_rules.c knows, with both forms of merges; and ranks for tiktoken.
+lib/vocab/tokenizer_json_rules.c knows, with both forms of merges; the same with added tokens that
+are not special, as Pythia and Qwen have them, and random texts of these; and ranks for tiktoken.
 The ids of TEXT and of texts at the edge are the same.
 """
 import base64
@@ -158,6 +159,33 @@ def read_saved(tool, name, tok, texts, path):
             same(f"written again, {name}, {change}, {title}", again.encode(text).ids, judge.encode(text).ids)
 
 
+def random_texts(tokens):
+    """Of tokens, parts of them, runs of spaces, and words."""
+    chosen = random.Random(5)
+    pieces = [*tokens, *(token[:-1] for token in tokens), *(token[1:] for token in tokens), "<|endoftext|>", "<|", " ", "\n",
+              "the", " and", "x", "y", "b|", "e", "\u00e9", "\u0301", "\u0338", "\u4f60", "7", "'s", "."]
+    for length in [*range(20), 400, 4000]:
+        yield "".join(chosen.choice(pieces) if chosen.random() < 0.7 else " " * chosen.randrange(60) for _ in range(length))
+
+
+def read_added(tool, name, tok, texts, path):
+    """Tokens that are looked for in normalised text, and others; special ones if asked for."""
+    late = [" " * n for n in range(24, 1, -1)] + ["\t\t", "ab|", "b|c|", "b|c|d|"]
+    first = ["<tool_call>", "</tool_call>", "<tool", "\n\n", "e\u0301", "x y", "the\n"]
+    tok.add_tokens([tokenizers.AddedToken(text, normalized=True) for text in late])
+    tok.add_tokens([tokenizers.AddedToken(text, normalized=False) for text in first])
+    tok.save(path)
+    with open(path + ".again", "wb") as file:
+        subprocess.run([tool, "-t", path, "--to", "tokenizer.json"], check=True, stdout=file)
+    judges = [tokenizers.Tokenizer.from_file(path) for path in (path, path + ".again")]
+    for options, special in ([], False), (["--special"], True):
+        for title, text in [*texts.items(), *enumerate(random_texts(late + first))]:
+            got = tg_ids(tool, text, "-t", path, *options)
+            for judge in judges:
+                judge.encode_special_tokens = not special
+                same(" ".join(["added,", name, *options, str(title)]), got, judge.encode(text).ids)
+
+
 def read_ranks(tool, tok, texts, where, shuffled):
     """tok's tokens as ranks: in its order, and in one that no merging made."""
     tokens = [bytes(BYTES[char] for char in token) for token, _ in sorted(tok.get_vocab().items(), key=lambda i: i[1])
@@ -188,6 +216,7 @@ def main():
             if name == "ByteLevel":
                 for shuffled in (False, True):
                     read_ranks(tool, tok, texts, where, shuffled)
+            read_added(tool, name, tok, texts, os.path.join(where, "added.json"))
 
 
 main()

@@ -171,6 +171,12 @@ static void vocabularies_stay_the_same(void)
         v.view.whole_pieces = rules[i].whole_pieces;
         expect_same(bpe_of(&v.view), 9, rules[i].pre, 2, 6);
         expect_same(bpe_of(&v.view), 64, rules[i].pre, 2, 6);
+        v.view.n_added = 1;
+        v.view.added = (const uint32_t[]){2};
+        expect_same(bpe_of(&v.view), 9, rules[i].pre, 2, 6);
+        v.view.n_special = 0;
+        v.view.added = v.special;
+        expect_same(bpe_of(&v.view), 9, rules[i].pre, 2, 6);
     }
     expect_same(bytes(), 256, "gpt-2", 0, 0);
     expect_same(bytes(), 300, "gpt-2", 0, 299);
@@ -269,6 +275,14 @@ static void what_llama_cannot_split(void)
     expect_loss(bpe_of(&v.view), "it does not normalise texts (NFC)");
     make_vocab(&v, TG_SPLIT_GPT2);
     v.view.whole_pieces = true; /* makes no difference */
+    tok = bpe_of(&v.view);
+    CHECK_OK(tg_gguf_vocab_make(&out, tok, 9, false, &notes, &err), &err);
+    CHECK_EQ(notes.n, 0);
+    tg_gguf_vocab_free(&out);
+    tg_tokenizer_free(tok);
+    v.tokens[2] = 0xA9; /* nor with an added token within one that merges make */
+    v.view.n_added = 1;
+    v.view.added = (const uint32_t[]){2};
     tok = bpe_of(&v.view);
     CHECK_OK(tg_gguf_vocab_make(&out, tok, 9, false, &notes, &err), &err);
     CHECK_EQ(notes.n, 0);
@@ -396,7 +410,8 @@ static void vocabularies_of_others(void)
 
     CHECK_OK(read_foreign(&tok, &v, false, &notes, &err), &err);
     CHECK_EQ(tg_tokenizer_vocab_size(tok), 6);
-    CHECK(tg_tokenizer_specials(tok, &special) == 1 && *special == 3);
+    CHECK_EQ(tg_tokenizer_specials(tok, &special), 0);
+    CHECK(tg_tokenizer_added(tok, &special) == 1 && *special == 3);
     CHECK(*tg_tokenizer_token(tok, 5, &n) == ' ' && n == 1);
     CHECK(tg_tokenizer_token(tok, 4, &n) && n == 0);
     CHECK(tg_bpe_vocab_of(tok)->n_merges == 1 && tg_bpe_vocab_of(tok)->split == TG_SPLIT_GPT2);

@@ -542,13 +542,59 @@ static void added_tokens(void)
     const uint32_t *ids;
 
     CHECK_EQ(tg_tokenizer_vocab_size(tok), 6);
-    CHECK_EQ(tg_tokenizer_specials(tok, &ids), 3);
-    CHECK(ids[0] == 2 && ids[1] == 4 && ids[2] == 5);
+    CHECK(tg_tokenizer_specials(tok, &ids) == 1 && ids[0] == 2);
+    CHECK(tg_tokenizer_added(tok, &ids) == 2 && ids[0] == 4 && ids[1] == 5);
     expect_token(tok, 5, "<|x y|>");
     expect_token(tok, 4, "\xE4\xBD\xA0");
     expect_ids(tok, "ab", IDS(0, 1));
+    expect_ids(tok,
+               "a<|x y|>\xE4\xBD\xA0"
+               "ab",
+               IDS(0, 5, 4, 0, 1));
     CHECK_EQ(tg_tokenizer_special_id(tok, "<|x y|>", 7), 5);
     tg_tokenizer_free(tok);
+}
+
+#define ADDED(id, text, special, normalized)                                                                 \
+    "{\"id\": " #id ", \"content\": \"" text "\", \"special\": " #special ", \"normalized\": " #normalized "}"
+#define NFC "{\"type\": \"NFC\"}"
+#define UNSTABLE "\" with \"normalized\" is not supported with normalizer \"NFC\""
+#define OVERLAP "\" with \"normalized\" is not supported: it may overlap one without"
+
+/* Those that readers of the file look for in normalised text only, after the others. */
+static void normalized_added_tokens(void)
+{
+    static const struct {
+        struct parts parts;
+        const char *message; /* NULL: it is read */
+    } cases[] = {
+        {{.added = ADDED(8, "  ", false, true) "," ADDED(9, "<|a|>", true, false), .normalizer = NFC}, NULL},
+        {{.added = ADDED(8, "cd", false, true)}, NULL},
+        {{.added = ADDED(8, "cd", false, true), .normalizer = NFC}, "\"cd" UNSTABLE},
+        {{.added = ADDED(8, "<t>", false, true), .normalizer = NFC}, "\"<t>" UNSTABLE},
+        {{.added = ADDED(8, "K.", false, true), .normalizer = NFC}, "\"K." UNSTABLE},
+        {{.added = ADDED(8, "\xC3\xA9.", false, true), .normalizer = NFC}, UNSTABLE},
+        {{.added = ADDED(8, "cd", false, false), .normalizer = NFC}, NULL},
+        {{.added = ADDED(8, "cd", true, true), .normalizer = NFC}, NULL},
+        {{.added = "{\"id\": 8, \"content\": \"cd\"}", .normalizer = NFC}, "\"cd" UNSTABLE},
+        {{.added = ADDED(8, "cde", false, true) "," ADDED(9, "ef", false, false)}, "\"cde" OVERLAP},
+        {{.added = ADDED(8, "cde", false, true) "," ADDED(9, "d", false, false)}, "\"cde" OVERLAP},
+        {{.added = ADDED(8, "cde", false, true) "," ADDED(9, "cd", true, false)}, "\"cde" OVERLAP},
+        {{.added = ADDED(8, "cd", false, true) "," ADDED(9, "cde", false, false)}, NULL},
+        {{.added = ADDED(8, "de", false, true) "," ADDED(9, "cd", false, false)}, NULL},
+        {{.added = ADDED(8, "cde", false, true) "," ADDED(9, "ef", false, true)}, NULL},
+        {{.added = ADDED(8, "cde", false, false) "," ADDED(9, "ef", false, false)}, NULL},
+    };
+
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        if (cases[i].message) {
+            put_parts(&cases[i].parts);
+            open_bad("tokenizer.json", NULL, TG_EDATA, cases[i].message);
+        } else {
+            tg_tokenizer_free(open_parts(cases[i].parts));
+        }
+    }
+    drop("tokenizer.json");
 }
 
 static void bad_json(void)
@@ -1016,20 +1062,23 @@ static void there_and_back(void)
     drop("merges.txt");
 }
 
-/* Every rule and normaliser, gaps, special tokens in the middle, whole pieces. */
+/* Every rule and normaliser, gaps, special and added tokens in the middle, whole pieces. */
 static void all_rules_in_json(void)
 {
     for (tg_split split = 0; split < TG_SPLITS; split++) {
-        const uint32_t ends[] = {1, 2, 5, 7, 7, 8}, special[] = {2, 5}, pairs[][2] = {{0, 1}};
+        const uint32_t ends[] = {1, 2, 5, 7, 7, 8, 10}, special[] = {2, 5}, added[] = {6},
+                       pairs[][2] = {{0, 1}};
         tg_bpe_vocab v = {.split = split,
                           .normalizer = split % 2 ? TG_NORMALIZER_NFC : TG_NORMALIZER_NONE,
-                          .n = 6,
+                          .n = 7,
                           .ends = ends,
-                          .tokens = (const unsigned char *)"ab<\n\"ab ",
+                          .tokens = (const unsigned char *)"ab<\n\"ab   ",
                           .n_merges = 1,
                           .merges = pairs,
                           .n_special = 2,
                           .special = special,
+                          .n_added = split % 4 < 2,
+                          .added = added,
                           .whole_pieces = split % 3 == 0};
         const tg_tokenizer *tok, *back;
         tg_err err = {0};
@@ -1135,6 +1184,11 @@ static void what_formats_cannot_hold(void)
         "a tokenizer.json cannot hold this vocabulary: special token 258, \"\\xFF\", is not UTF-8");
     tokens[261] = '!';
     expect_refusal(TG_VOCAB_TOKENIZER_JSON, &v, "token 33 and special token 258 would both be \"!\" there");
+    v.n_special = 0;
+    v.n_added = 1;
+    v.added = special;
+    expect_refusal(TG_VOCAB_TOKENIZER_JSON, &v, "token 33 and added token 258 would both be \"!\" there");
+    expect_refusal(TG_VOCAB_TIKTOKEN, &v, "added token 258, \"!\", is found before texts are split");
     v = (tg_bpe_vocab){.split = TG_SPLIT_GPT2, .n = 255, .ends = ends, .tokens = tokens};
     expect_refusal(TG_VOCAB_TIKTOKEN, &v, "byte 0xFF has no token");
     memcpy(tokens + 256, "abbcabc", 7);
@@ -1559,7 +1613,7 @@ static void deep_json(void)
     drop("tokenizer.json");
 }
 
-/* 10^6 special tokens are many, but not too many. */
+/* 10^6 added tokens are many, but not too many. */
 static void million_added_tokens(void)
 {
     const size_t many = check_rounds(1000000);
@@ -1574,7 +1628,7 @@ static void million_added_tokens(void)
     fprintf(f, "]}");
     fclose(f);
     tok = open_good("tokenizer.json", NULL);
-    CHECK_EQ(tg_tokenizer_specials(tok, &ids), many);
+    CHECK_EQ(tg_tokenizer_added(tok, &ids), many);
     tg_tokenizer_free(tok);
     drop("tokenizer.json");
 }
@@ -1668,6 +1722,7 @@ int main(void)
     RUN(parts_of_json);
     RUN(json_in_any_order);
     RUN(added_tokens);
+    RUN(normalized_added_tokens);
     RUN(bad_json);
     RUN(bytes_of_json);
     RUN(merges_from_ranks);
