@@ -82,6 +82,9 @@ assert all(abs(m - l) <= 5e-7 for m, l in zip(model["loss"], log["loss"]))'
     tg-info bpe.npz | grep -qx 'tokenizer   bpe, 300 ids, split gpt2, 1 special, end of text 299, *'
     tg-tokenize -t bpe.npz --to tokenizer.json > tokenizer.json
     tg-info tokenizer.json | grep -q '^tokenizer   bpe, 300 ids, split gpt2, 1 special, end of text 299'
+    sed -i 's/"special": true/"special": false/' tokenizer.json
+    tg-info tokenizer.json | grep -q '^tokenizer   bpe, 300 ids, split gpt2, 1 added, end of text 299'
+    tg-info --json tokenizer.json | grep -q '"special": *0, *"added": *1,'
     tg-attn-dump -p 'To be' -o dump.npz
     tg-info dump.npz > got
     grep -qx 'dump.npz: attention (an archive of tg), .*' got

@@ -89,6 +89,7 @@ static void put_tokenizer(const tg_tokenizer *tok, bool *any)
     put_text("kind", tg_tokenizer_kind_name(tok), &inside);
     put_count("ids", tg_tokenizer_vocab_size(tok), &inside);
     put_count("special", tg_tokenizer_specials(tok, &ids), &inside);
+    put_count("added", tg_tokenizer_added(tok, &ids), &inside);
     put_key("end_of_text", &inside);
     if (tg_tokenizer_end_of_text(tok) >= 0)
         printf("%ld", (long)tg_tokenizer_end_of_text(tok));

@@ -199,6 +199,16 @@ static void print_config(const tg_info *info)
     putchar('\n');
 }
 
+/* "n what", unless n is 0. */
+static void put_number(struct words *w, size_t n, const char *what)
+{
+    char item[64];
+
+    snprintf(item, sizeof item, "%zu %s", n, what);
+    if (n > 0)
+        put_item(w, item);
+}
+
 static void print_tokenizer(const tg_info *info)
 {
     const tg_tokenizer *tok = info->tokenizer;
@@ -207,7 +217,6 @@ static void print_tokenizer(const tg_info *info)
     const uint32_t *ids;
     struct words w;
     char item[96];
-    size_t specials;
 
     if (!tok)
         return;
@@ -217,10 +226,8 @@ static void print_tokenizer(const tg_info *info)
     put_item(&w, item);
     if (bpe)
         put_value(&w, "split", tg_split_name(bpe->split));
-    if ((specials = tg_tokenizer_specials(tok, &ids)) > 0) {
-        snprintf(item, sizeof item, "%zu special", specials);
-        put_item(&w, item);
-    }
+    put_number(&w, tg_tokenizer_specials(tok, &ids), "special");
+    put_number(&w, tg_tokenizer_added(tok, &ids), "added");
     if (tg_tokenizer_end_of_text(tok) >= 0) {
         snprintf(item, sizeof item, "end of text %ld", (long)tg_tokenizer_end_of_text(tok));
         put_item(&w, item);
