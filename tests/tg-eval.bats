@@ -130,6 +130,16 @@ field() {
     tg-eval --per-token text 2> /dev/null | cmp - <(cut -f 1-8 got)
 }
 
+@test "added tokens stand for their bytes" {
+    make_text 3000 > text
+    tg-bpe -n 300 --special '  ' -o bpe.npz text 2> /dev/null
+    tg-tokenize -t bpe.npz --to tokenizer.json | sed 's/"special": true/"special": false/' > tokenizer.json
+    tiny -t tokenizer.json
+    printf 'a   b  ' > part # a, two spaces, a space and b, two spaces
+    [[ $(tg-eval --tsv part | field bytes) = 6 ]]
+    tg-eval --per-token part 2> /dev/null | tail -n 1 | grep -qP '\t5\t7\t  \t'
+}
+
 @test "longer tokens: the bytes that they stand for; special tokens stand for none" {
     make_text 3000 > text
     tg-bpe -n 300 --special '<|endoftext|>' -o bpe.npz text 2> /dev/null

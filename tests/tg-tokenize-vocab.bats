@@ -31,6 +31,13 @@ small_bpe() {
         "tokenizer/merges u4 3,2 116 104 256 101 32 257" "tokenizer/special u4 1 259"
 }
 
+# The same with the added tokens 260, two spaces, and 261, <t>.
+added_bpe() {
+    small_bpe | sed -e 's/260$/262/' -e 's/ends u4 260\(.*\)/ends u4 262\1 280 283/' \
+        -e 's/tokens u1 278\(.*\)/tokens u1 283\1 32 32 60 116 62/'
+    echo "tokenizer/added u4 2 260 261"
+}
+
 # ---- characters
 
 @test "-t char: the ids are the characters in order, from a file, twice, or a pipe" {
@@ -320,6 +327,54 @@ for row in rows:
     [[ ${#lines[@]} = 15 && $output != *259* ]]
     run_pipe 0 "printf 'a<|endoftext|>b' | tg-tokenize -t bpe.npz --special | tg-tokenize -d"
     is_output 'a<|endoftext|>b'
+}
+
+@test "added tokens are found in every text, before it is split" {
+    local text='the  the<t> the   x<t<|endoftext|>'
+    added_bpe | npz added.npz
+    printf '%s' "$text" > part
+    run -0 --separate-stderr tg-tokenize -t added.npz --pieces part
+    is_output '"the"
+"  "
+"the"
+"<t>"
+" the"
+"  "
+" "
+"x"
+"<"
+"t"
+"<"
+"|"
+"e"
+"n"
+"d"
+"o"
+"f"
+"t"
+"e"
+"x"
+"t"
+"|"
+">"'
+    run -0 --separate-stderr tg-tokenize -t added.npz --special --offsets --no-header part
+    is_output "$(printf '%s\t%s\t%s\t%s\n' 257 0 3 the 260 3 5 '  ' 257 5 8 the 261 8 11 '<t>' 258 11 15 ' the' 260 15 17 '  ' \
+        32 17 18 ' ' 120 18 19 x 60 19 20 '<' 116 20 21 t 259 21 34 '<|endoftext|>')"
+    yes "$text"$'\n    <t>' | head -n 26000 > long
+    tg-tokenize -t added.npz long | tg-tokenize -d | cmp - long
+    tg-tokenize -t added.npz --threads 1 --ids long > want
+    tg-tokenize -t added.npz --threads 2 --ids long | cmp - want
+    dd if=long bs=97 status=none | tg-tokenize -t added.npz --ids | cmp - want
+    # in other formats
+    tg-tokenize -t added.npz --to tokenizer.json > tokenizer.json
+    grep -q '"content": "  ", .*"normalized": false, "special": false}' tokenizer.json
+    tg-tokenize -t tokenizer.json --to npz | cmp - <(tg-tokenize -t added.npz --to npz)
+    run -2 --separate-stderr tg-tokenize -t added.npz --to tiktoken
+    said 'a .tiktoken file cannot hold this vocabulary: added token 260, "  ", is found before texts are split'
+    tg-init -t added.npz --n-layer 1 --n-head 1 --n-embd 16 --n-ctx 8 -o model-added.npz 2> /dev/null
+    tg-convert model-added.npz --to gguf -o added.gguf
+    tg-tokenize -t added.gguf --ids long | cmp - want
+    tg-tokenize -t added.gguf --to npz | cmp - <(tg-tokenize -t added.npz --to npz)
 }
 
 @test "--eot: after each file, line or byte, and not after a document without text" {
