@@ -81,7 +81,7 @@ def token_files():
 
 def encoders():
     text = b"ab<|e|>\n abc<|e ab<|ab <|e|\xc3\xa9\xe4\xbd\xa0\xf0\x9f\x98\x80 \xe2\x82\xff"
-    for kind in 0, 1, 2, 3, 4, 129:  # bytes, char, char of half the text, ids, bpe, and with special tokens
+    for kind in 0, 1, 2, 3, 4, 129, 64, 194:  # bytes, char, char of half the text, ids, bpe; with special tokens, added ones, both searched
         for pieces in 0, 1, 77:
             put("encoder", "%d-%d" % (kind, pieces), bytes([kind, pieces]) + text)
 
@@ -180,7 +180,8 @@ def vocabularies():
                {"special": u4(5)}, {"special": u4(4, 4)}, {"special": u4(4, 3)}, {"special": u4(0)}, {"special": u4()}, {"tokens": np.frombuffer(b"abababb<>", "u1")}, {"tokens": np.frombuffer(b"aaabaab<>", "u1")}, {"vocab_size": 6}, {"what": 1},
                {"special": u4(2, 4)}, {"special": u4(3, 4), "tokens": np.frombuffer(b"abab<>><>", "u1"), "merges": u4(0, 1)[None]}, {"ends": u4(1, 2, 4, 7, 300), "tokens": np.frombuffer(b"ababaab" + b"s" * 293, "u1")},
                {"ends": u4(1, 2, 4, 7, 7007), "tokens": np.frombuffer(b"ababaab" + b"t" * 7000, "u1")}, {"ends": u4(1, 2, 4, 4, 4), "tokens": np.frombuffer(b"abab", "u1"), "special": u4(3, 4), "merges": u4(0, 1)[None]},
-               {"ends": u4(1, 2, 4, 7, 9), "special": u4(3, 4), "tokens": np.frombuffer(b"ababaxyax", "u1"), "merges": u4(0, 1)[None]}]
+               {"ends": u4(1, 2, 4, 7, 9), "special": u4(3, 4), "tokens": np.frombuffer(b"ababaxyax", "u1"), "merges": u4(0, 1)[None]},
+               {"added": u4(3)}, {"added": u4(4)}, {"added": u4(5)}, {"added": u4(3, 3)}, {"added": u4()}, {"added": u4(3)[None]}, {"added": u4(0)}, {"added": u4(3), "ends": u4(1, 2, 4, 4, 9)}, {"added": u4(3), "special": u4(4), "merges": u4(0, 1)[None]}]
     tokens = {"kind": np.array(b"tokens")}  # the vocabulary ends where something else begins
     for i, change in enumerate(changes):
         change = {"tokenizer/" + k: v for k, v in change.items()}
@@ -268,6 +269,10 @@ def texts():
     tj("bytes", model={"vocab": every, "merges": [], "unk_token": "a"})
     tj("bytes-special", model={"vocab": every, "merges": []}, added_tokens=[{"id": 256, "content": "<|endoftext|>", "special": True}])
     tj("order", pre=no_regex, model={"vocab": {"b": 0, "a": 1, "ba": 2}, "merges": ["b a"]})
+    added = lambda id, content, normalized: {"id": id, "content": content, "special": False, "normalized": normalized}
+    tj("added", added_tokens=[added(3, "  ", True), added(4, "<e>", False)])
+    tj("added-nfc", normalizer={"type": "NFC"}, added_tokens=[added(3, "  ", True), added(4, "e", True)])
+    tj("added-overlap", added_tokens=[added(3, "xyz", True), added(4, "zx", False)])
     tj("special-text", added_tokens=[{"id": 3, "content": "\u0120x"}, {"id": 4, "content": "\x01\"\\"}])
     for i, text in enumerate([b"{}", b"", b"{", b'{"model": 1}', b'{"model": {}} x', b'{"model": {}, "model": {}}', b'{"pre_tokenizer": {"type": "ByteLevel", "add_prefix_space": false}}']):
         put("tokenizer_json", "text-%d.json" % i, text)

@@ -1,5 +1,6 @@
 /*
- * Text into ids, in pieces: the kinds "bytes", "char", "ids" and "bpe", with special tokens and without.
+ * Text into ids, in pieces: the kinds "bytes", "char", "ids" and "bpe", with special or added tokens
+ * and without.
  *
  * The first two bytes of an input choose a kind and pieces; the rest is the text.  The ids are those of the
  * text in one piece, their tokens are the text, and where the encoder says that it may be cut, the ids of the
@@ -55,26 +56,28 @@ static const tg_tokenizer *chars_of(const uint8_t *text, size_t n, unsigned rand
     return tok;
 }
 
-static const tg_tokenizer *get_bpe(void)
+/* added: its tokens of `specials` are added ones. */
+static const tg_tokenizer *get_bpe(bool added)
 {
-    static const tg_tokenizer *tok;
+    static const tg_tokenizer *made[2];
     ref_vocab v;
 
-    if (tok)
-        return tg_tokenizer_ref(tok);
+    if (made[added])
+        return tg_tokenizer_ref(made[added]);
     ref_vocab_begin(&v, TG_SPLIT_GPT2);
     ref_vocab_add_bytes(&v);
     (void)ref_vocab_merge(&v, 'a', 'b');
     (void)ref_vocab_merge(&v, 256, 'c');
     (void)ref_vocab_merge(&v, ' ', 'a');
     for (size_t i = 0; i < SPECIALS; i++)
-        (void)ref_vocab_add_special(&v, specials[i]);
-    tok = ref_vocab_tokenizer(&v);
+        (void)(added ? ref_vocab_add_added : ref_vocab_add_special)(&v, specials[i]);
+    made[added] = ref_vocab_tokenizer(&v);
     ref_vocab_free(&v);
-    return tg_tokenizer_ref(tok);
+    return tg_tokenizer_ref(made[added]);
 }
 
-static const tg_tokenizer *make_tokenizer(unsigned kind, const uint8_t *text, size_t n, unsigned random)
+static const tg_tokenizer *make_tokenizer(unsigned kind, bool added, const uint8_t *text, size_t n,
+                                          unsigned random)
 {
     const tg_tokenizer *tok;
 
@@ -87,7 +90,7 @@ static const tg_tokenizer *make_tokenizer(unsigned kind, const uint8_t *text, si
         must(tg_bare_ids_create(&tok, 1 + n, NULL) == TG_OK);
         return tok;
     case BPE:
-        return get_bpe();
+        return get_bpe(added);
     default:
         must(tg_tokenizer_create(&tok, "bytes", NULL) == TG_OK);
         return tok;
@@ -188,7 +191,7 @@ static void check_characters(const struct ids *got, const tg_tokenizer *tok, con
     must(refused == (id == SIZE_MAX));
 }
 
-/* The longest special token that a text begins with; SPECIALS if there is none. */
+/* The longest of these tokens that a text begins with; SPECIALS if there is none. */
 static size_t special_at(const uint8_t *text, size_t n)
 {
     size_t best = SPECIALS;
@@ -211,13 +214,13 @@ static void add_part(struct ids *all, const tg_tokenizer *tok, const uint8_t *te
     all->n += part.n;
 }
 
-/* Each part between special tokens as a text of its own. */
+/* Each part between special or added tokens as a text of its own. */
 static void encode_naively(struct ids *all, const tg_tokenizer *tok, const uint8_t *text, size_t size)
 {
     const uint32_t *ids;
     size_t at = 0, begin = 0;
 
-    must(tg_tokenizer_specials(tok, &ids) == SPECIALS);
+    must(tg_tokenizer_specials(tok, &ids) == SPECIALS || tg_tokenizer_added(tok, &ids) == SPECIALS);
     all->n = 0;
     while (at < size) {
         const size_t found = special_at(text + at, size - at);
@@ -295,14 +298,14 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     static struct ids whole, pieces, naive;
     const unsigned kind = size > 2 ? data[0] % KINDS : 0, random = size > 2 ? 1u + data[1] : 0;
-    const bool special = kind == BPE && data[0] & 128;
+    const bool special = kind == BPE && data[0] & 128, added = kind == BPE && data[0] & 64;
     const tg_tokenizer *tok;
 
     if (size < 3 || size - 2 > TEXT_MAX)
         return 0;
     data += 2;
     size -= 2;
-    if (!(tok = make_tokenizer(kind, data, size, random)))
+    if (!(tok = make_tokenizer(kind, added, data, size, random)))
         return 0; /* of no characters */
     encode(&whole, tok, special, data, size, 0);
     encode(&pieces, tok, special, data, size, random);
@@ -310,7 +313,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     must(kind == HALF_CHARS || (whole.n == SIZE_MAX) == (kind == IDS));
     if (kind == CHARS || kind == HALF_CHARS)
         check_characters(&whole, tok, data, size);
-    if (special) {
+    if (special || added) {
         encode_naively(&naive, tok, data, size);
         must(same(&whole, &naive));
     }
