@@ -125,8 +125,13 @@ trace() {
     [[ $(rows 2) = '0.30000000 0.33222499, 0.40000000 0.36716540, 0.20000000 0.30060961' ]]
     [[ $(rows 3) = '0.10000000 0.21383822, 0.30000000 0.26118259, 0.40000000 0.28865141, 0.20000000 0.23632778' ]]
     trace --example mask --trace 0,1,3
-    has 'scores[0,1,3] = scores.data[7] = -1e9' '(unmasked it would be 0.90000000)' \
+    has 'scores[0,1,3] = scores.data[7] = -1e9' '(unmasked it would be 0.20000000)' \
         'keys 2 to 3: masked, -1e9; exponential 0, probability 0'
+    # the scores that it hides
+    for at in 0,1:0.3 0,2:0.1 0,3:0.4 1,2:0.1 1,3:0.2 2,3:0.1; do
+        trace --example mask --trace "0,${at%:*}"
+        has "(unmasked it would be ${at#*:}0000000)"
+    done
 }
 
 @test "shapes: offsets in [2,4,512] and [2,8,4,4], eight heads or one" {

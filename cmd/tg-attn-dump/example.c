@@ -101,9 +101,9 @@ static const float indexing_k[T * 2] = {0, 0.125F, 0.25F, 0.375F, 0.5F, 0.625F};
 #define W 25
 /* clang-format off */
 static const float mask_q[4 * W] = {
-    [0 * W] = 1.0F, 4.5F, 4.5F, 4.5F,
-    [1 * W] = 2.5F, 1.0F, 4.5F, 4.5F,
-    [2 * W] = 1.5F, 2.0F, 1.0F, 4.5F,
+    [0 * W] = 1.0F, 1.5F, 0.5F, 2.0F,
+    [1 * W] = 2.5F, 1.0F, 0.5F, 1.0F,
+    [2 * W] = 1.5F, 2.0F, 1.0F, 0.5F,
     [3 * W] = 0.5F, 1.5F, 2.0F, 1.0F,
 };
 /* clang-format on */
@@ -130,8 +130,8 @@ static const worked_example examples[] = {
      .title = "indexing: one head, T = 3, C = 2",
      .filled = "every number says where it lies: q.data[n] = n, k.data[n] = n/8, v.data[n] = n"},
     {.view = {SHAPE(1, 4, 1, 25), .q = mask_q, .k = mask_kv, .v = mask_kv},
-     .title = "mask: one head, T = 4, C = 25",
-     .filled = "without the mask, scores above the diagonal would be 0.9; channels 4 to 24 are 0"},
+     .title = "mask: one head, T = 4, C = 25, of which channels 4 to 24 are 0",
+     .filled = "the mask hides scores: 0.3 0.1 0.4 of query 0, 0.1 0.2 of 1, and 0.1 of 2"},
     {.view = {SHAPE(2, 4, 8, 64)},
      .title = "shapes: two texts, eight heads, T = 4, C = 512, D = 64",
      .filled = "q.data[n] = (37n mod 101 - 50)/64; k: 53, 103, 51; v: 29, 107, 53"},
