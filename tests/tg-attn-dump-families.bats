@@ -376,6 +376,7 @@ for path in glob.glob("trace-*"):
         'w is model.layers.0.self_attn.o_proj.weight [C,Q] = [10,24];' \
         'c = 6, w offset = c*Q + m, att offset = (b*T + i)*Q + m, Q = H*D' \
         'model.layers.0.post_attention_layernorm.weight norms it'
+    [[ $output =~ $'\n''without max: e^'[-0-9.]+' + e^'[-0-9.]+$'\n    = ' ]] # of the two keys in the window
     # hidden by the window: there is a score, but it is masked
     trace -m gemma2.npz -p abcde --trace 0,4,3,0 --through att --backward --target x
     has 's = scale * (sum over d of q[b,i,h,d] * k[b,j,g,d])' 'scores[b,h,i,j] = cap * tanh(s / cap)' \

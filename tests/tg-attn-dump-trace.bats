@@ -57,6 +57,8 @@ trace() {
         '>    1       7    0.00000000    0.60653066    0.23269654' \
         '     2       8    0.50000000    1.00000000    0.38365173' \
         'sum of the exponentials = 2.60653066' \
+        'without max: e^0.50000000 + e^0.00000000 + e^0.50000000' \
+        '    = 1.64872127 + 1.00000000 + 1.64872127 = 4.29744254' \
         'probs[0,2,1] = probs.data[7] = 0.60653066 / 2.60653066 = 0.23269654' \
         'att[0,2,0] = att.data[8] = 0.38365173' \
         'its head: att.data[8..11] = 0.38365173 0.46539308 1.15095519 0.00000000'
@@ -84,6 +86,8 @@ trace() {
         '     0      15    0.70710678    1.00000000    0.57597535' \
         '>    1      16   -0.70710678    0.24311673    0.14002925' \
         '     2      17    0.00000000    0.49306869    0.28399541' \
+        'without max: e^0.70710678 + e^-0.70710678 + e^0.00000000' \
+        '    = 2.02811498 + 0.49306869 + 1.00000000 = 3.52118367' \
         'its head: att.data[10..11] = 7.17973050 2.82026950'
     run -2 --separate-stderr tg-attn-dump --example mha --trace 0,2,1
     said '--trace 0,2,1 must be B,H,I,J, four numbers, because there are 2 heads'
@@ -132,6 +136,35 @@ trace() {
         trace --example mask --trace "0,${at%:*}"
         has "(unmasked it would be ${at#*:}0000000)"
     done
+}
+
+@test "the sum without the maximum: of a key, of a long row, beyond float32, and of nothing but zeros" {
+    trace --example mask --trace 0,0,2
+    has 'without max: e^0.20000000 = 1.22140276'
+    # four terms are shown; of more, the first two and the last
+    trace --example mask --trace 0,3,1
+    has 'without max: e^0.10000000 + e^0.30000000 + e^0.40000000 + e^0.20000000' \
+        '    = 1.10517092 + 1.34985881 + 1.49182470 + 1.22140276 = 5.16825718'
+    printf '%s\n' 'q f4 1,5,1 1 1 1 1 1' 'k f4 1,5,1 0 1 2 3 4' 'v f4 1,5,1 0 0 0 0 0' | npz a.npz
+    trace --qkv a.npz --trace 0,3,1
+    has 'without max: e^0.00000000 + e^1.00000000 + e^2.00000000 + e^3.00000000'
+    trace --qkv a.npz --trace 0,4,1
+    has 'without max: e^0.00000000 + e^1.00000000 + ... + e^4.00000000, 5 terms' \
+        '    = 1.00000000 + 2.71828183 + ... + 54.59815003 = 85.79102488'
+    # exp(88.72) is a float32, exp(88.73) is not; the softmax is right with both, and beyond a double's range
+    for at in 88.72: 88.73:88.73000336 1000:1000.00000000; do
+        printf '%s\n' "q f4 1,2,1 0 ${at%:*}" 'k f4 1,2,1 0 1' 'v f4 1,2,1 0 0' | npz a.npz
+        trace --qkv a.npz --trace 0,1,1
+        if [[ -n ${at#*:} ]]; then
+            has "without max: the sum, at least e^${at#*:}, exceeds a float32's range"
+        else
+            [[ $output = *'without max: e^0.00000000 + e^88.7'*' = '* ]]
+        fi
+        [[ $output = *' / 1.00000000 = 1.00000000' ]]
+    done
+    printf '%s\n' 'q f4 1,1,1 1' 'k f4 1,1,1 -1000' 'v f4 1,1,1 0' | npz a.npz
+    trace --qkv a.npz --trace 0,0,0
+    has 'without max: e^-1000.00000000 = 0.00000000'
 }
 
 @test "shapes: offsets in [2,4,512] and [2,8,4,4], eight heads or one" {

@@ -1,4 +1,5 @@
 /* The derivation of a score: equation, offsets, product terms, scale, mask and softmax. */
+#include <float.h>
 #include <math.h>
 #include <string.h>
 
@@ -6,6 +7,8 @@
 #include "cmd/tg-attn-dump/trace.h"
 #include "lib/base/decimal.h"
 #include "lib/base/size.h"
+
+#define PLAIN_TERMS 4 /* of a row's sum without the maximum: so many fit on a line */
 
 /* ---- the first lines */
 
@@ -234,6 +237,43 @@ static void print_row(const trace_page *p)
         print_masked_keys(i + 1, p->T - 1);
 }
 
+/* The terms of the row's sum without the maximum, as powers or as numbers: all of a short row, else the first
+ * two and the last. */
+static void print_plain_terms(const trace_page *p, bool powers)
+{
+    const size_t first = p->d->t.first, i = p->i;
+    const double *scores = p->d->t.scores;
+
+    for (size_t j = first; j <= i; j++) {
+        if (j == first + 2 && i - first >= PLAIN_TERMS) {
+            printf(" + ...");
+            j = i;
+        }
+        printf("%s%s%s", j == first ? "" : " + ", powers ? "e^" : "",
+               trace_number(powers ? scores[j] : exp(scores[j])).s);
+    }
+}
+
+static void print_plain_sum(const trace_page *p)
+{
+    const tg_attn_trace *t = &p->d->t;
+    const size_t terms = p->i + 1 - t->first;
+
+    printf("without max: ");
+    if (t->plain_sum > (double)FLT_MAX) {
+        printf("the sum, at least e^%s, exceeds a float32's range\n", trace_number(t->max).s);
+        return;
+    }
+    print_plain_terms(p, true);
+    if (terms > PLAIN_TERMS)
+        printf(", %zu terms", terms);
+    if (terms > 1) {
+        printf("\n    = ");
+        print_plain_terms(p, false);
+    }
+    printf(" = %s\n", trace_number(t->plain_sum).s);
+}
+
 static void print_softmax(trace_page *p)
 {
     const tg_attn_trace *t = &p->d->t;
@@ -246,6 +286,7 @@ static void print_softmax(trace_page *p)
            trace_number(t->max).s);
     print_row(p);
     printf("sum of the exponentials = %s\n", trace_number(t->exp_sum).s);
+    print_plain_sum(p);
     if (p->d->masked)
         printf("%s = 0: the softmax is over the %zu key%s that\nquery %zu sees; even among them "
                "exp(-1e9 - max) would be 0\n",

@@ -59,7 +59,7 @@ static void att_row(tg_attn_trace *t)
     }
 }
 
-/* Recompute the intermediate results of tg_softmax_row_ref64(). */
+/* Recompute the intermediate results of tg_softmax_row_ref64(), and what it would sum without the maximum. */
 static void exponentials(tg_attn_trace *t)
 {
     const size_t i = t->at.i;
@@ -68,10 +68,11 @@ static void exponentials(tg_attn_trace *t)
     for (size_t j = t->first + 1; j <= i; j++)
         t->max = t->scores[j] > t->max ? t->scores[j] : t->max;
     memset(t->exps, 0, t->view.T * sizeof *t->exps);
-    t->exp_sum = 0;
+    t->exp_sum = t->plain_sum = 0;
     for (size_t j = t->first; j <= i; j++) {
         t->exps[j] = exp(t->scores[j] - t->max);
         t->exp_sum += t->exps[j];
+        t->plain_sum += exp(t->scores[j]);
     }
 }
 

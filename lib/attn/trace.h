@@ -34,6 +34,7 @@ typedef struct tg_attn_trace {
     double *scores;        /* [T] of row i; TG_MASKED for masked keys */
     double max;            /* of scores[first..i] */
     double *exps, exp_sum; /* [T] exp(scores[j] - max), 0 for masked keys; and their sum */
+    double plain_sum;      /* of exp(scores[j]), without max; inf if it is too large */
     double *probs;         /* [T] exps / exp_sum; 0 for masked keys */
     double *att;           /* [H*D] of query i, all heads */
     /* backward */

@@ -1,5 +1,6 @@
 /* The trace and the derivation of one score: equal to the walk's numbers, bit for bit; its gradient against
  * the reference operations and central differences; the examples. */
+#include <float.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -68,11 +69,37 @@ static bool compare_row(void *context, const tg_attn_row *row)
             CHECK(t->sum / sqrt((double)D) == t->scores[j]);
             CHECK(t->exps[j] / t->exp_sum == t->probs[j]);
             CHECK(t->scores[j] <= t->max);
+            CHECK_NEAR(t->plain_sum, t->exp_sum * exp(t->max), 64 * DBL_EPSILON * t->plain_sum);
         } else {
             CHECK(t->scores[j] == TG_MASKED && t->exps[j] == 0 && t->probs[j] == 0);
         }
     }
     return true;
+}
+
+/* Scores of 1600 and 0: exp(1600) is no double, and the softmax does without it. */
+static void plain_sum_overflows(void)
+{
+    static const float q[2] = {0, 40}, k[2] = {40, 0};
+    const tg_qkv_view view = {.B = 1,
+                              .T = 2,
+                              .C = 1,
+                              .H = 1,
+                              .KV = 1,
+                              .D = 1,
+                              .ldq = 1,
+                              .ldk = 1,
+                              .ldv = 1,
+                              .q = q,
+                              .k = k,
+                              .v = k};
+    struct setting s;
+
+    set_up(&s, &view);
+    tg_attn_trace_forward(&s.t, &view, (tg_attn_index){0, 0, 1, 0});
+    CHECK(isinf(s.t.plain_sum));
+    CHECK(s.t.exp_sum == 1 && s.t.probs[0] == 1 && s.t.probs[1] == 0);
+    tear_down(&s);
 }
 
 static void equals_the_walk(void)
@@ -367,6 +394,7 @@ static void example_shapes(void)
 int main(void)
 {
     RUN(equals_the_walk);
+    RUN(plain_sum_overflows);
     RUN(indices_are_checked);
     RUN(backward_equals_the_reference);
     RUN(backward_equals_central_differences);
