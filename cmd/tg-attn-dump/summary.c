@@ -157,7 +157,7 @@ static void print_explanation(const struct summary *s)
            "# entropy  -(sum of p ln p), nats    dist  sum of p (i - j), tokens\n"
            "# diag, prev, first  p at j = i, j = i - 1, j = 0\n");
     if (s->input->labels.text)
-        printf("# induct   p at all j < i after a copy of token i; only of queries with such a j\n");
+        printf("# induct   p at j < i that follow a copy of token i; of queries with such a j\n");
     printf(has_window(&s->input->layers)
                ? "# i, j     the pair j < i whose p ln(p n) is greatest, of n keys that i sees, and its p\n"
                : "# i, j     the pair j < i whose p ln(p (i + 1)) is greatest, and its p\n");
