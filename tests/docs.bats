@@ -148,7 +148,7 @@ words() { col -bx | sed '1d; $d' | tr -s ' \n' '\n\n' | sed 's/^—$/–/'; }
     for tool in "$ROOT"/cmd/tg-*/; do
         [[ $(grep -c "$(basename "$tool")(1)" page) -ge 2 ]] # in the list and at the end
     done
-    grep -o 'docs/[a-z0-9-]*\.md' page | grep -v README > listed
+    grep -o 'docs/[a-z0-9-]*\.md' page | grep -v -e README -e topics > listed
     printf 'docs/%s.md\n' "${GUIDES[@]}" | diff - listed
 }
 

@@ -181,7 +181,7 @@ leads_on() {
         [[ ${GUIDES[i]} != "$name" ]] || break
     done
     ((i == 0)) || want+="${GUIDES[i - 1]}$suffix.md "
-    want+="README.md"
+    want+="README$suffix.md"
     ((i + 1 == ${#GUIDES[@]})) || want+=" ${GUIDES[i + 1]}$suffix.md"
     foot=$(tail -n 1 "$ROOT/docs/$name$suffix.md" | grep -oE '\]\([^)]*\)' | sed 's/^](//; s/)$//' | paste -sd ' ')
     [[ $foot = "$want" ]] || { echo "docs/$name$suffix.md ends with links to $foot, expected $want"; return 1; }
@@ -216,17 +216,51 @@ check_guide() {
 
 @test "from GPT-2 to Llama: norm, rotation, shared keys, SwiGLU" { slow; check_guide from-gpt2-to-llama; }
 
-@test "there is a test here for each guide, and the map has them in order" {
+@test "there is a test here for each guide, and the maps have them in order" {
+    local suffix page
     for guide in "${GUIDES[@]}"; do
         grep -q "check_guide $guide; }" "$BATS_TEST_FILENAME"
     done
-    grep -o '^| [0-9].*' "$ROOT/docs/README.md" | grep -oE '\]\([^)]*\)' | sed 's/^](//; s/)$//' > listed
-    for guide in "${GUIDES[@]}"; do printf '%s.md\n%s.zh-CN.md\n' "$guide" "$guide"; done | diff - listed
-    links "$ROOT/docs/README.md"
+    for suffix in "" .zh-CN; do
+        grep -o '^| [0-9].*' "$ROOT/docs/README$suffix.md" | grep -oE '\]\([^)]*\)' | sed 's/^](//; s/)$//' > listed
+        printf "%s$suffix.md\n" "${GUIDES[@]}" | diff - listed
+        links "$ROOT/docs/README$suffix.md"
+    done
     links "$ROOT/README.md"
     for page in "$ROOT"/docs/*.zh-CN.md; do
-        [[ " ${GUIDES[*]} " = *" $(basename "$page" .zh-CN.md) "* ]]
+        [[ " README topics ${GUIDES[*]} " = *" $(basename "$page" .zh-CN.md) "* ]]
     done
+    # as many letters and words in each
+    diff <(grep -c '^|' "$ROOT/docs/README.md") <(grep -c '^|' "$ROOT/docs/README.zh-CN.md")
+}
+
+# The rows of docs/topics.md: file, section, command and what it prints, a tab after each of the first three.
+topics() {
+    sed -n 's/^| [^|]* | \[[a-z0-9-]*\](\([^)]*\)): \([^|]*\) | \([^|]*\) | \([^|]*\) |$/\1\t\2\t\3\t\4/p' "$1"
+}
+
+@test "topics: each section exists, and each command prints what its row says, in both languages" {
+    slow
+    local file section command shown n=0
+    cp -r "$MODEL_DIR/text" "$MODEL_DIR/model.npz" "$ROOT/docs/data/induction" .
+    mkdir build && ln -s "$BUILD" build/release
+    links "$ROOT/docs/topics.md" && links "$ROOT/docs/topics.zh-CN.md"
+    while IFS=$'\t' read -r file section command shown; do
+        n=$((n + 1))
+        grep -qxF "## $section" "$ROOT/docs/$file" || { echo "$file has no section $section"; false; }
+        [[ $command != — ]] || continue
+        command=${command#?} command=${command%?} shown=${shown#?} shown=${shown%?}
+        [[ ${#shown} -ge 3 ]]
+        bash -ec "${command//\`, \`/; }" < /dev/null > got 2> err || { echo "$command: $(cat err)"; false; }
+        tr '\t' ' ' < got | grep -qF -e "$shown" || { echo "$command does not print: $shown"; false; }
+    done < <(topics "$ROOT/docs/topics.md")
+    [[ $n -ge 50 && $n = $(grep -c '^| .*](' "$ROOT/docs/topics.md") ]]
+    # the other language has the same rows
+    while IFS=$'\t' read -r file section command shown; do
+        grep -qxF "## $section" "$ROOT/docs/$file" || { echo "$file has no section $section"; false; }
+    done < <(topics "$ROOT/docs/topics.zh-CN.md")
+    diff <(topics "$ROOT/docs/topics.md" | cut -f 1,3,4) \
+        <(topics "$ROOT/docs/topics.zh-CN.md" | sed 's/\.zh-CN\.md/.md/' | cut -f 1,3,4)
 }
 
 # The lines that carry the worked examples' offsets and values, and the shapes.
