@@ -155,9 +155,9 @@ TEAM_SRC := $(filter-out cmd/team/mpi%,$(wildcard cmd/team/*.c))
 endif
 
 # ---- files
-# a tool is the sources of its folder, what it needs of cmd/cli and cmd/team, and the library
+# a tool is the sources of its folder, what it needs of cmd/cli, cmd/lines and cmd/team, and the library
 TOOLS := $(patsubst cmd/%/main.c,%,$(wildcard cmd/*/main.c))
-CLI_OBJ := $(patsubst %.c,$(TOOLS_BUILD)/obj/%.o,$(TEAM_SRC)) $(patsubst %.c,$(BUILD)/obj/%.o,$(wildcard cmd/cli/*.c))
+CLI_OBJ := $(patsubst %.c,$(TOOLS_BUILD)/obj/%.o,$(TEAM_SRC)) $(patsubst %.c,$(BUILD)/obj/%.o,$(wildcard cmd/cli/*.c cmd/lines/*.c))
 # the references, which are compiled in single and in double precision
 REF_SRC := $(wildcard lib/nn/ref/*.c)
 LIB_SRC := $(filter-out lib/kernels/isa/%,$(wildcard lib/*/*.c formats/*.c))
@@ -287,7 +287,7 @@ $(BUILD)/obj/cmd/cli/version.o: ALL_CPPFLAGS += $(if $(filter-out none,$(COMMIT)
 $(BUILD)/obj/cmd/tg-attn-view/page.o: $(wildcard cmd/tg-attn-view/page/*)
 
 # The lines that tg-attn-dump prints, for their test and their benchmark.
-LINES_OBJ := $(addprefix $(BUILD)/obj/cmd/,cli/words.o tg-attn-dump/columns.o tg-attn-dump/table.o)
+LINES_OBJ := $(addprefix $(BUILD)/obj/cmd/,cli/words.o lines/columns.o lines/table.o)
 
 define isa_rule
 $(BUILD)/obj/%.$(1).o: %.c

@@ -3,7 +3,7 @@
 #include <string.h>
 
 #include "cmd/tg-attn-dump/input.h"
-#include "cmd/tg-attn-dump/table.h"
+#include "cmd/lines/table.h"
 #include "lib/heads/ablate.h"
 
 static const char *wanted; /* the argument of --ablate */

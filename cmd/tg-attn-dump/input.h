@@ -5,8 +5,8 @@
 #define TG_CMD_ATTN_DUMP_INPUT_H
 
 #include "cmd/cli/text.h"
-#include "cmd/tg-attn-dump/columns.h"
-#include "cmd/tg-attn-dump/labels.h"
+#include "cmd/lines/columns.h"
+#include "cmd/lines/labels.h"
 #include "cmd/tg-attn-dump/options.h"
 #include "lib/attn/layers.h"
 #include "lib/attn/qkv.h"

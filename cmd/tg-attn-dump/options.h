@@ -8,7 +8,7 @@
 #include "cmd/cli/cli.h"
 #include "cmd/cli/text.h"
 #include "cmd/team/team.h"
-#include "cmd/tg-attn-dump/table.h"
+#include "cmd/lines/table.h"
 #include "lib/attn/shape.h"
 
 #define NOT_GIVEN SIZE_MAX /* of a number or a choice; a filter has TG_ATTN_ALL instead */

@@ -3,7 +3,7 @@
 #include <string.h>
 
 #include "cmd/tg-attn-dump/input.h"
-#include "cmd/tg-attn-dump/table.h"
+#include "cmd/lines/table.h"
 #include "lib/base/decimal.h"
 #include "lib/base/size.h"
 #include "lib/base/utf8.h"

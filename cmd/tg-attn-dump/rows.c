@@ -2,7 +2,7 @@
 #include <math.h>
 #include <unistd.h>
 
-#include "cmd/tg-attn-dump/columns.h"
+#include "cmd/lines/columns.h"
 #include "cmd/tg-attn-dump/input.h"
 #include "cmd/tg-attn-dump/places.h"
 #include "formats/sink.h"

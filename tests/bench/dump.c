@@ -4,7 +4,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "cmd/tg-attn-dump/columns.h"
+#include "cmd/lines/columns.h"
 #include "lib/attn/attn.h"
 #include "lib/base/rng.h"
 #include "lib/base/threads.h"

@@ -4,9 +4,9 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "cmd/tg-attn-dump/columns.h"
+#include "cmd/lines/columns.h"
 #include "cmd/tg-attn-dump/example.h"
-#include "cmd/tg-attn-dump/table.h"
+#include "cmd/lines/table.h"
 #include "lib/nn/ref/ref.h"
 #include "tests/unit/check.h"
 

@@ -10,13 +10,13 @@
  * In format text, numbers are aligned and have eight decimals.  At the end come the tokens, if there are any:
  * in text their labels, in TSV and JSON their texts, token_i and token_j, or token.
  */
-#ifndef TG_CMD_ATTN_DUMP_COLUMNS_H
-#define TG_CMD_ATTN_DUMP_COLUMNS_H
+#ifndef TG_CMD_LINES_COLUMNS_H
+#define TG_CMD_LINES_COLUMNS_H
 
 #include <stdbool.h>
 #include <stddef.h>
 
-#include "cmd/tg-attn-dump/table.h"
+#include "cmd/lines/table.h"
 #include "lib/attn/attn.h"
 #include "lib/attn/shape.h"
 

@@ -6,8 +6,8 @@
  * formatted once (table_plan), so that a line costs little more than the digits that change.  Single
  * lines go straight to standard output (table_print_line).
  */
-#ifndef TG_CMD_ATTN_DUMP_TABLE_H
-#define TG_CMD_ATTN_DUMP_TABLE_H
+#ifndef TG_CMD_LINES_TABLE_H
+#define TG_CMD_LINES_TABLE_H
 
 #include <stdbool.h>
 #include <stddef.h>

@@ -1,4 +1,4 @@
-#include "cmd/tg-attn-dump/columns.h"
+#include "cmd/lines/columns.h"
 
 #include <math.h>
 #include <stdio.h>

@@ -1,4 +1,4 @@
-#include "cmd/tg-attn-dump/table.h"
+#include "cmd/lines/table.h"
 
 #include <assert.h>
 #include <stdio.h>

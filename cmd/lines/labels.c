@@ -1,4 +1,4 @@
-#include "cmd/tg-attn-dump/labels.h"
+#include "cmd/lines/labels.h"
 
 #include <stdio.h>
 #include <stdlib.h>

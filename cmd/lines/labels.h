@@ -4,12 +4,12 @@
  * Every character is visible (tg_label_show_token).  In lines a text is quoted, follows its id,
  * and is cut to few columns; ids are left out where the text tells them, as with bytes.
  */
-#ifndef TG_CMD_ATTN_DUMP_LABELS_H
-#define TG_CMD_ATTN_DUMP_LABELS_H
+#ifndef TG_CMD_LINES_LABELS_H
+#define TG_CMD_LINES_LABELS_H
 
 #include <stdint.h>
 
-#include "cmd/tg-attn-dump/columns.h"
+#include "cmd/lines/columns.h"
 #include "lib/base/status.h"
 #include "lib/text/tokenizer.h"
 
