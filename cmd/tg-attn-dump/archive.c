@@ -29,7 +29,9 @@ static const char *source_of(char text[TG_DUMP_SOURCE_SIZE], const attn_input *i
 static tg_status show(attn_input *in, const attn_options *o, tg_err *err)
 {
     cli_output out = {0};
-    tg_dump_settings dump = {.stage = o->stage, .mask = o->mask, .ids = in->layers.ids};
+    tg_dump_settings dump = {.stages = o->stage == TG_ATTN_EVERY ? TG_DUMP_EVERY : TG_DUMP_BIT(o->stage),
+                             .mask = o->mask,
+                             .ids = in->layers.ids};
     token_labels text = {0};
     char source[TG_DUMP_SOURCE_SIZE];
     tg_status status = input_check_stage(in, o, err);

@@ -1,7 +1,6 @@
 #include "lib/dump/dump_write.h"
 
 #include "formats/archive.h"
-#include "lib/dump/dump_read.h"
 #include "lib/base/atomic_min.h"
 #include "lib/base/finite.h"
 #include "lib/base/size.h"
@@ -98,7 +97,7 @@ static tg_status put_layer(struct writer *w, const tg_attn_layer *layer, tg_err 
     tg_status status = TG_OK;
 
     for (tg_attn_stage stage = TG_ATTN_X; stage < TG_ATTN_EVERY && !status; stage++) {
-        if ((w->dump->stage == TG_ATTN_EVERY || w->dump->stage == stage) && tg_attn_layer_has(layer, stage))
+        if (w->dump->stages & TG_DUMP_BIT(stage) && tg_attn_layer_has(layer, stage))
             status = put_stage(w, layer, stage, err);
     }
     return status;
@@ -110,8 +109,7 @@ static void place_dump(tg_arena *arena, void *context)
 {
     struct writer *w = context;
     const tg_attn_layers *n = w->layers;
-    const tg_attn_stage one = w->dump->stage;
-    const bool square = one == TG_ATTN_EVERY || tg_attn_stage_square(one);
+    const bool square = w->dump->stages & (TG_DUMP_BIT(TG_ATTN_SCORES) | TG_DUMP_BIT(TG_ATTN_PROBS));
     const size_t rows = tg_size_mul_sat(n->B, n->T);
     const size_t width = square ? tg_size_mul_sat(n->H, n->T) : 0; /* of all heads together */
     const tg_qkv_view shape = tg_attn_layers_shape(n);

@@ -8,12 +8,13 @@
 #include "lib/attn/layers.h"
 #include "lib/attn/stage.h"
 #include "lib/base/api.h"
+#include "lib/dump/dump_read.h"
 
 TG_API_BEGIN
 
 /* What to write, besides what the layers hold. */
 typedef struct tg_dump_settings {
-    tg_attn_stage stage; /* only this one; TG_ATTN_EVERY: all stages of the layers */
+    unsigned stages;     /* TG_DUMP_BIT()s: of these, all that the layers have */
     tg_attn_mask mask;   /* the value of masked scores */
     const int32_t *ids;  /* [T] the tokens; NULL: none, and no text */
     const char *text;    /* [T][text_size] each token's text, NUL-padded */

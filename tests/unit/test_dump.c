@@ -217,7 +217,7 @@ static void failing_writes(void)
     const tg_qkv_view view = {1,    POSITIONS,     1,           1, 1, 1, 1, 1, 1, x[0], x[1],
                               x[2], {.window = 0}, TG_ATTN_BTHD};
     const tg_dump_settings settings = {
-        .stage = TG_ATTN_Q, .mask = TG_ATTN_MIN, .ids = ids, .text = texts, .text_size = 1};
+        .stages = TG_DUMP_BIT(TG_ATTN_Q), .mask = TG_ATTN_MIN, .ids = ids, .text = texts, .text_size = 1};
     const int null = open("/dev/null", O_WRONLY);
     bool refused = true;
     int n = 0;

@@ -456,7 +456,7 @@ static void check_computed(const tg_dump *dump, const tg_dump_layer *l, tg_attn_
 
 static void dumps(void)
 {
-    const tg_dump_settings settings = {.stage = TG_ATTN_EVERY, .mask = TG_ATTN_INF};
+    const tg_dump_settings settings = {.stages = TG_DUMP_EVERY, .mask = TG_ATTN_INF};
     const int fd = memfd_create("dump", 0);
     tg_attn_layers layers;
     tg_dump dump;

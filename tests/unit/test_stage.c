@@ -293,7 +293,7 @@ static void archive_of_a_model(void)
 {
     const tg_dump_want want = {TG_ATTN_ALL, TG_DUMP_EVERY};
     tg_dump_settings what = {
-        .stage = TG_ATTN_EVERY, .ids = ids, .text = "To be, or", .text_size = 1, .source = "-m small.npz"};
+        .stages = TG_DUMP_EVERY, .ids = ids, .text = "To be, or", .text_size = 1, .source = "-m small.npz"};
     tg_dump_difference none = {0};
     tg_model m;
     tg_err err = {0};
@@ -335,7 +335,7 @@ static void archive_of_a_model(void)
 static void archive_of_one_stage(void)
 {
     const tg_dump_want want = {TG_ATTN_ALL, TG_DUMP_EVERY};
-    const tg_dump_settings what = {.stage = TG_ATTN_PROBS, .text_size = 1};
+    const tg_dump_settings what = {.stages = TG_DUMP_BIT(TG_ATTN_PROBS), .text_size = 1};
     float x[3 * 2 * 5 * 6];
     const tg_qkv_view view = {2, 5, 6, 3, 3, 2, 18, 18, 18, x, x + 6, x + 12, {.window = 0}, TG_ATTN_BTHD};
     tg_attn_layers layers;
@@ -374,7 +374,7 @@ static void archive_is_finite(void)
 {
     const float q[] = {1e20F, 1e20F, 1, 1}, v[] = {1, 2, 3, 4};
     const tg_qkv_view view = {1, 4, 1, 1, 1, 1, 1, 1, 1, q, q, v, {.window = 0}, TG_ATTN_BTHD};
-    const tg_dump_settings what = {.stage = TG_ATTN_EVERY, .text_size = 1};
+    const tg_dump_settings what = {.stages = TG_DUMP_EVERY, .text_size = 1};
     const tg_attn_filter no_layer = {1, TG_ATTN_ALL, TG_ATTN_ALL, TG_ATTN_ALL};
     tg_attn_layers layers;
     tg_err err = {0};
@@ -393,7 +393,7 @@ static void too_large(void)
 {
     const float x = 1;
     const tg_qkv_view view = {1, SIZE_MAX / 64, 1, 1, 1, 1, 1, 1, 1, &x, &x, &x, {.window = 0}, TG_ATTN_BTHD};
-    const tg_dump_settings what = {.stage = TG_ATTN_EVERY, .text_size = 1};
+    const tg_dump_settings what = {.stages = TG_DUMP_EVERY, .text_size = 1};
     tg_attn_layers layers;
     tg_err err = {0};
 
