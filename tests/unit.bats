@@ -88,6 +88,7 @@ tiny() {
 @test "unit: label" { unit label; }
 @test "unit: rows" { unit rows; }
 @test "unit: stage" { unit stage; }
+@test "unit: growing" { unit growing; }
 @test "unit: lines" { unit lines; }
 @test "unit: heads" { unit heads; }
 @test "unit: history" { unit history; }

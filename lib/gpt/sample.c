@@ -265,8 +265,7 @@ static void shift(tg_generator *g)
     }
 }
 
-/* Append a token to each text. */
-static void append(tg_generator *g)
+void tg_generator_extend(tg_generator *g)
 {
     if (g->infer.cache.past == g->infer.model->config.n_ctx) {
         shift(g);
@@ -278,7 +277,7 @@ static void append(tg_generator *g)
     tg_infer_run(&g->infer, g->ids, 1, g->logits);
 }
 
-tg_status tg_generator_next(tg_generator *g, bool more, const tg_sampling *sampling, tg_err *err)
+tg_status tg_generator_choose(tg_generator *g, const tg_sampling *sampling, tg_err *err)
 {
     tg_status status;
     char where[64];
@@ -292,8 +291,15 @@ tg_status tg_generator_next(tg_generator *g, bool more, const tg_sampling *sampl
             return g->S > 1 ? tg_err_in(err, where) : status;
         }
     }
-    if (more)
-        append(g);
     g->step++;
     return TG_OK;
+}
+
+tg_status tg_generator_next(tg_generator *g, bool more, const tg_sampling *sampling, tg_err *err)
+{
+    const tg_status status = tg_generator_choose(g, sampling, err);
+
+    if (!status && more)
+        tg_generator_extend(g);
+    return status;
 }

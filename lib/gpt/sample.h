@@ -82,9 +82,14 @@ void tg_generator_close(tg_generator *g); /* a zeroed one is fine */
  * newest tokens the model sees: n, or half a context when n > n_ctx. */
 size_t tg_generator_begin(tg_generator *g, const int32_t *ids, size_t n);
 
-/* Choose the next token of each text, into g->ids; if `more` tokens will follow, also run them
- * through the model.  TG_EDATA like tg_sample(), with the position, and the text's number when
- * there are several. */
+/* Choose the next token of each text, into g->ids; g->logits are still those that it was chosen by.  TG_EDATA
+ * like tg_sample(), with the position, and the text's number when there are several. */
+TG_MUST_CHECK tg_status tg_generator_choose(tg_generator *g, const tg_sampling *sampling, tg_err *err);
+
+/* Run the chosen tokens through the model, if more will be chosen. */
+void tg_generator_extend(tg_generator *g);
+
+/* Both: the second if `more` tokens will follow. */
 TG_MUST_CHECK tg_status tg_generator_next(tg_generator *g, bool more, const tg_sampling *sampling,
                                           tg_err *err);
 

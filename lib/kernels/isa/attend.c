@@ -330,7 +330,7 @@ void ISA_NAME(attend_forward)(const tg_attention_head *op, float *work)
     const size_t P = tg_round_up(keys, KB), Dp = tg_round_up(D, VL);
     struct forward f = {.Dp = Dp};
 
-    if (op->queries < 4 && !op->keep) {
+    if (op->queries < TG_ATTEND_FEW && !op->keep) {
         forward_few(op, work);
         return;
     }
