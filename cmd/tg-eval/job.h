@@ -10,6 +10,7 @@
 
 #include "cmd/cli/cli.h"
 #include "cmd/cli/text.h"
+#include "cmd/lines/tokens.h"
 #include "cmd/team/team.h"
 #include "lib/eval/eval.h"
 #include "lib/eval/logits.h"
@@ -43,12 +44,11 @@ typedef struct eval_job {
     bool output_failed;       /* writing failed: the error is not about a text */
     uint64_t tokens, at;      /* of --per-token: tokens and bytes of text before the next token */
     bool first;               /* the next row is the first of a text */
-    char *shown_token;        /* [shown_size] owned */
-    size_t shown_size;
+    token_lines lines;        /* likewise */
 } eval_job;
 
-/* --per-token: print the titles, unless that is JSON; the tokens of n >= 1 rows of a text. */
-void eval_print_titles(const eval_job *job);
+/* --per-token: begin, with the titles, unless that is JSON; print the tokens of n >= 1 rows of a text. */
+void eval_print_titles(eval_job *job);
 TG_MUST_CHECK tg_status eval_print_tokens(eval_job *job, const tg_eval_row *rows, size_t n, tg_err *err);
 
 /* Show the progress of a long run, if it is time. */

@@ -1,7 +1,6 @@
 /* tg-eval: how well a model predicts a text. */
 #include "cmd/tg-eval/job.h"
 
-#include <stdlib.h>
 #include <unistd.h>
 
 #include "lib/base/size.h"
@@ -176,7 +175,7 @@ static tg_status evaluate(eval_job *job, tg_err *err)
         eval_print_result(job);
 done:
     tg_eval_close(&job->eval);
-    free(job->shown_token);
+    token_lines_free(&job->lines);
     return status;
 }
 

@@ -43,12 +43,8 @@ tg_qkv_view tg_attn_growing_shape(const tg_attn_growing *g)
 {
     const tg_attention shape = tg_acts_attention(&g->infer.acts);
 
-    return (tg_qkv_view){.B = 1,
-                         .T = g->T,
-                         .C = g->infer.model->config.n_embd,
-                         .H = shape.H,
-                         .KV = shape.KV,
-                         .D = shape.D};
+    return (tg_qkv_view){
+        .B = 1, .T = g->T, .C = g->infer.model->config.n_embd, .H = shape.H, .KV = shape.KV, .D = shape.D};
 }
 
 /* A layer's attention, of whose queries the last one is known. */
@@ -66,8 +62,8 @@ static tg_qkv_view view_of(const tg_attn_growing *g, size_t l)
     return view;
 }
 
-/* Run from one place to layer l's att, whose operation puts the new keys and values into the cache, and keep the
- * last query, which it may overwrite.  Returns the place after it. */
+/* Run from one place to layer l's att, whose operation puts the new keys and values into the cache, and keep
+ * the last query, which it may overwrite.  Returns the place after it. */
 static size_t run_layer(tg_attn_growing *g, size_t from, size_t l)
 {
     tg_infer *f = &g->infer;

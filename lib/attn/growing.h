@@ -31,8 +31,8 @@ typedef struct tg_attn_growing {
     tg_arena arena;
 } tg_attn_growing;
 
-/* For a text of up to `keys` <= n_ctx tokens, of which up to `first` are added at once.  The model must outlive
- * it, and *g must not be moved.  TG_ENOMEM: nothing to close. */
+/* For a text of up to `keys` <= n_ctx tokens, of which up to `first` are added at once.  The model must
+ * outlive it, and *g must not be moved.  TG_ENOMEM: nothing to close. */
 TG_MUST_CHECK tg_status tg_attn_growing_open(tg_attn_growing *g, const tg_model *model, size_t keys,
                                              size_t first, tg_err *err);
 void tg_attn_growing_close(tg_attn_growing *g); /* a zeroed one is fine */
