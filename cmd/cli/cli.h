@@ -294,6 +294,10 @@ TG_MUST_CHECK tg_status cli_check_output_differs(const char *output, const char 
  * TG_EUSAGE: the output would replace one of these files.  TG_EIO, TG_ENOMEM. */
 TG_MUST_CHECK tg_status cli_check_output_differs_model(const char *output, const char *model, tg_err *err);
 
+/* Check that an option's file, which will be a dump of attention, is not named like a picture or like lines:
+ * that is a mistake, TG_EUSAGE. */
+TG_MUST_CHECK tg_status cli_check_dump_name(const char *option, const char *path, tg_err *err);
+
 /* Whether a path is standard output, a pipe or a device: data written there cannot be
  * replaced later. */
 bool cli_output_is_stream(const char *path);

@@ -8,6 +8,7 @@
 
 #include "cmd/cli/private.h"
 #include "formats/path.h"
+#include "lib/base/choice.h"
 
 /* Check that standard output can be written.  (If it was closed, cli_init() has opened a read-only file
  * there.) */
@@ -69,6 +70,20 @@ tg_status cli_output_begin(cli_output *out, const char *path, cli_content conten
     name = out->name;
     cli_output_abort(out);
     return tg_err_in(err, name);
+}
+
+tg_status cli_check_dump_name(const char *option, const char *path, tg_err *err)
+{
+    const char *ending = cli_ending(path);
+    size_t number;
+
+    if (ending && tg_choice_find(&number, "png|html|svg", ending))
+        return tg_fail(err, TG_EUSAGE,
+                       "%s: %s writes an archive (.npz), of which tg-attn-view makes pictures", path, option);
+    if (ending && tg_choice_find(&number, "txt|tsv|csv|json|jsonl", ending))
+        return tg_fail(err, TG_EUSAGE, "%s: %s writes an archive (.npz); lines are printed: > FILE", path,
+                       option);
+    return TG_OK;
 }
 
 tg_status cli_output_commit(cli_output *out, tg_err *err)

@@ -56,27 +56,11 @@ static tg_status show(attn_input *in, const attn_options *o, tg_err *err)
     return status;
 }
 
-/* An archive under the name of something else is a mistake. */
-static tg_status check_ending(tg_err *err)
-{
-    const char *ending = cli_is_dash(output) ? NULL : cli_ending(output);
-    size_t number;
-
-    if (!ending)
-        return TG_OK;
-    if (tg_choice_find(&number, "png|html|svg", ending))
-        return tg_fail(err, TG_EUSAGE,
-                       "%s: -o writes an archive (.npz), of which tg-attn-view makes pictures", output);
-    if (tg_choice_find(&number, "txt|tsv|csv|json|jsonl", ending))
-        return tg_fail(err, TG_EUSAGE, "%s: -o writes an archive (.npz); lines are printed: > FILE", output);
-    return TG_OK;
-}
-
 static tg_status run(const attn_options *o, tg_err *err)
 {
-    if (check_ending(err))
-        return err->code;
-    return input_run(&archive_job, o, err);
+    const tg_status status = cli_is_dash(output) ? TG_OK : cli_check_dump_name("-o", output, err);
+
+    return status ? status : input_run(&archive_job, o, err);
 }
 
 /* ---- the job */

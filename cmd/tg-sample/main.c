@@ -1,73 +1,22 @@
 /* tg-sample: text from a model, written as it is generated. */
-#include "cmd/cli/cli.h"
-#include "cmd/cli/text.h"
+#include <stdlib.h>
+
+#include "cmd/tg-sample/attention.h"
+#include "cmd/tg-sample/logprobs.h"
+#include "cmd/tg-sample/options.h"
 #include "cmd/tg-sample/output.h"
 #include "lib/base/size.h"
-#include "lib/gpt/sample.h"
 
-struct options {
-    const char *model, *stop;
-    cli_text text;
-    bool no_prompt, no_newline, zero;
-    size_t n, count, type, threads;
-    tg_sampling sampling;
-};
-
-static int parse(int argc, char **argv, struct options *o)
-{
-    cli_option options[] = {
-        CLI_MODEL_OPTION('m', "model", &o->model, "FILE",
-                         "the model; '-' is standard input (default: $TG_MODEL, else model.npz)"),
-        CLI_TEXT_OPTION('p', "prompt", &o->text.text, "TEXT",
-                        "the text to continue (default: standard input, text or tokens; else the token that "
-                        "begins a text, or a newline)"),
-        CLI_TEXT_OPTION(0, "ids", &o->text.ids, "IDS", CLI_IDS_HELP),
-        CLI_BOS_OPTIONS(&o->text),
-        CLI_SIZE_OPTION('n', "tokens", &o->n, "N", 0, 1e12, "number of tokens to generate"),
-        CLI_NUMBER_OPTION('t', "temperature", &o->sampling.temperature, "X", 0, 100,
-                          "below 1 favours probable tokens, above 1 improbable ones; 0 is --greedy"),
-        CLI_SIZE_OPTION('k', "top-k", &o->sampling.top_k, "K", 0, 1e9,
-                        "choose among the K most probable tokens; 0 for all"),
-        CLI_NUMBER_OPTION('P', "top-p", &o->sampling.top_p, "X", 1e-9, 1,
-                          "choose among the most probable tokens whose probabilities add up to X; 1 for all"),
-        CLI_FLAG_OPTION('g', "greedy", &o->sampling.greedy, "always take the most probable token"),
-        CLI_U64_OPTION('s', "seed", &o->sampling.seed, "N", "the same seed gives the same text"),
-        CLI_SIZE_OPTION('c', "count", &o->count, "N", 1, 65536,
-                        "generate N texts together, separated by lines of three dashes"),
-        CLI_FLAG_OPTION('0', "null", &o->zero, "end each text with a NUL byte instead"),
-        CLI_TEXT_OPTION(0, "stop", &o->stop, "TEXT", "end as soon as TEXT is generated, and do not print it"),
-        CLI_FLAG_OPTION(0, "no-prompt", &o->no_prompt, "do not print the prompt"),
-        CLI_FLAG_OPTION(0, "no-newline", &o->no_newline,
-                        "do not end a single text with a newline, except on a terminal"),
-        CLI_CHOICE_OPTION(0, "precision", &o->type, TG_WEIGHT_TYPES,
-                          "round the weights to this type; bf16 is faster, int8 still more"),
-        CLI_THREADS(&o->threads, "the text"),
-        {0},
-    };
-    const cli_tool tool = {
-        .name = "tg-sample",
-        .usage = "[-m MODEL] [-p TEXT] [OPTION]...",
-        .summary = "Generate text with a model, and print it as it is generated.",
-        .examples = "  $ tg-sample -p 'Once'\n"
-                    "  $ tg-sample -p 'Once' -n 100 --temperature 0.5 --seed 7\n"
-                    "  $ tg-sample -p 'Once' --count 8 --precision bf16\n"
-                    "  $ tg-sample --ids '79 110 99 101' -n 100\n"
-                    "  $ head -c 16 text | tg-sample --greedy --stop '.'",
-        .options = options,
-    };
-    const int n = cli_parse(argc, argv, &tool);
-
-    if (n < 0)
-        return CLI_USAGE;
-    if (n > 0)
-        return cli_usage("unexpected operand '%s': give the prompt with -p or on standard input", argv[1]);
-    if (o->stop && *o->stop == '\0')
-        return cli_usage("--stop must not be empty: it would end the text before it begins");
-    if (o->no_newline && (o->count > 1 || o->zero))
-        return cli_usage("--no-newline goes with a single text, not with --%s",
-                         o->zero ? "null" : "count, whose texts are divided by lines");
-    return cli_text_check(&o->text);
-}
+/* What is generated, and what becomes of it. */
+typedef struct sampler {
+    const sample_options *o;
+    const cli_model *m;
+    size_t n; /* tokens to generate */
+    tg_generator g;
+    sample_output out;
+    sample_logprobs lines;
+    sample_attention attention;
+} sampler;
 
 /* ---- generating */
 
@@ -81,94 +30,133 @@ static tg_status add_prompt(sample_output *out, const tg_tokens_prompt *prompt, 
     return status ? status : sample_output_flush(out, err);
 }
 
-/* Print the latest token of each text. */
-static tg_status add_tokens(sample_output *out, const tg_generator *g, tg_err *err)
+/* Print a line for the latest token of each text that is not done. */
+static tg_status print_logprobs(sampler *s, tg_err *err)
 {
     tg_status status = TG_OK;
 
-    for (size_t s = 0; !status && s < g->S; s++)
-        status = sample_output_add(out, s, g->ids[s], err);
-    return status ? status : sample_output_flush(out, err);
+    for (size_t i = 0; !status && i < s->g.S; i++)
+        if (!s->out.text[i].done)
+            status = logprobs_print(&s->lines, &s->g, i, err);
+    logprobs_next(&s->lines);
+    return status;
+}
+
+/* Print the latest token of each text, or lines about it. */
+static tg_status add_tokens(sampler *s, tg_err *err)
+{
+    tg_status status = s->o->logprobs ? print_logprobs(s, err) : TG_OK;
+
+    for (size_t i = 0; !status && i < s->g.S; i++)
+        status = sample_output_add(&s->out, i, s->g.ids[i], err);
+    if (status || (status = attention_add(&s->attention, s->g.ids[0], err)) ||
+        (status = sample_output_flush(&s->out, err)))
+        return status;
+    return s->out.silent ? sample_output_flush_lines(err) : TG_OK;
 }
 
 /* A token is not chosen by weights that are not finite. */
-static tg_status generate(tg_generator *g, sample_output *out, const cli_model *m, const struct options *o,
-                          tg_err *err)
+static tg_status generate(sampler *s, tg_err *err)
 {
-    tg_status status = cli_model_check(m, err);
+    tg_status status = cli_model_check(s->m, err);
 
-    for (size_t i = 0; !status && i < o->n && !sample_output_all_done(out); i++)
-        if (!(status = tg_generator_next(g, i + 1 < o->n, &o->sampling, err)) &&
-            !(status = add_tokens(out, g, err)))
-            status = cli_model_check(m, err);
+    for (size_t i = 0; !status && i < s->n && !sample_output_all_done(&s->out) && !cli_stop_signal(); i++) {
+        if ((status = tg_generator_choose(&s->g, &s->o->sampling, err)) || (status = add_tokens(s, err)))
+            return status;
+        if (i + 1 < s->n)
+            tg_generator_extend(&s->g);
+        status = cli_model_check(s->m, err);
+    }
     return status;
 }
 
-/* Run the model on a prompt that is not empty; returns how many of its tokens it sees. */
-static size_t begin_after(tg_generator *g, sample_output *out, const tg_tokens_prompt *p)
-{
-    sample_output_follow(out, p->ids[p->n - 1]);
-    return tg_generator_begin(g, p->ids, p->n);
-}
+/* ---- the beginning */
 
-/* Run the model on the prompt.  If that is empty, run it on a newline, as if a line had just ended. */
-static tg_status begin(tg_generator *g, sample_output *out, const tg_model *model, const tg_tokens_prompt *p,
-                       tg_err *err)
+/* What the model begins with if the prompt is empty: a newline, as if a line had just ended. */
+static tg_status find_newline(tg_tokens_prompt *start, const tg_model *model, tg_err *err)
 {
     static const unsigned char newline[] = "\n";
-    tg_tokens_prompt start = {0};
     tg_status status;
-    size_t seen;
 
-    if (p->n > 0) {
-        seen = begin_after(g, out, p);
-        if (seen < p->n)
-            cli_say("the prompt has %zu tokens, which exceeds the context of %zu: the model sees the last "
-                    "%zu, so that there is room for the new text; " CLI_LONGER_CONTEXT,
-                    p->n, model->config.n_ctx, seen);
-        return TG_OK;
-    }
     if (!tg_tokenizer_has_text(model->tokenizer))
         return tg_fail(err, TG_EUSAGE, "the model has no tokenizer: give token ids to continue, with --ids");
-    status = tg_tokens_prompt_text(&start, model->tokenizer, newline, 1, err);
+    status = tg_tokens_prompt_text(start, model->tokenizer, newline, 1, err);
     if (status == TG_EDATA)
         return tg_fail(err, TG_EUSAGE, "the model's tokenizer has no newline to begin after: give a prompt");
-    if (!status)
-        (void)begin_after(g, out, &start);
-    tg_tokens_prompt_free(&start);
     return status;
 }
 
-static tg_status open_generator(tg_generator *g, const cli_model *m, const tg_tokens_prompt *p,
-                                const struct options *o, tg_err *err)
+static tg_status open_generator(sampler *s, size_t n, tg_err *err)
 {
-    const size_t tokens = tg_size_max(1, p->n) + o->n;
-    tg_status status = tg_generator_open(g, &m->model, (tg_weight_type)o->type, o->count, tokens, err);
+    const tg_status status = tg_generator_open(&s->g, &s->m->model, (tg_weight_type)s->o->type, s->o->count,
+                                               tg_size_max(1, n) + s->n, err);
 
-    return status == TG_EDATA ? tg_err_in(err, cli_input_name(m->path)) : status;
+    return status == TG_EDATA ? tg_err_in(err, cli_input_name(s->m->path)) : status;
 }
 
-static tg_status sample(const cli_model *m, const tg_tokens_prompt *p, const struct options *o, tg_err *err)
+/* Run the model on the n >= 1 tokens that it begins with. */
+static void begin(sampler *s, const int32_t *ids, size_t n)
 {
-    tg_generator g = {0};
-    sample_output out;
+    size_t seen;
+
+    sample_output_follow(&s->out, ids[n - 1]);
+    seen = tg_generator_begin(&s->g, ids, n);
+    if (seen < n)
+        cli_say("the prompt has %zu tokens, which exceeds the context of %zu: the model sees the last "
+                "%zu, so that there is room for the new text; " CLI_LONGER_CONTEXT,
+                n, s->m->model.config.n_ctx, seen);
+}
+
+/* Ctrl-C ends a text whose attention is asked for in a file, which is then written. */
+static void catch_stop(const sample_options *o)
+{
+    if (sample_writes_attention(o))
+        cli_catch_stop("finishing this token, then writing the attention; again to stop now", "");
+}
+
+/* Generate after a prompt; `start` is what the model begins with. */
+static tg_status sample_after(sampler *s, const tg_tokens_prompt *p, const tg_tokens_prompt *start,
+                              tg_err *err)
+{
+    const sample_options *o = s->o;
     const sample_ending ending = o->zero ? SAMPLE_NUL : o->no_newline ? SAMPLE_OPEN : SAMPLE_LINE;
     tg_status status;
 
-    if ((status = sample_output_begin(&out, m->model.tokenizer, o->count, o->stop, ending, err)) ||
-        (status = open_generator(&g, m, p, o, err)) ||
-        (!o->no_prompt && (status = add_prompt(&out, p, err))) ||
-        (status = begin(&g, &out, &m->model, p, err)) || (status = generate(&g, &out, m, o, err)))
-        goto done;
-    sample_output_end(&out);
+    if ((status = attention_tokens(&s->n, o, &s->m->model, start->n, err)) ||
+        (status = sample_output_begin(&s->out, s->m->model.tokenizer, o->count, o->stop, ending, err)))
+        return status;
+    s->out.silent = o->logprobs || sample_prints_attention(o);
+    if ((status = attention_begin(&s->attention, o, s->m, start->ids, start->n, start->n + s->n, err)) ||
+        (status = open_generator(s, p->n, err)) ||
+        (o->logprobs && (status = logprobs_begin(&s->lines, o, &s->m->model, p, err))) ||
+        (!o->no_prompt && (status = add_prompt(&s->out, p, err))))
+        return status;
+    catch_stop(o);
+    begin(s, start->ids, start->n);
+    if ((status = generate(s, err)))
+        return status;
+    if (!cli_stop_signal())
+        sample_output_end(&s->out);
+    return attention_end(&s->attention, err);
+}
 
-done:
-    sample_output_free(&out);
-    tg_generator_close(&g);
+static tg_status sample(const cli_model *m, const tg_tokens_prompt *p, const sample_options *o, tg_err *err)
+{
+    sampler s = {.o = o, .m = m};
+    tg_tokens_prompt newline = {0};
+    tg_status status = p->n > 0 ? TG_OK : find_newline(&newline, &m->model, err);
+
+    if (!status)
+        status = sample_after(&s, p, p->n > 0 ? p : &newline, err);
+    tg_tokens_prompt_free(&newline);
+    attention_free(&s.attention);
+    logprobs_free(&s.lines);
+    sample_output_free(&s.out);
+    tg_generator_close(&s.g);
     return status;
 }
 
-static tg_status run(const struct options *o, tg_err *err)
+static tg_status run(const sample_options *o, tg_err *err)
 {
     cli_model m;
     tg_tokens_prompt prompt;
@@ -187,13 +175,15 @@ static tg_status run(const struct options *o, tg_err *err)
 
 int main(int argc, char **argv)
 {
-    struct options o = {.n = 256, .count = 1, .sampling = {.temperature = 0.8, .top_p = 1.0}};
+    sample_options o;
     tg_err err = {0};
 
     cli_init("tg-sample");
-    if (parse(argc, argv, &o))
+    if (sample_parse(argc, argv, &o))
         return CLI_USAGE;
     if (cli_confine(&err) || run(&o, &err))
         return cli_report(&err);
+    if (cli_stop_signal())
+        cli_raise(cli_stop_signal());
     return cli_close_stdout();
 }

@@ -179,11 +179,21 @@ static void write_waiting(sample_output *out)
 
 tg_status sample_output_flush(sample_output *out, tg_err *err)
 {
+    if (out->silent) {
+        for (size_t i = 0; i < out->count; i++)
+            out->text[i].n = 0;
+        return TG_OK;
+    }
     write_waiting(out);
     while (out->text[out->current].done && out->current + 1 < out->count) {
         end_text(out);
         write_waiting(out);
     }
+    return sample_output_flush_lines(err);
+}
+
+tg_status sample_output_flush_lines(tg_err *err)
+{
     if (fflush(stdout) == 0 && !ferror(stdout))
         return TG_OK;
     (void)tg_fail_sys(err, "cannot write");
@@ -201,7 +211,7 @@ bool sample_output_all_done(const sample_output *out)
 
 void sample_output_end(sample_output *out)
 {
-    while (out->current < out->count) {
+    while (!out->silent && out->current < out->count) {
         const sample_text *t = &out->text[out->current];
 
         write_waiting(out);

@@ -34,6 +34,7 @@ typedef enum sample_ending { SAMPLE_LINE, SAMPLE_NUL, SAMPLE_OPEN } sample_endin
 
 typedef struct sample_output {
     bool terminal;
+    bool silent; /* nothing is written: the texts are followed until they are done; set by the caller */
     sample_ending ending;
     const char *stop; /* or NULL */
     size_t stop_length;
@@ -64,6 +65,9 @@ void sample_output_follow(sample_output *out, int32_t id);
 /* Write the bytes that are ready: the current text's and, once it is done, the next one's.  TG_EIO: the
  * message names standard output. */
 TG_MUST_CHECK tg_status sample_output_flush(sample_output *out, tg_err *err);
+
+/* Flush standard output.  TG_EIO: the message names it. */
+TG_MUST_CHECK tg_status sample_output_flush_lines(tg_err *err);
 
 /* Whether all texts are done. */
 bool sample_output_all_done(const sample_output *out);

@@ -1,0 +1,33 @@
+/*
+ * options: the command line of tg-sample.
+ */
+#ifndef TG_CMD_SAMPLE_OPTIONS_H
+#define TG_CMD_SAMPLE_OPTIONS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "cmd/cli/text.h"
+#include "lib/gpt/sample.h"
+
+typedef enum sample_format { SAMPLE_TSV, SAMPLE_JSONL } sample_format; /* of lines */
+#define SAMPLE_FORMATS "tsv|jsonl"
+
+typedef struct sample_options {
+    const char *model, *stop, *attention; /* NULL: not given */
+    cli_text text;
+    bool no_prompt, no_newline, zero, logprobs, no_header;
+    bool n_given, top_given, format_given;
+    size_t n, count, type, threads, top;
+    sample_format format;
+    tg_sampling sampling;
+} sample_options;
+
+/* CLI_USAGE after a message. */
+TG_MUST_CHECK int sample_parse(int argc, char **argv, sample_options *o);
+
+/* Whether lines of attention are printed instead of the text, or the text is dumped into a file. */
+bool sample_prints_attention(const sample_options *o);
+bool sample_writes_attention(const sample_options *o);
+
+#endif
