@@ -84,6 +84,8 @@ tg-train -m run.npz -n 4 -b 2 --save-every 1 --eval-every 1 --keep-best --val in
 | in/t.npz tg-train -m in/hf -o new.npz -n 1 -b 1
 tg-sample -m in/run.npz -p ab -n 4
 tg-sample -m in/hf -n 2 --count 3 --precision bf16
+tg-sample -m in/run.npz -p ab -n 4 --logprobs --attention dump.npz
+tg-sample -m in/run.npz -p ab -n 2 --attention -
 tg-attn-dump -m in/run.npz -p Tobe
 tg-attn-dump -m in/run.npz -p Tobe -f jsonl
 tg-attn-dump -m in/run.npz -p Tobe -o dump.npz

@@ -518,3 +518,172 @@ for text in open("bare", "rb").read().split(b"\0")[:-1]:
     # a NaN has no sign worth showing
     [[ $stderr =~ " is "(nan|-?inf)": it must be finite"$ ]]
 }
+
+# ---- --logprobs
+
+# ids_of PROMPT LINES: the ids of a prompt in bytes and of the generated tokens, whose lines are in a file.
+ids_of() {
+    printf %s "$1" | od -An -v -tu1 -w1 | tr -s ' \n' ' '
+    sed 1d "$2" | cut -f 2 | tr '\n' ' '
+}
+
+@test "--logprobs: what tg-eval prints for the same tokens" {
+    tiny --n-ctx 64
+    tg-sample -p 'To be' -n 30 --logprobs > got
+    [[ $(wc -l < got) = 31 ]]
+    tg-eval -q --ids "$(ids_of 'To be' got)" --top 5 | sed 2,6d > want
+    cmp <(cut -f 1-5,7 got) <(cut -f 1-5,7 want)
+    cmp <(head -n 1 got) <(head -n 1 want)
+    # decoding sums in another order than a pass over the whole text
+    paste got want | sed 1d | awk -F '\t' '
+        function far(a, b) { return (a - b) ^ 2 > 1e-10 }
+        far($6, $29) || far($8, $31) || far($11, $34) || far($23, $46) { exit 1 }
+        END { if (NF != 46) exit 1 }'
+    # the text is the same, and so are the probabilities, whatever it is chosen by
+    tg-sample -p 'To be' -n 30 --no-prompt --no-newline > text
+    sed 1d got | cut -f 2 | while read -r id; do printf "\\$(printf %o "$id")"; done > chosen
+    cmp -n "$(size text)" text chosen
+    tg-sample -p 'To be' -n 1 --logprobs -t 5 --top 3 | sed 1d | cut -f 8- > hot
+    tg-sample -p 'To be' -n 1 --top 3 -k 1 | sed 1d | cut -f 8- | cmp - hot
+    tg-sample -p 'To be' -n 1 -g --logprobs | sed 1d | awk -F '\t' '$7 != 1 || $2 != $9 || $6 != $11 { exit 1 }'
+}
+
+@test "--logprobs: --top, --format, --no-header, without a prompt, with --stop, after a full context" {
+    tiny
+    [[ $(tg-sample -p x -n 0 --logprobs --top 0) = $'t\tid\tfrom\tto\ttext\tlogprob\trank\tentropy' ]]
+    [[ $(tg-sample -p x -n 2 --logprobs --no-header | cut -f 1,3,4) = $'1\t1\t2\n2\t2\t3' ]]
+    [[ $(tg-sample -p '' -n 1 --logprobs --no-header | cut -f 1,3) = $'0\t0' ]]
+    tg-sample -p x -n 5 --top 2 -f jsonl > got
+    tg-sample -p x -n 5 --top 2 --json --no-header | cmp - got
+    run -0 jq -r '[.t, .id, .from, .to, .text, .rank, .id_2, .text_2] | @tsv' got
+    tg-sample -p x -n 5 --top 2 --no-header | cut -f 1-5,7,12,13 > want
+    [[ $output = "$(sed 's/\\/\\\\/g' want)" ]] || [[ $output = "$(< want)" ]]
+    # the context is 16
+    [[ $(tg-sample -p x -n 40 --logprobs | tail -n 1 | cut -f 1) = 40 ]]
+    third=$(tg-sample -m model.npz -p x -n 3 -t 0 --logprobs --no-header | tail -n 1 | cut -f 2)
+    tg-sample -p x -n 30 -t 0 --logprobs --no-header --stop "$(printf "\\$(printf %o "$third")")" > got
+    [[ $(tail -n 1 got | cut -f 2) = "$third" && $(wc -l < got) -le 3 ]]
+}
+
+@test "--logprobs: several texts, and weights in bf16 and int8" {
+    tiny
+    for options in '' '--precision bf16' '--precision int8'; do
+        # shellcheck disable=SC2086
+        tg-sample -p x -n 6 --count 3 --logprobs $options > got
+        [[ $(head -n 1 got) = $'sample\tt\tid\tfrom'* && $(wc -l < got) = 19 ]]
+        [[ $(sed 1d got | cut -f 1,2 | head -n 4 | tr '\t\n' ' ,') = '0 1,1 1,2 1,0 2,' ]]
+        # shellcheck disable=SC2086
+        tg-sample -p x -n 6 --count 2 --logprobs $options | grep '^1' | cmp - <(grep '^1' got)
+    done
+    # the same text alone
+    tg-sample -p x -n 6 --logprobs --precision int8 --no-header | cmp - <(grep '^0' got | cut -f 2-)
+    # each text has lines until it ends
+    tg-sample -p x -n 40 --count 3 -t 5 -k 3 --stop e --logprobs --top 0 --no-header > got
+    for i in 0 1 2; do
+        [[ $(awk -F '\t' -v i=$i '$1 == i && $6 == "e"' got | wc -l) -le 1 ]]
+    done
+}
+
+# ---- --attention
+
+@test "--attention: what tg-attn-dump computes for prompt and text" {
+    tiny --n-ctx 64
+    tg-sample -p 'To be' -n 30 > want
+    tg-sample -p 'To be' -n 30 --attention a.npz | cmp - want
+    run -0 tg-attn-dump --check a.npz
+    [[ ${lines[0]} = 'dump/text [35]: 35, all equal' && ${lines[-1]} = '7 arrays, '*': all equal' ]]
+    # the same pictures as of a dump of everything
+    tg-sample -p 'To be' -n 30 --logprobs --attention b.npz > lines
+    cmp a.npz b.npz
+    tg-attn-dump --ids "$(ids_of 'To be' lines)" -o whole.npz
+    tg-attn-view < a.npz | cmp - <(tg-attn-view < whole.npz)
+    tg-attn-view --png < a.npz | cmp - <(tg-attn-view --png < whole.npz)
+    # without a prompt the model begins after a newline, which is the dump's first token
+    tg-sample -p '' -n 3 --attention c.npz > text
+    [[ $(tg-attn-dump --check c.npz | head -n 1) = 'dump/text [4]: 4, all equal' ]]
+    # no tokens are generated: the prompt alone
+    tg-sample -p abc -n 0 --attention d.npz > text
+    [[ $(tg-attn-dump --check d.npz | head -n 1) = 'dump/text [3]: 3, all equal' ]]
+}
+
+@test "--attention -: the rows of each token, as tg-attn-dump prints them for the text up to it" {
+    for options in '' '-P baby-llama --n-kv-head 1' '-P baby-qwen3' '-P baby-gemma3 --window 5' '-P baby-neox'; do
+        # shellcheck disable=SC2086
+        tg-init -q $options --n-layer 2 --n-head 2 --n-embd 16 --n-ctx 40 -o model.npz --force
+        tg-sample -p ab -n 8 --attention - > got
+        tg-sample -p ab -n 8 --logprobs > lines
+        read -ra ids <<< "$(ids_of ab lines)"
+        for t in 2 3 4 5 6 7 8 9; do
+            tg-attn-dump --ids "${ids[*]:0:t + 1}" --query $t -f tsv
+        done | awk 'NR == 1 || !/^layer/' | cmp got -
+    done
+    tg-sample -p ab -n 3 --attention - -f jsonl --no-header > got
+    tg-attn-dump --ids "${ids[*]:0:3}" --query 2 -f jsonl > want
+    cmp -n "$(size want)" want got
+    run -0 jq -e '.prob >= 0' got
+}
+
+@test "--attention: a text that exceeds the context" {
+    tiny
+    # as many as fit, unless -n asks for more
+    tg-sample -p 'To be' --attention a.npz > got
+    [[ $(tg-attn-dump --check a.npz | head -n 1) = 'dump/text [16]: 16, all equal' ]]
+    for file in a.npz -; do
+        run -2 --separate-stderr tg-sample -p 'To be' -n 12 --attention $file
+        said '5 tokens and 12 more exceed the context of 16; give -n 11, or fewer'
+        run -2 --separate-stderr tg-sample -p 'To be, or not to be' --attention $file
+        said 'the prompt has 19 tokens, which exceeds the context of 16'
+    done
+}
+
+@test "--attention and --logprobs: what does not go together, and what is not replaced" {
+    tiny
+    refuses() {
+        run -2 --separate-stderr tg-sample -p x -n 2 "${@:2}"
+        said "$1"
+        [[ -z $output ]]
+    }
+    refuses '--attention goes with a single text' --attention a.npz --count 2
+    refuses '--attention goes with --precision float32' --attention a.npz --precision bf16
+    refuses '--logprobs and --attention - both print lines' --attention - --logprobs
+    refuses '--top and --attention - both print lines' --attention - --top 3
+    refuses '--format goes with --logprobs or --attention -' -f tsv
+    refuses '--no-header goes with --logprobs or --attention -' --no-header --attention a.npz
+    refuses '--null does not go with --logprobs' --logprobs --null
+    refuses '--no-prompt does not go with --attention -' --attention - --no-prompt
+    refuses "--top 300 exceeds the model's 256 ids" --top 300
+    refuses 'a.png: --attention writes an archive (.npz), of which tg-attn-view makes pictures' --attention a.png
+    refuses 'model.npz' --attention model.npz
+    cp model.npz other.npz
+    refuses 'other.npz' --attention other.npz
+    cmp model.npz other.npz
+    tg-sample -p x -n 2 --attention other.npz --force > got
+    tg-attn-dump --check other.npz > got
+    [[ ! -e a.npz && ! -e a.png ]]
+}
+
+@test "--attention: a signal ends the text, and what has been generated is in the file" {
+    tiny --n-ctx 4096 --n-layer 4 --n-embd 64
+    run -143 --separate-stderr bash -c '
+        tg-sample -p x --attention a.npz -n 4000 > got & pid=$!
+        until [[ $(wc -c < got) -gt 20 ]]; do sleep 0.01; done
+        kill -TERM $pid
+        wait $pid'
+    said 'finishing this token, then writing the attention'
+    run -0 tg-attn-dump --check a.npz
+    [[ ${lines[0]} =~ ^'dump/text ['([0-9,]+)']: ' && ${BASH_REMATCH[1]//,/} -gt 20 && ${BASH_REMATCH[1]//,/} -lt 4001 ]]
+}
+
+@test "--logprobs and --attention -: a full disk, a reader that goes away, numbers that overflow" {
+    need_dev_full
+    tiny --n-ctx 4096
+    for option in --logprobs '--attention -'; do
+        run -3 --separate-stderr timeout 600 bash -c "tg-sample -p x -n 4000 $option > /dev/full"
+        said 'tg-sample: standard output: cannot write: No space left on device'
+        run -0 --separate-stderr timeout 600 bash -c "tg-sample -p x -n 4000 $option | head -n 1 > /dev/null"
+        [[ -z $stderr ]]
+    done
+    change_npz model.npz huge.npz 'fill("h.0.attn.c_attn.weight", 1e37); fill("h.0.ln_1.weight", 1e37)'
+    run -1 --separate-stderr tg-sample -m huge.npz -p ab -n 2 --attention -
+    [[ $stderr = 'tg-sample: '* ]]
+}

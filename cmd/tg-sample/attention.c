@@ -26,9 +26,9 @@ tg_status attention_tokens(size_t *tokens, const sample_options *o, const tg_mod
                        n, n_ctx);
     if (o->n_given)
         return tg_fail(err, TG_EUSAGE,
-                       "--attention is of a text that the model sees whole: %zu tokens and %zu more exceed "
+                       "--attention is of a text that the model sees whole: %zu token%s and %zu more exceed "
                        "the context of %zu; give -n %zu, or fewer",
-                       n, o->n, n_ctx, n_ctx - n);
+                       n, cli_plural(n), o->n, n_ctx, n_ctx - n);
     *tokens = n_ctx - n;
     return TG_OK;
 }
