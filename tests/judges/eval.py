@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
-"""tg-eval's log-probabilities, ranks, entropies and logits against transformers in double precision.
+"""The log-probabilities, ranks, entropies and logits of tg-eval, and of tg-sample --logprobs, against transformers
+in double precision.
 
     eval.py [BIN]     BIN: the directory of the tools, if they are not on PATH
 
@@ -88,6 +89,38 @@ def log_softmax(x):
     return x - np.log(np.exp(x).sum(-1, keepdims=True))
 
 
+def read_table(*command):
+    lines = [line.split("\t") for line in run(*command).decode().splitlines()]
+    return [dict(zip(lines[0], line)) for line in lines[1:]]
+
+
+def compare(table, log_probs, ids, near):
+    """The largest difference of a table's values; how many ranks and alternatives are wrong, except where logits
+    are closer than `near`."""
+    at = log_probs[np.arange(len(ids)), ids]
+    tokens = log_probs[:, :256]
+    difference = max(
+        np.abs(np.array([float(row["logprob"]) for row in table]) - at).max(),
+        np.abs(np.array([float(row["entropy"]) for row in table])
+               + (np.exp(log_probs) * log_probs).sum(-1)).max(),
+        np.abs(np.array([float(row["logprob_1"]) for row in table]) - tokens.max(-1)).max())
+    wrong_ranks = sum(not 1 + (row > x + near).sum() <= int(line["rank"]) <= (row >= x - near).sum()
+                      for line, row, x in zip(table, tokens, at))
+    wrong_top = sum(abs(row[int(line["id_%d" % (k + 1)])] - np.sort(row)[-1 - k]) > near
+                    for line, row in zip(table, tokens) for k in range(3))
+    return difference, wrong_ranks, wrong_top
+
+
+def check_sampled(model, path, n_ctx, near):
+    """Generate until the context is full, and predict the same tokens with transformers."""
+    prompt = TEXT[:5]
+    table = read_table("tg-sample", "-m", path, "-p", prompt, "-n", str(n_ctx - len(prompt)), "--top", "3")
+    ids = list(prompt.encode()) + [int(row["id"]) for row in table]
+    log_probs = log_softmax(definition(model, ids, n_ctx, n_ctx))
+    assert len(ids) == n_ctx and [int(row["t"]) for row in table] == list(range(len(prompt), n_ctx))
+    return compare(table, log_probs[len(prompt) - 1:-1], np.array(ids[len(prompt):]), near)
+
+
 def check(path, options, window, stride):
     model = transformers_model(make_model(path, options))
     ids = list(TEXT.encode())
@@ -101,23 +134,17 @@ def check(path, options, window, stride):
         got = z["logits/00000000"].astype(np.float64)
     ours, theirs = np.abs(got - want).max(), np.abs(single - want).max()
 
-    lines = [line.split("\t") for line in run("tg-eval", *plan, "--top", "3").decode().splitlines()]
-    table = [dict(zip(lines[0], line)) for line in lines[1:]]
+    table = read_table("tg-eval", *plan, "--top", "3")
     assert [int(row["id"]) for row in table] == ids and table[0]["logprob"] == ""
     log_probs = log_softmax(want[:-1])
     targets = np.array(ids[1:])
     at = log_probs[np.arange(len(targets)), targets]
-    difference = max(
-        np.abs(np.array([float(row["logprob"]) for row in table[1:]]) - at).max(),
-        np.abs(np.array([float(row["entropy"]) for row in table[1:]])
-               + (np.exp(log_probs) * log_probs).sum(-1)).max(),
-        np.abs(np.array([float(row["logprob_1"]) for row in table[1:]]) - log_probs[:, :256].max(-1)).max())
-    # ranks, except where logits are closer than the errors
-    tokens, near = log_probs[:, :256], 2 * max(ours, theirs)
-    wrong_ranks = sum(not 1 + (row > x + near).sum() <= int(line["rank"]) <= (row >= x - near).sum()
-                      for line, row, x in zip(table[1:], tokens, at))
-    wrong_top = sum(abs(row[int(line["id_%d" % (k + 1)])] - np.sort(row)[-1 - k]) > near
-                    for line, row in zip(table[1:], tokens) for k in range(3))
+    near = 2 * max(ours, theirs)
+    difference, wrong_ranks, wrong_top = compare(table[1:], log_probs, targets, near)
+    sampled = check_sampled(model, path, model.config.n_positions, near)
+    difference = max(difference, sampled[0])
+    wrong_ranks += sampled[1]
+    wrong_top += sampled[2]
 
     result = dict(zip(*(line.split("\t") for line in run("tg-eval", *plan, "--tsv").decode().splitlines())))
     loss = -at.mean()
