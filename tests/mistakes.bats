@@ -69,7 +69,8 @@ advises() {
     means tg-train --sed --seed
     means tg-sample --tempreature --temperature
     means tg-sample --top_k --top-k
-    means tg-sample --topk --top-k
+    run -2 --separate-stderr tg-sample --topk
+    said 'tg-sample: unknown option --topk: did you mean --top-k or --top?'
     means tg-attn-dump --summery --summary
     means tg-attn-view --colour --color
     means tg-info --stat2 --stats
@@ -321,6 +322,7 @@ END
 hf/model.safetensors tg-eval -m hf --logits -o hf/model.safetensors text
 hf/config.json tg-eval -m hf/model.safetensors --logits -o hf/config.json text
 ./hf/model.safetensors tg-attn-dump -m hf -p abc -o ./hf/model.safetensors
+hf/model.safetensors tg-sample -m hf -p abc -n 2 --attention hf/model.safetensors
 hf/config.json tg-tokenize -m hf -o hf/config.json text
 hf/model.safetensors tg-tokenize -m hf -o hf/model.safetensors text
 hf/model.safetensors tg-init -t hf -o hf/model.safetensors
@@ -523,6 +525,7 @@ tg-tokenize --force -o m.npz text
 tg-bpe -n 260 --force -o m.npz text
 tg-attn-dump --example mha --force -o m.npz
 tg-eval -m untrained.npz -p abc --logits --force -o m.npz
+tg-sample -m untrained.npz -p abc -n 2 --force --attention m.npz
 tg-train -m m.npz -n 1 t.npz
 END
     run -0 ls -A .tg-m.npz.lock
@@ -539,7 +542,7 @@ END
     local tool
     for tool in "$BUILD"/bin/tg-*; do
         run -0 "$tool" --help
-        if [[ $output = *--output* ]]; then
+        if [[ $output = *--output* || $output = *--attention* ]]; then
             [[ $output = *--force* ]]
         else
             [[ $output != *--force* ]]

@@ -238,6 +238,7 @@ same() {
     same "mkdir -p logs && rm -f logs/* && tg-train -m model.npz -o made -n 2 -b 2 --log logs/new.tsv tokens.npz"
     same "tg-eval -m model.npz --logits -o made text"
     same "tg-attn-dump -m model.npz -p To -o made"
+    same "tg-sample -m model.npz -p To -n 3 --attention made"
     same "tg-attn-view dump.npz --png -o made"
     same "tg-bpe -n 270 -o made text 2> /dev/null" # it says how long it took
     cases $tried "commands"
