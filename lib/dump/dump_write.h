@@ -14,12 +14,12 @@ TG_API_BEGIN
 
 /* What to write, besides what the layers hold. */
 typedef struct tg_dump_settings {
-    unsigned stages;     /* TG_DUMP_BIT()s: of these, all that the layers have */
-    tg_attn_mask mask;   /* the value of masked scores */
-    const int32_t *ids;  /* [T] the tokens; NULL: none, and no text */
-    const char *text;    /* [T][text_size] each token's text, NUL-padded */
-    size_t text_size;    /* >= 1 */
-    const char *source;  /* "-m FILE", "--qkv FILE" or "--example NAME"; NULL: none */
+    unsigned stages;    /* TG_DUMP_BIT()s: of these, all that the layers have */
+    tg_attn_mask mask;  /* the value of masked scores */
+    const int32_t *ids; /* [T] the tokens; NULL: none, and no text */
+    const char *text;   /* [T][text_size] each token's text, NUL-padded */
+    size_t text_size;   /* >= 1 */
+    const char *source; /* "-m FILE", "--qkv FILE" or "--example NAME"; NULL: none */
 } tg_dump_settings;
 
 /*

@@ -57,8 +57,8 @@ typedef struct tg_attention_head {
 size_t tg_attention_head_work(size_t keys, size_t D);
 size_t tg_attention_head16_work(size_t keys, size_t D); /* attend16 */
 
-/* In float32, fewer queries than these are computed as in decoding, with other sums than more of them: a query's
- * results do not depend on the queries next to it except in this. */
+/* In float32, fewer queries than these are computed as in decoding, with other sums than more of them: a
+ * query's results do not depend on the queries next to it except in this. */
 #define TG_ATTEND_FEW ((size_t)4)
 
 /* Queries of a block, and keys of a block: a multiple of 32, two of the longest vectors. */
