@@ -663,7 +663,8 @@ ids_of() {
 }
 
 @test "--attention: a signal ends the text, and what has been generated is in the file" {
-    tiny --n-ctx 4096 --n-layer 4 --n-embd 64
+    tiny --n-ctx 4096 --n-layer 6 --n-embd 128
+    : > got
     run -143 --separate-stderr bash -c '
         tg-sample -p x --attention a.npz -n 4000 > got & pid=$!
         until [[ $(wc -c < got) -gt 20 ]]; do sleep 0.01; done
