@@ -418,7 +418,7 @@ test: all unit tiny fuzzers $(BUILD)/bench ## run all tests: five minutes on two
 check: all unit tiny fuzzers $(if $(filter asan,$(FLAVOUR)),,$(BUILD)/bench) ## the C tests and the quick ones of the others, in a minute; VARIANT=asan: what CI does
 	@TG_BUILD='$(abspath $(BUILD))' TG_QUICK=1 tests/run $(CHECK_BATS) $(CHECK_UNIT)
 
-ctest: unit tiny ## the C tests alone
+ctest: unit $(if $(NO_TINY),,tiny) ## the C tests alone; NO_TINY=1: not those with tiny blocks
 	@TG_BUILD='$(abspath $(BUILD))' tests/run $(ALL_UNIT)
 
 # The bats files that have long versions ask for them by soak() (tests/helper.bash).

@@ -7,7 +7,8 @@
  * N mutations of each file, the same in every run.
  *
  * -failing: each file again and again, with the n-th allocation, mapping or read of an input by the library
- * failing, n = 1, 2, ... until none fails any more, and all from the n-th on; with a step of N instead of 1.
+ * failing, n = 1, 2, ... until none fails any more, and all from the n-th on; with a step of N instead of 1,
+ * from another n for each file.
  * With the address sanitizer no memory may be lost then, except by a fuzzer that is abandoned where it
  * expects success.
  *
@@ -116,14 +117,14 @@ static bool run_failing(const uint8_t *data, size_t size, size_t n, bool all, in
     return failed;
 }
 
-static unsigned long fail_calls(const uint8_t *data, size_t size, size_t step)
+static unsigned long fail_calls(const uint8_t *data, size_t size, size_t first, size_t step)
 {
     unsigned long failures = 0;
     const int after = dup(0);
 
     must(after >= 0 && close(after) == 0);
     for (int all = 0; all < 2; all++)
-        for (size_t n = 1; run_failing(data, size, n, all, after); n += step)
+        for (size_t n = first; run_failing(data, size, n, all, after); n += step)
             failures++;
     return failures;
 }
@@ -146,7 +147,7 @@ int main(int argc, char **argv)
     static uint8_t file[INPUT_MAX];
     const bool named = argc > 1 && argv[1][0] == '-';
     const bool failing = named && strncmp(argv[1], "-failing", 8) == 0;
-    const unsigned long n = named ? strtoul(argv[1] + (failing ? 8 : 1), NULL, 10) : 0;
+    const unsigned long n = named ? strtoul(argv[1] + (failing ? 8 : 1), NULL, 10) : 0, step = n > 0 ? n : 1;
     unsigned long inputs = 0, failures = 0;
 
     for (int i = 1 + named; i < argc; i++) {
@@ -162,7 +163,7 @@ int main(int argc, char **argv)
         (void)run(file, size);
         inputs++;
         if (failing)
-            failures += fail_calls(file, size, n > 0 ? n : 1);
+            failures += fail_calls(file, size, 1 + (unsigned)i % step, step);
         else
             inputs += mutate(file, size, n);
     }

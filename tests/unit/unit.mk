@@ -91,9 +91,10 @@ comma = ,
 with_isa = $(3:%=$(1)/unit/%$(comma)$(2))
 
 # What `make ctest` runs, as tests/unit.bats does.
-ALL_UNIT = $(foreach isa,$(ISAS),$(call with_isa,$(BUILD),$(isa),$(UNIT_ISA)) $(call with_isa,$(TINY),$(isa),$(UNIT_ISA))) \
-           $(patsubst %,$(BUILD)/unit/%,$(filter-out $(UNIT_ISA),$(UNIT))) \
-           $(patsubst %,$(TINY)/unit/%,$(filter-out $(UNIT_ISA),$(UNIT_TINY)))
+NO_TINY =
+ALL_UNIT = $(foreach build,$(BUILD) $(if $(NO_TINY),,$(TINY)), \
+               $(foreach isa,$(ISAS),$(call with_isa,$(build),$(isa),$(UNIT_ISA))) \
+               $(patsubst %,$(build)/unit/%,$(filter-out $(UNIT_ISA),$(if $(filter $(TINY),$(build)),$(UNIT_TINY),$(UNIT)))))
 
 # What `make check` runs: kernels with every instruction set, with tiny blocks the portable ones and the
 # best; what is made of them with the best.
