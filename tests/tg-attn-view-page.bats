@@ -20,7 +20,7 @@ style = re.search("<style>(.*?)</style>", page, re.S).group(1)
 assert policy.split("script-src ")[1].split(";")[0] == digest(script)
 assert policy.split("style-src ")[1] == digest(style)
 assert page.count("<script>") == 1 and page.count("<style>") == 1
-assert len(re.findall("</script", page)) == 2 + 2 * 2  # the script, the facts, q and k of two layers
+assert len(re.findall("</script", page)) == 2 + 2 * 3  # the script, the facts, q, k and v of two layers
 for word in ("http:", "https:", "//cdn", "src=", "@import", "url(", " onclick", "@DATA@", "@SCRIPT@"):
     assert word not in re.sub("<script type.*?</script>", "", page, flags=re.S), word
 facts = json.loads(re.search('id="dump">(.*?)</script>', page, re.S).group(1))
@@ -170,7 +170,7 @@ press("End", "[view.i, view.j]", [7, 7])
 press("Home", "[view.i, view.j]", [7, 0])
 page.wait("thumbs.every((thumb) => thumb.rows === T)")
 assert page.run("thumbs.map((thumb) => thumb.canvas.width)") == [9] * 6
-assert page.run("document.querySelectorAll('[aria-pressed=true]').length") == 1
+assert page.run("document.querySelectorAll('.thumb[aria-pressed=true]').length") == 1
 page.run("document.querySelectorAll('.thumb')[0].click()"); page.settle()
 assert page.run("[view.layer, view.head]") == [0, 0]
 page.run("document.querySelector('.thumb[aria-pressed=true]').focus()")
@@ -511,8 +511,9 @@ for t in (2, 9, 14):
 page.click(x, y)
 page.mouse("mouseMoved", x, y - 300); page.settle()
 assert page.run("view.i") == 14
-page.run("setWay('column')")
-x, y = page.run("(({left, top}) => [left + 3, top + 3])(words[5].getBoundingClientRect())")
+page.run("setWay('column')"); page.settle()
+page.run("byId('text').scrollTop = 0"); page.settle()
+x, y = page.run("(({left, top}) => [left + 3, top + 3])(words[5].getClientRects()[0])")
 page.mouse("mouseMoved", x, y); page.settle()
 assert page.run("[pointed().i, pointed().j, view.i]") == [14, 5, 14]
 END
@@ -546,11 +547,13 @@ for width, height in ((1280, 800), (1400, 560), (700, 900), (390, 700)):
         assert other == seen[0], (width, [pair for pair in zip(seen[0], other) if pair[0] != pair[1]])
 # a trace is as far scrolled as before
 if page.run("D") == 64:
-    page.run("moveTo(20, 3); byId('terms').scrollTop = 600"); page.settle()
+    page.size(1280, 700)
+    page.run("setPanel('trace')"); page.settle()
+    page.run("moveTo(20, 3); byId('terms').scrollTop = 450"); page.settle()
     page.run("moveTo(20, 30)"); page.settle()
     page.run("moveTo(20, 4)"); page.settle()
     rows = page.run("[...byId('terms').querySelectorAll('tbody tr')].map((r) => r.cells[0].textContent)")
-    assert page.run("byId('terms').scrollTop") == 600 and rows[0] == "40" and len(rows) == 10, rows
+    assert page.run("byId('terms').scrollTop") == 450 and rows[0] == "30" and len(rows) < 30, rows
     shown = page.run("""(() => { const box = byId('terms').getBoundingClientRect();
         return [...byId('terms').querySelectorAll('tbody tr')].map((r) => r.getBoundingClientRect().top - box.top); })()""")
     assert -15 < shown[0] < 30, shown
@@ -646,28 +649,34 @@ END
 @test "page: no number is cut, and the running sum and the result are in view at 1280 x 800" {
     slow
     need_chromium
-    dump all.npz T=300 H=4 L=2 D=64 text=words stages=q,k
+    dump all.npz T=300 H=4 L=2 D=64 text=words stages=q,k,v
     alter all.npz dump.npz 'a["h.0.q"][0, 299, 0] = -0.000310951234 * (1 + np.arange(64) / 1e3)'
     tg-attn-view --html -o page.html dump.npz
     page page.html << 'END'
-cut = """[...document.querySelectorAll('#facts tr td:nth-child(2), #terms td, #steps td')]
+cut = """[...document.querySelectorAll('#facts tr td:nth-child(2), #facts tr td:nth-child(4), #terms td, #steps td, #sums td, '
+    + '#keys td:nth-child(n + 3), .card .lines, #measures td, #sum-result')]
     .filter((e) => { const range = document.createRange(); range.selectNodeContents(e);
         const ink = range.getBoundingClientRect(), box = e.getBoundingClientRect();
         return ink.left < box.left - 1 || ink.right > box.right + 1; })
-    .map((e) => e.textContent).filter((text) => !text.startsWith("of the row"))"""
+    .map((e) => e.textContent).filter((text) => text && !text.startsWith("of the row"))"""
 for width, height in ((1280, 800), (1366, 768), (1920, 1080), (853, 533), (390, 844), (1100, 700)):
     page.size(width, height)
     page.run("window.dispatchEvent(new Event('resize'))"); page.settle()
-    for j in (0, 7, 150, 299):
-        page.run(f"moveTo(299, {j})"); page.settle()
+    for j, panel in ((0, "cell"), (0, "trace"), (7, "row"), (150, "sum"), (299, "trace"), (299, "row")):
+        page.run(f"moveTo(299, {j})"); page.run(f"setPanel('{panel}')"); page.settle()
         assert page.run(cut) == [], (width, page.run(cut))
         here = page.run("(e => [e.scrollHeight <= e.clientHeight, e.textContent])(byId('here'))")
         assert here[0] or here[1].index(" at ") < 70, here
     if width >= 1280:
+        for panel in "cell", "trace", "row", "sum":
+            page.run(f"setPanel('{panel}')"); page.settle()
+            assert page.run("byId('cell').scrollHeight <= byId('cell').clientHeight"), (width, panel)
+            for box in {"trace": ["terms"], "row": ["keys"], "sum": ["sums"]}.get(panel, []):
+                assert page.run(f"byId('{box}').scrollWidth === byId('{box}').clientWidth"), (width, box)
+        page.run("setPanel('trace')"); page.settle()
         assert page.run("byId('terms').scrollWidth === byId('terms').clientWidth"), width
         assert page.run("[byId('steps').getBoundingClientRect().bottom, byId('terms').getBoundingClientRect().bottom]"
                         ".every((y) => y <= byId('cell').getBoundingClientRect().bottom)"), width
-        assert page.run("byId('cell').scrollHeight <= byId('cell').clientHeight"), width
 END
 }
 
@@ -935,4 +944,213 @@ words = [cost("words[i].dispatchEvent(new PointerEvent('pointermove', {bubbles: 
 assert min(all for _, all in words) < limit, (words, limit)
 print(f"# script, style and layout {min(moves)[0]:.1f} ms, with painting {min(moves)[1]:.1f} ms", file=sys.stderr)
 END
+}
+
+# ---- from the probability on: the row, the weighted sum, the steps, the heads
+
+@test "page: the row's list and the weighted sum are what tg-attn-dump prints, in each family and layout" {
+    slow
+    need_chromium
+    need_numpy
+    ln -sf "$ROOT/docs/data/induction" .
+    tg-init --preset baby-llama --n-layer 2 --n-ctx 32 --seed 3 -o llama.npz 2> /dev/null
+    tg-attn-dump -m induction --probe repeat -o induction.npz
+    tg-attn-dump -m llama.npz -p 'To be, or not to be' --layout bhtd -o llama-dump.npz
+    tg-attn-dump --example mha -o example.npz
+    for file in induction llama-dump example; do tg-attn-view -q -o $file.html $file.npz; done
+    pages induction.html llama-dump.html example.html << 'END'
+import random
+import numpy as np
+dump = np.load(file.replace(".html", ".npz"))
+same = lambda text, stored: np.float32(text) == np.float32(stored)
+cells = lambda id: page.run(f"[...byId('{id}').querySelectorAll('tbody tr')].map((row) => [...row.cells].map((c) => c.textContent))")
+T, H, D, layers = page.run("[T, H, D, dump.layers]")
+random.seed(1)
+for _ in range(12):
+    layer, h, i, d = random.choice(layers), random.randrange(H), random.randrange(T), random.randrange(D)
+    scores, probs = dump[f"h.{layer}.scores"][0, h, i], dump[f"h.{layer}.probs"][0, h, i]
+    page.run(f"goTo({layer}, {h}); moveTo({i}, 0); setPanel('row')"); page.settle()
+    rows = cells("keys")
+    assert 0 < len(rows) <= i + 1
+    for key, token, score, p, _, _ in rows:
+        assert same(score, scores[int(key)]) and same(p, probs[int(key)]), (layer, h, i, key)
+    got = [np.float32(row[3]) for row in rows]
+    assert got == sorted(probs[: i + 1])[::-1][: len(got)], (layer, h, i)
+    # the sum: each part, where it lies, and the result
+    page.run(f"setChannel({d}); setPanel('sum')"); page.settle()
+    at, v, att = page.run(f"baseOf({i}, {h})") + d, dump[f"h.{layer}.v"].ravel(), dump[f"h.{layer}.att"].ravel()
+    for key, p, place, x, _, _ in cells("sums"):
+        assert same(p, probs[int(key)]) and same(x, v[int(place)]), (layer, h, i, key)
+    result = page.run("byId('sum-result').textContent")
+    assert result.startswith(f"att.data[{at - d} + {d}] = att.data[{at}] = ") and same(result.split()[-1], att[at]), result
+    last = cells("sums")[-1]
+    assert int(last[0]) < i or abs(float(last[5]) - att[at]) <= 1e-7 * abs(att[at]), (last, att[at])
+    # all channels, also those that are not shown
+    shown = page.run(f"Array.from(partsOf(rowOf({layer}, {h}, {i})).att, Math.fround)")
+    assert np.array_equal(np.float32(shown), att[at - d : at - d + D])
+END
+}
+
+@test "page: a click in the row's list chooses, and what it points at stands beside the chosen cell" {
+    slow
+    need_chromium
+    dump dump.npz T=40 H=2 L=2 D=8 text=words
+    tg-attn-view -q --html -o page.html dump.npz
+    page page.html << 'END'
+page.size(1400, 900)
+middle = lambda n: page.run(f"""(b => [b.left + 20, b.top + b.height / 2])(byId('keys').querySelectorAll('tbody tr')[{n}].getBoundingClientRect())""")
+facts = lambda: [row for row in page.run("[...byId('facts').tBodies[0].rows].map((r) => [...r.cells].map((c) => c.textContent))") if len(row) == 4]
+page.run("moveTo(30, 30); setPanel('row')"); page.settle()
+first, second = page.run("orderOf(view, rowOf(0, 0, 30)).slice(0, 2)")
+page.mouse("mouseMoved", *middle(1)); page.settle()
+assert page.run("[pointed().j, view.j]") == [second, 30]
+want = page.run(f"[cellScore(rowOf(0, 0, 30), {{i: 30, j: {second}}}), cellProb(rowOf(0, 0, 30), {{i: 30, j: {second}}})]")
+assert {r[0]: r[3] for r in facts()}["key j"] == str(second)
+assert [r[3] for r in facts() if r[0] in ("score", "probability")] == want
+page.click(*middle(0))
+assert page.run("view.j") == first
+page.mouse("mouseMoved", 5, 5); page.settle()
+assert all(r[3] == "" for r in facts()), facts()
+END
+}
+
+@test "page: steps explain the cell one after the other, by the button, keys, cards and the address" {
+    slow
+    need_chromium
+    dump dump.npz T=12 H=2 L=2 D=4 text=words
+    tg-attn-view -q --html -o page.html dump.npz
+    dump bare.npz T=12 H=2 L=2 D=4 stages=q,k
+    tg-attn-view -q --html -o bare.html bare.npz
+    page page.html << 'END'
+import os
+shown = lambda: page.run("[view.card, view.panel, panels.filter((p) => !byId('of-' + p).hidden).join()]")
+assert shown() == [0, "cell", "cell"]
+sentences = []
+for card, panel in enumerate(("trace", "trace", "trace", "cell", "row", "sum")):
+    page.run("cards[%d].button.click()" % card); page.settle()
+    assert shown() == [card, panel, panel], shown()
+    assert page.run("cards.map((c) => c.button.getAttribute('aria-pressed'))").index("true") == card
+    sentences.append(page.run("byId('sentence').textContent"))
+assert len(set(sentences)) == 6
+page.run("byId('step').click()"); page.settle()
+assert shown()[0] == 0
+page.run("byId('map').focus()")
+page.key("."), page.key("."); page.settle()
+assert shown()[0] == 2
+page.key(","); page.settle()
+assert shown()[0] == 1
+page.run("setChannel(3); goToCard(5)"); page.settle()
+page.run("keepAddress()")
+assert "step=6" in page.run("location.hash") and "channel=3" in page.run("location.hash")
+page.run("location.hash = '#query=5&key=2&step=6&channel=3'"); page.settle()
+assert shown() == [5, "sum", "sum"] and page.run("[view.i, view.j, view.channel, byId('channel').value]") == [5, 2, 3, "3"]
+# a masked cell has no products, and says so
+page.run("moveTo(3, 7)"); page.settle()
+lines = page.run("cards.map((c) => c.button.querySelector('.lines').textContent)")
+assert lines[1] == "not computed" and lines[3] == "j > i\nmasked", lines
+# without v there is no sum
+page.requests.clear()
+page.open("file://" + os.path.abspath("bare.html")); page.settle()
+assert page.run("[cards.length, panels.join(), byId('tab-sum').hidden]") == [5, "cell,trace,row", True]
+page.run("setPanel('row')"); page.settle()
+assert page.run("byId('keys').querySelectorAll('canvas').length") == 0
+END
+}
+
+@test "page: the measures of heads are those of tg-attn-dump --summary; they sort, filter and choose" {
+    slow
+    need_chromium
+    ln -sf "$ROOT/docs/data/induction" .
+    tg-attn-dump -m induction --probe repeat --summary -f tsv > summary.tsv
+    for layout in bthd bhtd; do
+        tg-attn-dump -m induction --probe repeat --layout $layout -o dump.npz
+        tg-attn-view -q --force -o page.html dump.npz
+        page page.html << 'END'
+lines = [line.rstrip("\n").split("\t") for line in open("summary.tsv")]
+names = [lines[0].index(name) for name in ("entropy", "distance", "diagonal", "previous", "first", "induction")]
+want = {(int(f[0]), int(f[1])): [f[n] for n in names] for f in lines[1:]}
+got = page.run("dump.layers.map((_, l) => dump.measures[l].map((of) => of.map((x) => textOf(x))))")
+assert {(l, h): got[l][h] for l in range(2) for h in range(4)} == want, got
+order = lambda: page.run("[...byId('measures').tBodies[0].rows].filter((r) => !r.hidden).map((r) => r.cells[0].textContent)")
+assert order() == [f"{l}.{h}" for l in range(2) for h in range(4)]
+page.run("byId('measures').tHead.rows[0].cells[6].firstChild.click()")
+by = sorted(want, key=lambda at: -float(want[at][5]))
+assert order() == [f"{l}.{h}" for l, h in by] and order()[0] == "1.0"
+thumb = lambda: page.run("[...thumbs].filter((t) => !t.button.hidden).sort((a, b) => a.button.style.order - b.button.style.order).map((t) => `${t.layer}.${t.h}`)")
+assert thumb() == order()
+assert page.run("byId('measures').tHead.rows[0].cells[6].getAttribute('aria-sort')") == "descending"
+page.run("setLeast(0.5)")
+assert order() == ["1.0"] == thumb()
+page.run("byId('measures').tBodies[0].rows[0].click()"); page.settle()
+assert page.run("[view.layer, view.head]") == [1, 0]
+page.run("setLeast(NaN)")
+page.run("byId('measures').tHead.rows[0].cells[6].firstChild.click()")
+assert order() == [f"{l}.{h}" for l, h in by[::-1]]
+END
+    done
+}
+
+@test "page: the wheel zooms around the pointer, a finger moves the map, two zoom it" {
+    slow
+    need_chromium
+    dump dump.npz T=200 H=1 L=1 text=words
+    tg-attn-view -q --html -o page.html dump.npz
+    page page.html << 'END'
+page.size(1280, 800)
+box = page.run("(b => [b.left + frame.left, b.top + frame.top, frame.size])(byId('map').getBoundingClientRect())")
+def event(type, x, y, id=1, **more):
+    page.run(f"""byId('map').dispatchEvent(new PointerEvent('{type}', {{bubbles: true, pointerId: {id}, button: 0,
+        clientX: {x}, clientY: {y}}}))""")
+x, y = box[0] + 0.25 * box[2], box[1] + 0.75 * box[2]
+for _ in range(6):
+    page.run(f"byId('map').dispatchEvent(new WheelEvent('wheel', {{deltaY: -100, clientX: {x}, clientY: {y}, cancelable: true}}))"); page.settle()
+i, j, n = page.run("[view.from.i, view.from.j, view.from.n]")
+assert n < 100 and abs(i + 0.75 * n - 150) < 4 and abs(j + 0.25 * n - 50) < 4, (i, j, n)
+# one finger: what it holds stays under it, and no cell is chosen
+chosen = page.run("[view.i, view.j]")
+cell = page.run("frame.cell")
+event("pointerdown", x, y), event("pointermove", x + 10 * cell, y + 5 * cell), page.settle()
+assert page.run("[view.from.i, view.from.j, view.from.n]") == [i - 5, j - 10, n], page.run("view.from")
+event("pointerup", x + 10 * cell, y + 5 * cell)
+event("click", x + 10 * cell, y + 5 * cell); page.settle()
+assert page.run("[view.i, view.j]") == chosen
+# two fingers, twice as far apart
+event("pointerdown", x, y, 1), event("pointerdown", x + 50, y, 2), event("pointermove", x + 100, y, 2); page.settle()
+assert abs(page.run("view.from.n") - n / 2) <= 1, (n, page.run("view.from.n"))
+event("pointerup", x, y, 1), event("pointerup", x + 100, y, 2)
+page.run("onWheel({deltaY: 1e4, preventDefault() {}, clientX: 0, clientY: 0})")
+for _ in range(20):
+    page.run(f"byId('map').dispatchEvent(new WheelEvent('wheel', {{deltaY: 200, clientX: {x}, clientY: {y}, cancelable: true}}))")
+page.settle()
+assert page.run("view.from.n") == 200
+# a click after a move that was none still chooses
+event("pointerdown", x, y), event("pointerup", x, y)
+page.click(x, y)
+assert page.run("[view.i, view.j]") != chosen
+END
+}
+
+@test "page: ink is read on every colour of both themes" {
+    slow
+    need_chromium
+    dump dump.npz T=6 H=1 L=1
+    tg-attn-view -q --html -o page.html dump.npz
+    page page.html << 'END'
+least = page.run("""Math.min(...Object.values(palettes).flatMap((maps) => Object.values(maps)).flatMap(({pixels, inks}) =>
+    Array.from(pixels, (p, n) => { const paper = luminance(p) + 0.05, ink = (inks[n] === "#fff" ? 1 : 0) + 0.05;
+        return Math.max(paper, ink) / Math.min(paper, ink); })))""")
+assert least >= 4.5, least
+END
+}
+
+@test "a page leaves out v where it would be large, and says so" {
+    slow
+    dump dump.npz T=64 H=8 L=2 D=2112 stages=q,k,v
+    run -0 --separate-stderr tg-attn-view --html -o page.html dump.npz
+    [[ $stderr = *"tg-attn-view: without the values v, which would add 11.0 MiB: -l chooses a layer"* ]]
+    ! grep -q 'id="v0"' page.html
+    grep -q '"values": false' page.html
+    dump dump.npz T=100 H=8 L=2 D=128 stages=q,k,v
+    tg-attn-view -q --force --html -o page.html dump.npz
+    grep -q 'id="v0"' page.html
 }

@@ -1,4 +1,4 @@
-/* view: one page that holds q and k and computes the rest when it is shown. */
+/* view: one page that holds q, k and v, and computes the rest when it is shown. */
 #include <assert.h>
 #include <string.h>
 
@@ -137,6 +137,42 @@ static void put_family(tg_sink *out, const view *v)
     put_window(out, v);
 }
 
+/* Write a head's measures, all digits of them, or null; null too for induction without an earlier copy. */
+static void put_measures_of(tg_sink *out, const view_measures *measures)
+{
+    const tg_head_means *m = &measures->means;
+    const double means[] = {m->entropy, m->distance, m->diagonal, m->previous, m->first, m->induction};
+    const size_t n = sizeof means / sizeof means[0];
+    char digits[TG_DECIMAL_SIZE];
+
+    for (size_t i = 0; measures->known && i < n; i++) {
+        const bool has = i < n - 1 || m->repeats;
+        const size_t length = has ? (size_t)(tg_decimal_general(digits, 17, means[i]) - digits) : 0;
+
+        tg_sink_print(out, "%s%.*s", i == 0 ? "[" : ", ", (int)length, digits);
+        tg_sink_puts(out, has ? "" : "null");
+    }
+    tg_sink_puts(out, measures->known ? "]" : "null");
+}
+
+/* Write them by layer, then head. */
+static void put_measures(tg_sink *out, const view *v)
+{
+    const tg_dump *a = v->dump;
+
+    tg_sink_puts(out, ", \"measures\": [");
+    for (size_t m = 0; m < v->n; m += view_same_layer(v, m)) {
+        const view_measures *of_layer = v->measures + (size_t)(v->map[m].layer - a->layer) * a->H;
+
+        for (size_t h = 0; h < a->H; h++) {
+            tg_sink_puts(out, h > 0 ? ", " : m > 0 ? ", [" : "[");
+            put_measures_of(out, &of_layer[h]);
+        }
+        tg_sink_puts(out, "]");
+    }
+    tg_sink_puts(out, "]");
+}
+
 static void put_facts(tg_sink *out, const view *v)
 {
     const tg_scale_kind scale = v->show == TG_ATTN_PROBS ? v->scale.kind : TG_SCALE_AUTO;
@@ -156,15 +192,17 @@ static void put_facts(tg_sink *out, const view *v)
                   tg_choice_name(name, TG_SCALE_KINDS, scale));
     for (size_t m = 0; m < v->n; m += view_same_layer(v, m))
         tg_sink_print(out, "%s%zu", m > 0 ? ", " : "", v->map[m].layer->number);
-    tg_sink_put(out, "]", 1);
+    tg_sink_print(out, "], \"values\": %s", v->values ? "true" : "false");
+    put_measures(out, v);
     put_tokens(out, v);
     put_colors(out);
     tg_sink_print(out, "}</script>\n");
 }
 
-/* ---- q and k */
+/* ---- q, k and v */
 
-#define PIECE 12288 /* bytes: a multiple of 3, for base64, and of a float's size */
+#define PIECE 12288              /* bytes: a multiple of 3, for base64, and of a float's size */
+#define VALUES_MAX (24ULL << 20) /* bytes of q, k and v, which base64 makes a third more */
 
 /* Write sequence b of an array, which is contiguous in either layout. */
 static void put_array(tg_sink *out, const view *v, const tg_dump_layer *layer, tg_attn_stage stage)
@@ -182,12 +220,33 @@ static void put_array(tg_sink *out, const view *v, const tg_dump_layer *layer, t
     tg_sink_print(out, "</script>\n");
 }
 
+/* Whether the page has v: where all its layers have it, and so that no page is large for what a glance at the
+ * patterns does not need. */
+static bool has_values(const view *v)
+{
+    const tg_dump *a = v->dump;
+    unsigned long long layers = 0;
+
+    for (size_t m = 0; m < v->n; m += view_same_layer(v, m)) {
+        if (!v->map[m].layer->data[TG_ATTN_V])
+            return false;
+        layers++;
+    }
+    if (layers * a->T * (a->H + 2 * a->KV) * a->D * sizeof(float) <= VALUES_MAX)
+        return true;
+    cli_note("without the values v, which would add %s: -l chooses a layer",
+             cli_bytes(layers * a->T * a->KV * a->D * sizeof(float) / 3 * 4));
+    return false;
+}
+
 static void put_data(tg_sink *out, const view *v)
 {
     put_facts(out, v);
     for (size_t m = 0; m < v->n; m += view_same_layer(v, m)) {
         put_array(out, v, v->map[m].layer, TG_ATTN_Q);
         put_array(out, v, v->map[m].layer, TG_ATTN_K);
+        if (v->values)
+            put_array(out, v, v->map[m].layer, TG_ATTN_V);
     }
 }
 
@@ -203,10 +262,14 @@ static void put_until(tg_sink *out, const char **at, const char *marker)
     *at = found + strlen(marker);
 }
 
-void view_html(const view *v, tg_sink *out)
+tg_status view_html(view *v, tg_sink *out, tg_err *err)
 {
     const char *at = view_page_html;
+    const tg_status status = view_measure(v, err);
 
+    if (status)
+        return status;
+    v->values = has_values(v);
     put_until(out, &at, "@POLICY@");
     put_policy(out);
     put_until(out, &at, "@STYLE@");
@@ -216,4 +279,5 @@ void view_html(const view *v, tg_sink *out)
     put_until(out, &at, "@SCRIPT@");
     tg_sink_put(out, view_page_script, view_page_script_size);
     tg_sink_puts(out, at);
+    return TG_OK;
 }

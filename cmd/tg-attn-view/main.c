@@ -157,7 +157,7 @@ static tg_status draw(view *v, const struct options *o, int fd, unsigned long lo
         return view_png(v, fd, err);
     out = (tg_sink){.fd = fd};
     if (o->format == HTML)
-        view_html(v, &out);
+        status = view_html(v, &out, err);
     else if (o->format == SVG)
         status = view_svg(v, &out, err);
     else
@@ -192,7 +192,7 @@ static tg_status draw_to_output(view *v, const struct options *o, tg_err *err)
 
 static tg_dump_want wanted(const struct options *o)
 {
-    const unsigned page = TG_DUMP_BIT(TG_ATTN_Q) | TG_DUMP_BIT(TG_ATTN_K);
+    const unsigned page = TG_DUMP_BIT(TG_ATTN_Q) | TG_DUMP_BIT(TG_ATTN_K) | TG_DUMP_BIT(TG_ATTN_V);
 
     return (tg_dump_want){o->layer, o->format == HTML ? page : tg_dump_rows_stages(o->stage)};
 }

@@ -98,6 +98,7 @@ void view_free(view *v)
     for (size_t m = 0; m < v->n; m++)
         tg_grid_free(&v->map[m].grid);
     free(v->map);
+    free(v->measures);
     free(v->label);
 }
 

@@ -10,6 +10,7 @@
 #include "formats/sink.h"
 #include "lib/base/status.h"
 #include "lib/dump/dump_read.h"
+#include "lib/heads/head_stats.h"
 #include "lib/view/colormap.h"
 #include "lib/view/grid.h"
 #include "lib/view/scale.h"
@@ -30,6 +31,12 @@ typedef struct view_map {
     tg_grid grid;
 } view_map;
 
+/* What a head does. */
+typedef struct view_measures {
+    bool known; /* false: there is one token, or a number that is not finite */
+    tg_head_means means;
+} view_measures;
+
 typedef struct view {
     const tg_dump *dump;
     const char *name;   /* of the input */
@@ -40,7 +47,9 @@ typedef struct view {
     size_t id_width; /* columns of an id, "id" included; 0: the dump has none, or the labels tell them */
     view_map *map;   /* [n] by layer, then head */
     size_t n;
-    tg_scale scale; /* view_fill() sets its range */
+    view_measures *measures; /* [dump->n][H], by view_measure(); or NULL */
+    bool values;             /* a page has v */
+    tg_scale scale;          /* view_fill() sets its range */
 } view;
 
 /* Set up the labels, and the maps of one layer and head, or of all (TG_ATTN_ALL).  TG_EUSAGE: the dump
@@ -54,6 +63,9 @@ TG_MUST_CHECK tg_status view_make_labels(view *v, tg_err *err);
  * below 0 as above for scores. */
 TG_MUST_CHECK tg_status view_fill(view *v, size_t n, tg_err *err);
 void view_free(view *v);
+
+/* Compute the measures of all heads from the dump's q and k.  TG_ENOMEM. */
+TG_MUST_CHECK tg_status view_measure(view *v, tg_err *err);
 
 /* The number of consecutive maps, from `first`, that share its layer. */
 size_t view_same_layer(const view *v, size_t first);
@@ -84,8 +96,8 @@ TG_MUST_CHECK tg_status view_png(view *v, int fd, tg_err *err);
 /* As an image of rectangles and text.  Failures to write are kept in out. */
 TG_MUST_CHECK tg_status view_svg(view *v, tg_sink *out, tg_err *err);
 
-/* As one page, of page/'s files, which page.c embeds.  Failures to write are kept in out. */
-void view_html(const view *v, tg_sink *out);
+/* As one page, of page/'s files, which page.c embeds; sets v->values.  Failures to write are kept in out. */
+TG_MUST_CHECK tg_status view_html(view *v, tg_sink *out, tg_err *err);
 extern const char view_page_html[], view_page_style[], view_page_script[];
 extern const size_t view_page_style_size, view_page_script_size;
 

@@ -28,6 +28,15 @@ function numberAt(scale, place) {
 const STEPS = dump.light.probs.length / 6;
 const stepOf = (place) => Math.floor(place * (STEPS - 1) + 0.5);
 
+// Relative luminance of a pixel, as WCAG 2 defines it: contrast is (lighter + 0.05)/(darker + 0.05).
+function luminance(pixel) {
+    const linear = (at) => {
+        const c = (pixel >> at & 255) / 255;
+        return c <= 0.04045 ? c / 12.92 : ((c + 0.055) / 1.055) ** 2.4;
+    };
+    return 0.2126 * linear(0) + 0.7152 * linear(8) + 0.0722 * linear(16);
+}
+
 // A map as texts, as ImageData holds them (red in the lowest byte), and black or white for each,
 // whichever can be read on it.
 function makePalette(hex) {
@@ -36,8 +45,7 @@ function makePalette(hex) {
         const [red, green, blue] = [1, 3, 5].map((at) => parseInt(color.slice(at, at + 2), 16));
         return (0xff << 24 | blue << 16 | green << 8 | red) >>> 0;
     });
-    const inks = Array.from(pixels, (p) =>
-        (p & 255) * 54 + (p >> 8 & 255) * 183 + (p >> 16 & 255) * 19 > 128 * 256 ? "#000" : "#fff");
+    const inks = Array.from(pixels, (p) => luminance(p) > 0.1791 ? "#000" : "#fff"); // where both contrast alike
     return {colors, pixels, inks};
 }
 

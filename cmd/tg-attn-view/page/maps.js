@@ -8,6 +8,8 @@ const view = {
     here: null,             // the cell {i, j} under the pointer
     show: dump.show, kind: dump.scale,
     way: "row",             // how the text is coloured
+    panel: "cell",          // what the panel shows: the cell, its trace, its row, or the weighted sum
+    card: 0, channel: 0,    // the step that is explained; the channel of the weighted sum
     from: {i: 0, j: 0, n: T} // the square of tokens that the large map shows
 };
 
@@ -131,7 +133,7 @@ function layOut(context, room) {
         left = Math.max(marginFor(context, i, Math.min(n, T - i), step, label), 58);
         top = Math.max(marginFor(context, j, Math.min(n, T - j), step, label), 46);
     }
-    cell = Math.min(Math.max(Math.min(room.width - left, room.height - top) - EDGE, 120) / n, 64);
+    cell = Math.min(Math.max(Math.min(room.width - left, room.height - top) - EDGE, 120) / n, 120);
     const whole = Math.floor(cell);
     // whole pixels, unless the map would lose too much of its size
     frame = {left, top, cell: whole >= 0.9 * cell ? whole : cell};
@@ -300,6 +302,7 @@ function drawMap(head) {
         canvas.height = base.height = Math.round(height * ratio);
         canvas.style.width = `${width}px`;
         canvas.style.height = `${height}px`;
+        canvas.classList.toggle("zoomed", n < T); // then a finger moves the map, not the page
         drawBase(head, ratio);
         nameMap();
         baseKey = key;

@@ -8,9 +8,9 @@ const dump = JSON.parse(document.getElementById("dump").textContent);
 const {T, H, D, B, b} = dump;
 const {KV = H, C = H * D} = dump; // only named where they differ: heads of keys, and the model's width
 
-// ---- q and k, as they lie in memory
+// ---- q, k and v, as they lie in memory
 
-const layers = new Map(); // number of a layer: {q, k, window}, once it was looked at
+const layers = new Map(); // number of a layer: {q, k, v, window}, once it was looked at
 
 function decode(id) {
     const element = document.getElementById(id);
@@ -24,7 +24,8 @@ function decode(id) {
 
 function layerOf(number) {
     if (!layers.has(number))
-        layers.set(number, {q: decode(`q${number}`), k: decode(`k${number}`), window: windowOf(number)});
+        layers.set(number, {q: decode(`q${number}`), k: decode(`k${number}`),
+            v: dump.values ? decode(`v${number}`) : null, window: windowOf(number)});
     return layers.get(number);
 }
 
@@ -36,7 +37,7 @@ function placeIn(heads, t, h) {
     return (dump.layout === "bhtd" ? (b * heads + h) * T + t : (b * T + t) * heads + h) * D;
 }
 
-// Where q of token t, and the k that head h reads, start: in the whole array, and in the page's part of
+// Where q of token t, and the k and v that head h reads, start: in the whole array, and in the page's part of
 // it, which is sequence b.
 const baseOf = (t, h) => placeIn(H, t, h);
 const keyBaseOf = (t, h) => placeIn(KV, t, keyHeadOf(h));
@@ -104,6 +105,18 @@ function fillRow(scores, probs, data, h, i) {
 function rowOf(layer, h, i) {
     const scores = new Float64Array(i + 1), probs = new Float64Array(i + 1);
     return {scores, probs, ...fillRow(scores, probs, layerOf(layer), h, i)};
+}
+
+// att [D] of query i, unrounded: the sum over ascending keys.
+function attOf({v}, h, {probs, first}, i) {
+    const att = new Float64Array(D);
+    for (let d = 0; d < D; d++) {
+        let sum = 0;
+        for (let j = first; j <= i; j++)
+            sum += probs[j] * v[localKeyBase(j, h) + d];
+        att[d] = sum;
+    }
+    return att;
 }
 
 // ---- whole heads

@@ -27,6 +27,7 @@ function draw() {
         drawLegend(head);
         showTitle();
         showChosenHead();
+        markHead();
     }
     showCell();
     showHere();
@@ -139,9 +140,18 @@ function restoreTheme() {
 
 // ---- the address, which keeps the rest
 
+// What an address without a panel means.
+const panelFor = (card) => card > 0 ? cards[card].panel : "cell";
+
 function addressOf() {
-    const {layer, head, i, j, show, kind, way, from} = view;
+    const {layer, head, i, j, show, kind, way, from, panel, card, channel} = view;
     const parts = {layer, head, query: i, key: j, show, scale: kind, text: way};
+    if (card > 0)
+        parts.step = card + 1;
+    if (panel !== panelFor(card))
+        parts.panel = panel;
+    if (channel > 0)
+        parts.channel = channel;
     if (from.n < T)
         parts.zoom = from.n;
     return "#" + new URLSearchParams(parts);
@@ -182,6 +192,9 @@ function readAddress(address) {
     setScale(choice("scale", view.kind, "auto", "sqrt", "linear", "log"));
     setShow(choice("show", view.show, "probs", "scores"));
     setWay(choice("text", view.way, "row", "column"));
+    setChannel(number("channel", 0, 0, D - 1));
+    view.card = number("step", 1, 1, cards.length) - 1;
+    setPanel(choice("panel", panelFor(view.card), ...panels));
 }
 
 // ---- keys, while the map has the focus
@@ -205,6 +218,8 @@ const keys = {
     s: () => setShow(view.show === "probs" ? "scores" : "probs"),
     t: () => setWay(view.way === "row" ? "column" : "row"),
     d: changeTheme,
+    ".": () => goToCard(view.card + 1),
+    ",": () => goToCard(view.card - 1),
     "?": () => byId("help").showModal()
 };
 
@@ -235,7 +250,11 @@ function point(event, cell) {
     refresh();
 }
 
-const onMap = (event) => point(event, cellUnder(event));
+function onMap(event) {
+    if (event.type === "click" ? dragged : gesture(event))
+        return;
+    point(event, cellUnder(event));
+}
 
 function onWord(event) {
     const t = Number(event.target.dataset.t ?? NaN);
@@ -275,7 +294,7 @@ function onHeadKey(event) {
 function makeThumb(layer, h) {
     const name = `layer ${layer}, head ${h}` + (KV < H ? `, key head ${keyHeadOf(h)}` : "");
     const button = element("button", "", {type: "button", class: "thumb", tabindex: -1, "aria-pressed": "false",
-        "aria-label": name, title: name});
+        "aria-label": name, title: name, "data-name": `${layer}.${h}`});
     const canvas = button.appendChild(element("canvas", "", {width: 1, height: 1}));
     button.addEventListener("click", () => goTo(layer, h));
     thumbs.push(Object.assign(new Thumb(layer, h, canvas), {button}));
@@ -283,13 +302,13 @@ function makeThumb(layer, h) {
 }
 
 function makeThumbs() {
-    const grid = element("div", "", {class: "heads"});
-    grid.style.gridTemplateColumns = `auto repeat(${H}, auto)`;
+    const grid = element("div", "", {class: "heads", id: "thumbs"});
+    grid.style.setProperty("--heads", H);
     grid.append(element("span", ""), ...Array.from({length: H}, (_, h) => element("span", String(h))));
     for (const layer of dump.layers)
         grid.append(element("span", String(layer), {class: "layer", title: `layer ${layer}`}),
             ...Array.from({length: H}, (_, h) => makeThumb(layer, h)));
-    byId("heads").append(element("h2", "Heads"), grid, element("p", "Layers down, heads across."));
+    byId("heads").append(element("h2", "Heads"), grid, element("p", "Layers down, heads across.", {id: "order"}));
     byId("heads").addEventListener("keydown", onHeadKey);
 }
 
@@ -349,11 +368,12 @@ function listen() {
     byId("map").addEventListener("pointermove", onMap);
     byId("map").addEventListener("click", onMap);
     byId("map").addEventListener("keydown", onKey);
+    listenToGestures();
     for (const id of ["map", "text"])
         byId(id).addEventListener("pointerleave", (event) => point(event, null));
     byId("text").addEventListener("pointermove", onWord);
     byId("text").addEventListener("click", onWord);
-    byId("terms").addEventListener("scroll", onTermsScroll);
+    byId("terms").addEventListener("scroll", refresh);
     // the window's address may be the old view's again: keepAddress() was waiting to write it
     window.addEventListener("hashchange", (event) => readAddress(event.newURL));
     window.addEventListener("resize", onResize);
@@ -365,6 +385,8 @@ function start() {
     describe();
     makeControls();
     makeThumbs();
+    makeMeasures();
+    makeCards();
     sizeThumbs();
     sizeTerms();
     makeText();

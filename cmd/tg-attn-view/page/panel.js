@@ -1,6 +1,7 @@
-// The panel: facts about a cell, its trace, and what can be copied.
+// The panel: facts about a cell, its trace, and what can be copied; cards.js has its row and the weighted sum.
 
-// Rows of a table: the first cell is a heading.  They are kept, and only their texts change.
+// Rows of a table: the first cell is a heading.  They are kept, and only their texts change; null leaves a cell
+// as it is.
 function setRows(table, rows) {
     const body = table.tBodies[0];
     while (body.rows.length > rows.length)
@@ -9,7 +10,7 @@ function setRows(table, rows) {
         const row = body.rows[r] || body.insertRow();
         cells.forEach((text, c) => {
             const cell = row.cells[c] || row.appendChild(element(c === 0 ? "th" : "td", ""));
-            if (cell.textContent !== text)
+            if (text !== null && cell.textContent !== text)
                 cell.textContent = text;
         });
     });
@@ -50,10 +51,22 @@ const cellMasked = ({i, j}) => isMasked(view.layer, i, j);
 const cellScore = (row, at) => cellMasked(at) ? MASKED : storedText(row.scores[at.j]);
 const cellProb = (row, at) => cellMasked(at) ? "0" : storedText(row.probs[at.j]);
 
+// The same facts of the cell under the pointer, where it is another one: a column beside the chosen one's.
+function hereOf() {
+    const {i, j} = view.here ?? view, h = view.head;
+    if (i === view.i && j === view.j)
+        return {};
+    const row = rowOf(view.layer, h, i), at = {i, j};
+    return {"query i": i, "key j": j, q_base: baseOf(i, h), k_base: keyBaseOf(j, h), offset: offsetOf(h, i, j),
+        score: cellScore(row, at), probability: cellProb(row, at)};
+}
+
+const HERE = ["query i", "key j", "q_base", "k_base", "offset", "score", "probability"];
+
 function showFacts(row) {
-    const {i, j, head: h, layer} = view, masked = cellMasked(view), table = byId("facts");
+    const {i, j, head: h, layer} = view, masked = cellMasked(view), table = byId("facts"), here = hereOf();
     const about = (t) => (dump.ids ? `id ${dump.ids[t]} ` : "") + quoted(t).trim() + sharedBy(t);
-    setRows(table, [
+    const rows = [
         ["query i", String(i), about(i)],
         ["key j", String(j), about(j)],
         ["layer, head", `${layer}, ${h}`, `h.${layer}` + (B > 1 ? `; b = ${b}, B = ${B}` : "")],
@@ -64,8 +77,9 @@ function showFacts(row) {
         ["score", cellScore(row, view), masked ? "stands for “not looked at”" : ""],
         ...maskRows(view),
         ["probability", cellProb(row, view), ""]
-    ]);
-    for (const line of table.rows) {
+    ];
+    setRows(table, rows.map((cells) => HERE.includes(cells[0]) ? [...cells, String(here[cells[0]] ?? "")] : cells));
+    for (const line of table.tBodies[0].rows) {
         if (line.cells[0].textContent === "")
             line.cells[1].colSpan = 2;
         else
@@ -75,32 +89,20 @@ function showFacts(row) {
 
 // ---- the trace
 
-const TERM_HEIGHT = 15, TERMS = 10; // pixels of a row, as in page.css; rows in sight, at most
-let termsTop = 0; // how far they are scrolled
+const TERM_HEIGHT = 15; // pixels of a row, as in page.css
 
-// Every product, with where both factors lie and what they are; a masked cell has none.  Only the rows in
-// sight exist: hundreds would make each movement slow.
+// Every product, with where both factors lie and what they are; a masked cell has none.
 function showTerms() {
-    const {i, j, head: h, layer} = view, {q, k} = layerOf(layer), masked = cellMasked(view), rows = [];
-    const table = byId("terms").querySelector("table"), body = table.tBodies[0];
-    const first = clamp(Math.floor(termsTop / TERM_HEIGHT), 0, Math.max(D - TERMS, 0));
+    const {i, j, head: h, layer} = view, {q, k} = layerOf(layer), masked = cellMasked(view), sums = [];
     let sum = 0;
-    for (let d = 0; d < D; d++) {
+    for (let d = 0; d < D; d++)
+        sums.push(sum += q[localBase(i, h) + d] * k[localKeyBase(j, h) + d]);
+    setLines(byId("terms"), D, TERM_HEIGHT, (d) => {
         const x = q[localBase(i, h) + d], y = k[localKeyBase(j, h) + d];
-        sum += x * y;
-        if (d >= first && d < first + TERMS)
-            rows.push([String(d), String(baseOf(i, h) + d), storedText(x), String(keyBaseOf(j, h) + d),
-                storedText(y), masked ? "—" : textOf(x * y), masked ? "—" : textOf(sum)]);
-    }
-    body.style.height = `${D * TERM_HEIGHT}px`;
-    body.style.paddingTop = `${first * TERM_HEIGHT}px`;
-    setRows(table, rows);
+        return [String(d), String(baseOf(i, h) + d), storedText(x), String(keyBaseOf(j, h) + d), storedText(y),
+            masked ? "—" : textOf(x * y), masked ? "—" : textOf(sums[d])];
+    });
     return sum;
-}
-
-function onTermsScroll() {
-    termsTop = byId("terms").scrollTop;
-    showTerms();
 }
 
 // What the model sets itself.
@@ -154,8 +156,14 @@ function showHere() {
 
 function showCell() {
     const row = rowOf(view.layer, view.head, view.i);
+    const parts = partsOf(row);
     showFacts(row);
     showSteps(row, showTerms());
+    if (view.panel === "row")
+        showKeys(row);
+    else if (view.panel === "sum")
+        showSum(row, parts.att);
+    showCards(parts);
     byId("said").textContent = `${placeText(view)}: ${numbersText(row, view)}`;
 }
 

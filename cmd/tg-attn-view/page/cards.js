@@ -1,0 +1,238 @@
+// From q and k to the weighted sum: a strip of cards, the keys of a query, and the sum's terms.
+
+// ---- strips: numbers as colours around the paper's, which is 0
+
+const greatest = (numbers) => numbers.reduce((most, x) => Math.max(most, Math.abs(x)), 0);
+
+// A pixel for each number, from -most to most; the page stretches them.
+function paintStrip(canvas, numbers, most) {
+    const image = new ImageData(Math.max(numbers.length, 1), 1), out = new Uint32Array(image.data.buffer);
+    const {pixels} = paletteOf("scores"), scale = {kind: "linear", low: -most, high: most};
+    numbers.forEach((x, d) => { out[d] = pixels[stepOf(placeOf(scale, x))]; });
+    canvas.width = image.width;
+    canvas.height = 1;
+    canvas.getContext("2d").putImageData(image, 0, 0);
+}
+
+// ---- tables of many rows, of which only those in sight exist: hundreds would make each movement slow
+
+// Show those of n rows, each so many pixels high, that are in sight in a box that scrolls; texts(at) are a row's.
+// Returns the first.
+function setLines(box, n, height, texts) {
+    const body = box.querySelector("tbody"), most = Math.ceil(box.clientHeight / height) + 1;
+    const first = clamp(Math.floor(box.scrollTop / height), 0, Math.max(n - most, 0)), end = Math.min(first + most, n);
+    body.style.height = `${n * height}px`;
+    body.style.paddingTop = `${first * height}px`;
+    box.querySelector("table").setAttribute("aria-rowcount", n + 1);
+    setRows(box.querySelector("table"), Array.from({length: end - first}, (_, at) => texts(first + at)));
+    [...body.rows].forEach((row, at) => row.setAttribute("aria-rowindex", first + at + 2));
+    return first;
+}
+
+// ---- the row as a list: keys by probability
+
+const KEY_HEIGHT = 20; // pixels of a row, as in page.css
+
+const norms = new Map(); // of "layer key-head": |v| of each token
+
+function normsOf(layer, h) {
+    const name = `${layer} ${keyHeadOf(h)}`, {v} = layerOf(layer);
+    if (!norms.has(name))
+        norms.set(name, Float64Array.from({length: T}, (_, t) =>
+            Math.hypot(...v.subarray(localKeyBase(t, h), localKeyBase(t, h) + D))));
+    return norms.get(name);
+}
+
+let keysOrder = {name: "", keys: []}; // of the row that was shown last
+
+// The keys that a query sees, the most probable first.
+function orderOf({layer, head: h, i}, {probs, first}) {
+    const name = `${layer} ${h} ${i}`;
+    if (keysOrder.name !== name)
+        keysOrder = {name, keys: Array.from({length: i + 1 - first}, (_, n) => first + n)
+            .sort((a, b) => probs[b] - probs[a] || a - b)};
+    return keysOrder.keys;
+}
+
+const vOf = (layer, j, h) => {
+    const {v} = layerOf(layer), at = localKeyBase(j, h);
+    return v.subarray(at, at + D);
+};
+
+// The picture of a row: a bar for p, a strip for v.
+function drawKeyRow(line, {layer, head: h}, j, prob, most) {
+    const [, , , p, v] = line.cells;
+    p.style.backgroundSize = `${100 * prob}% 70%`;
+    line.dataset.j = j;
+    line.classList.toggle("chosen", j === view.j);
+    if (!dump.values)
+        return;
+    paintStrip(v.querySelector("canvas") || v.appendChild(element("canvas", "", {class: "strip"})),
+        vOf(layer, j, h), most);
+}
+
+function showKeys(row) {
+    const {layer, head: h, i} = view, keys = orderOf(view, row), box = byId("keys");
+    const lengths = dump.values ? normsOf(layer, h) : null;
+    byId("row-title").textContent = `Query ${i}${quoted(i)}: ${count(keys.length, "key")}, the most probable first`;
+    const first = setLines(box, keys.length, KEY_HEIGHT, (at) => {
+        const j = keys[at];
+        return [String(j), labelAt(j), storedText(row.scores[j]), storedText(row.probs[j]), null,
+            lengths ? textOf(row.probs[j] * lengths[j], 4) : ""];
+    });
+    const lines = [...box.querySelector("tbody").rows], shown = keys.slice(first, first + lines.length);
+    const most = dump.values ? Math.max(...shown.map((j) => greatest(vOf(layer, j, h)))) : 0;
+    lines.forEach((line, at) => drawKeyRow(line, view, shown[at], row.probs[shown[at]], most));
+}
+
+function onKeys(event) {
+    const line = event.target.closest("tbody tr");
+    if (line)
+        point(event, {i: view.i, j: Number(line.dataset.j)});
+}
+
+// ---- the weighted sum: each key's part of a channel
+
+const SUM_HEIGHT = 15;
+
+function showSum(row, att) {
+    const {layer, head: h, i, channel: d} = view, {v} = layerOf(layer), rows = [];
+    let sum = 0;
+    for (let j = row.first; j <= i; j++) {
+        const x = v[localKeyBase(j, h) + d];
+        sum += row.probs[j] * x;
+        rows.push([String(j), storedText(row.probs[j]), String(keyBaseOf(j, h) + d), storedText(x),
+            textOf(row.probs[j] * x), textOf(sum)]);
+    }
+    byId("channel").value = d;
+    byId("sum-result").textContent = `att.data[${baseOf(i, h)} + ${d}] = att.data[${baseOf(i, h) + d}] = ` +
+        storedText(att[d]);
+    setLines(byId("sums"), rows.length, SUM_HEIGHT, (at) => rows[at]);
+}
+
+// ---- the cards
+
+const range = (name, base) => `${name}.data[${base}..${base + D - 1}]`;
+const scaleText = dump.attnScale ? `· ${textOf(dump.attnScale)}` : `/ √${D}`;
+
+// What a card shows: strips of numbers, and lines of text; and what its step says.  A masked cell has no
+// numbers of its own from q·k on.
+const cards = [{
+    name: "q, k", panel: "trace",
+    strips: ({q, k}) => [q, k],
+    lines: ({h, i, j}) => [range("q", baseOf(i, h)), range("k", keyBaseOf(j, h))],
+    sentence: ({i, j}) => `Query ${i}${quoted(i)} has a vector q, and key ${j}${quoted(j)} a vector k, ` +
+        `of ${count(D, "number")} each in this head.`
+}, {
+    name: "q·k", panel: "trace",
+    strips: ({products}) => [products],
+    lines: ({masked, sum}) => masked ? ["not computed"] : [`Σ of ${D} products`, `= ${textOf(sum)}`],
+    sentence: () => "Their products are added: the sum is large where q and k have large numbers of the " +
+        "same sign in the same places."
+}, {
+    name: CAP ? "scale, cap" : "scale", panel: "trace",
+    strips: () => [],
+    lines: ({masked, h, i, j, sum, score}) => masked ? ["—"] : [
+        ...(CAP ? [`${textOf(scaled(sum))}, capped at ${textOf(CAP)}`] : [`${textOf(sum)} ${scaleText}`]),
+        `= ${score}`, `scores.data[${offsetOf(h, i, j)}]`],
+    sentence: () => (dump.attnScale ? "The model’s own factor takes the place of 1/√D"
+        : `Divided by √D = √${D}, so that scores of many channels are not larger than those of few`) +
+        (CAP ? ", and a cap keeps the result below it." : ".")
+}, {
+    name: "mask", panel: "cell",
+    strips: () => [],
+    lines: ({masked, layer, i, j}) => [maskRows({layer, i, j})[0][2], masked ? "masked" : "seen"],
+    sentence: ({layer}) => "A query looks at itself and at keys before it, not at those after it" +
+        (windowOf(layer) < Infinity ? `, and in this layer at ${count(windowOf(layer), "key")} at most.` : ".")
+}, {
+    name: "softmax", panel: "row",
+    strips: ({row}) => [row.probs.subarray(row.first)],
+    lines: ({masked, e, row, prob, h, i, j}) => [...(masked ? ["0"] : [`${textOf(e)} / ${textOf(row.sum)}`,
+        `= ${prob}`]), `probs.data[${offsetOf(h, i, j)}]`],
+    sentence: ({i}) => `The scores of query ${i} become shares of 1: each exp(score - max), divided by the sum ` +
+        "of all."
+}, {
+    name: "Σ p·v", panel: "sum",
+    strips: ({weighted, att}) => [weighted, att],
+    lines: ({h, i, j}) => [`key ${j}; all keys:`, range("att", baseOf(i, h))],
+    sentence: ({i}) => `Each key’s v is multiplied by its share, and all are added: what this head gives to ` +
+        `query ${i}, before the output projection.`
+}].filter((card) => dump.values || card.panel !== "sum");
+
+// The numbers of the chosen cell.
+function partsOf(row) {
+    const {layer, head: h, i, j} = view, masked = cellMasked(view), data = layerOf(layer);
+    const q = data.q.subarray(localBase(i, h), localBase(i, h) + D);
+    const k = data.k.subarray(localKeyBase(j, h), localKeyBase(j, h) + D);
+    const products = masked ? [] : Array.from(q, (x, d) => x * k[d]);
+    return {
+        layer, h, i, j, masked, row, q, k, products, sum: products.reduce((sum, x) => sum + x, 0),
+        score: cellScore(row, view), prob: cellProb(row, view),
+        e: masked ? 0 : Math.exp(row.scores[j] - row.max),
+        att: dump.values ? attOf(data, h, row, i) : [],
+        weighted: dump.values ? Array.from(vOf(layer, j, h), (x) => (masked ? 0 : row.probs[j]) * x) : []
+    };
+}
+
+function showCard(card, parts) {
+    const strips = card.strips(parts), canvases = card.button.querySelectorAll("canvas");
+    const most = card.name === "q, k" ? 0 : Math.max(...strips.map(greatest), 0); // q and k each on its own scale
+    strips.forEach((numbers, n) => paintStrip(canvases[n], numbers, most || greatest(numbers)));
+    const text = card.lines(parts).join("\n"), lines = card.button.querySelector(".lines");
+    if (lines.textContent !== text)
+        lines.textContent = text;
+    card.button.setAttribute("aria-pressed", String(cards[view.card] === card));
+}
+
+function showCards(parts) {
+    cards.forEach((card) => showCard(card, parts));
+    byId("sentence").textContent = cards[view.card].sentence(parts);
+}
+
+// ---- which part the panel shows
+
+const panels = ["cell", "trace", "row", "sum"].filter((panel) => dump.values || panel !== "sum");
+
+function setPanel(panel) {
+    view.panel = panel;
+    for (const name of panels) {
+        byId(`of-${name}`).hidden = name !== panel;
+        byId(`tab-${name}`).setAttribute("aria-pressed", String(name === panel));
+    }
+    refresh();
+}
+
+function goToCard(n) {
+    view.card = clamp(n, 0, cards.length - 1);
+    setPanel(cards[view.card].panel);
+}
+
+function setChannel(d) {
+    view.channel = clamp(Number.isInteger(d) ? d : 0, 0, D - 1);
+    refresh();
+}
+
+function makeCards() {
+    cards.forEach((card, n) => {
+        card.button = element("button", "", {type: "button", class: "card", "aria-pressed": "false"});
+        card.button.append(element("strong", `${n + 1}  ${card.name}`));
+        const strips = {"q, k": 2, "Σ p·v": 2, "q·k": 1, softmax: 1}[card.name] || 0;
+        for (let s = 0; s < strips; s++)
+            card.button.append(element("canvas", "", {class: "strip", width: 1, height: 1}));
+        card.button.append(element("span", "", {class: "lines"}));
+        card.button.addEventListener("click", () => goToCard(n));
+        byId("card-list").append(card.button);
+    });
+    byId("step").addEventListener("click", () => goToCard((view.card + 1) % cards.length));
+    for (const panel of ["cell", "trace", "row", "sum"]) {
+        byId(`tab-${panel}`).hidden = !panels.includes(panel);
+        byId(`tab-${panel}`).addEventListener("click", () => setPanel(panel));
+    }
+    byId("channel").max = D - 1;
+    byId("channel").addEventListener("input", (event) => setChannel(event.target.valueAsNumber));
+    for (const id of ["keys", "sums"])
+        byId(id).addEventListener("scroll", refresh);
+    byId("keys").addEventListener("pointermove", onKeys);
+    byId("keys").addEventListener("click", onKeys);
+    byId("keys").addEventListener("pointerleave", (event) => point(event, null));
+}

@@ -1,0 +1,81 @@
+// The heads as a table: what each does, in the numbers of tg-attn-dump --summary.
+
+const MEASURES = [
+    ["entropy", "entropy", "−Σ p ln p, in nats: 0 if one key has all of p"],
+    ["dist", "distance", "Σ p (i − j), in tokens"],
+    ["diag", "to itself", "p at j = i"],
+    ["prev", "to the token before", "p at j = i − 1"],
+    ["first", "to the first token", "p at j = 0"],
+    ["induct", "induction", "p at keys after an earlier copy of token i"]
+];
+
+const measured = dump.layers.flatMap((layer, l) => Array.from({length: H}, (_, h) => ({layer, h, of: dump.measures[l][h]})))
+    .filter((head) => head.of);
+
+let sorted = {by: -1, down: true, least: -Infinity}; // the column, -1: as they lie in the model; what is shown
+
+// Order and hide the table's rows and the thumbnails alike.
+function orderHeads() {
+    const {by, down, least} = sorted, number = (head) => by < 0 ? 0 : head.of[by] ?? -Infinity;
+    measured.sort((a, b) => (down ? number(b) - number(a) : number(a) - number(b)) || a.layer - b.layer || a.h - b.h);
+    byId("measures").tBodies[0].append(...measured.map((head) => head.line));
+    measured.forEach((head, rank) => {
+        const {button} = thumbs.find(({layer, h}) => layer === head.layer && h === head.h);
+        button.style.order = by < 0 ? "" : rank;
+        button.hidden = head.line.hidden = by >= 0 && number(head) < least;
+    });
+    byId("thumbs").classList.toggle("ordered", by >= 0);
+    byId("order").textContent = by < 0 ? "Layers down, heads across." : `By ${MEASURES[by][1]}.`;
+    byId("least").disabled = by < 0;
+    [...byId("measures").tHead.rows[0].cells].forEach((cell, n) =>
+        cell.setAttribute("aria-sort", n - 1 !== by ? "none" : down ? "descending" : "ascending"));
+}
+
+// A click sorts by a column, a second one the other way round.
+function sortBy(column) {
+    sorted = {...sorted, by: column, down: sorted.by === column ? !sorted.down : column >= 0};
+    orderHeads();
+}
+
+function setLeast(number) {
+    sorted.least = Number.isNaN(number) ? -Infinity : number;
+    orderHeads();
+}
+
+function markHead() {
+    for (const {layer, h, line} of measured) {
+        const chosen = layer === view.layer && h === view.head;
+        line.classList.toggle("chosen", chosen);
+        line.cells[0].firstChild.setAttribute("aria-current", String(chosen));
+    }
+}
+
+function measureRow(head) {
+    const line = element("tr", ""), button = element("button", `${head.layer}.${head.h}`, {type: "button"});
+    const name = element("th", "", {scope: "row"});
+    button.setAttribute("aria-label", `layer ${head.layer}, head ${head.h}`);
+    name.append(button);
+    line.append(name, ...MEASURES.map((_, n) => element("td", head.of[n] === null ? "—" : textOf(head.of[n], 3))));
+    line.addEventListener("click", () => goTo(head.layer, head.h));
+    return line;
+}
+
+function makeMeasures() {
+    if (measured.length === 0)
+        return;
+    const table = element("table", "", {id: "measures"}), titles = table.createTHead().insertRow();
+    ["head", ...MEASURES.map(([name]) => name)].forEach((name, n) => {
+        const cell = element("th", "", {scope: "col", title: n > 0 ? `${MEASURES[n - 1][1]}: ${MEASURES[n - 1][2]}` : ""});
+        cell.append(element("button", name, {type: "button"}));
+        cell.firstChild.addEventListener("click", () => sortBy(n - 1));
+        titles.append(cell);
+    });
+    table.createTBody();
+    for (const head of measured)
+        head.line = measureRow(head);
+    const least = element("label", "at least ", {title: "hide heads with less in the column that sorts"});
+    least.append(element("input", "", {type: "number", step: "any", id: "least"}));
+    least.firstElementChild.addEventListener("input", (event) => setLeast(event.target.valueAsNumber));
+    byId("heads").append(table, element("p", "Means over the queries after the first. A title sorts."), least);
+    orderHeads();
+}
