@@ -92,7 +92,7 @@ END
 text = lambda id: page.run(f"byId('{id}').innerText")
 table = lambda id: page.run(f"""[...byId('{id}').querySelectorAll('tr')].map((row) => [...row.cells].map((c) => c.textContent))""")
 facts = lambda: dict(row[:2] for row in table("facts") if row[0])
-page.run("byId('map').focus()")
+page.run("setPanel('trace'); byId('map').focus()")
 page.key("ArrowRight")
 assert facts() == {"query i": "2", "key j": "1", "layer, head": "0, 0", "q_base": "8", "k_base": "4", "offset": "7",
                    "score": "0", "mask": "0", "probability": "0.23269653"}, facts()
@@ -709,7 +709,7 @@ def copy(what):
 for show in ("probs", "scores"):
     page.run(f"setShow('{show}')")
     for i, j in ((6, 2), (7, 7), (3, 5), (0, 0)):
-        page.run(f"goTo(1, 1); moveTo({i}, {j})"); page.settle()
+        page.run(f"goTo(1, 1); moveTo({i}, {j}); setPanel('trace')"); page.settle()
         facts, steps = table("facts"), table("steps")
         assert np.float32(facts["score"]) == scores[i, j], facts
         if j <= i:
@@ -717,7 +717,7 @@ for show in ("probs", "scores"):
             assert steps["probability"].endswith(" = " + facts["probability"])
             assert page.run("byId('said').textContent").endswith(f"score {facts['score']}, probability {facts['probability']}")
             assert page.run("document.querySelector('#terms tr:last-child td:last-child').textContent") == steps["sum"]
-        text = page.run("['facts', 'steps', 'terms', 'said', 'text'].map((id) => byId(id).innerText).join()")
+        text = page.run("['facts', 'steps', 'terms', 'said', 'text', 'cards'].map((id) => byId(id).textContent).join()")
         assert not re.search("[\u2212\u2010-\u2012]", text), text
         copied = copy("value")
         assert copied == facts["score" if show == "scores" else "probability"], (copied, facts)
@@ -1148,9 +1148,74 @@ END
     dump dump.npz T=64 H=8 L=2 D=2112 stages=q,k,v
     run -0 --separate-stderr tg-attn-view --html -o page.html dump.npz
     [[ $stderr = *"tg-attn-view: without the values v, which would add 11.0 MiB: -l chooses a layer"* ]]
-    ! grep -q 'id="v0"' page.html
+    run -1 grep -q 'id="v0\.0"' page.html
     grep -q '"values": false' page.html
     dump dump.npz T=100 H=8 L=2 D=128 stages=q,k,v
     tg-attn-view -q --force --html -o page.html dump.npz
-    grep -q 'id="v0"' page.html
+    grep -q 'id="v0\.0"' page.html
+}
+
+@test "page: several dumps of the same tokens: one at a time, and its differences from the first" {
+    slow
+    need_chromium
+    dump one.npz T=20 H=2 L=2 D=4 text=words seed=1
+    dump two.npz T=20 H=2 L=2 D=4 text=words seed=2
+    dump three.npz T=20 H=2 L=2 D=4 text=words seed=3
+    tg-attn-view -q -o page.html one.npz two.npz three.npz
+    page page.html << 'END'
+import numpy as np
+dumps = [np.load(f"{name}.npz") for name in ("one", "two", "three")]
+i, j = np.tril_indices(20)
+facts = lambda: {row[0]: row[1] for row in page.run("[...byId('facts').tBodies[0].rows].map((r) => [...r.cells].map((c) => c.textContent))")}
+assert page.run("document.title") == "Attention: one.npz to three.npz" and "in the first" not in facts()
+for n in (1, 2, 0):
+    page.run(f"setDump({n})"); page.settle()
+    assert page.run("byId('dump-name').textContent") == f"{n + 1} of 3: {('one', 'two', 'three')[n]}.npz"
+    for layer in range(2):
+        for h in range(2):
+            page.run(f"goTo({layer}, {h})")
+            got = page.run(f"(h => (h.work(Infinity), [Array.from(h.scores), Array.from(h.probs), Array.from(h.diff)]))(headOf({layer}, {h}))")
+            probs = [dump[f"h.{layer}.probs"][0, h][i, j] for dump in dumps]
+            assert np.array_equal(np.float32(got[0]), dumps[n][f"h.{layer}.scores"][0, h][i, j]), (n, layer, h)
+            assert np.array_equal(np.float32(got[1]), probs[n]), (n, layer, h)
+            assert np.array_equal(np.float32(got[2]), np.float32(np.float64(probs[n]) - probs[0])), (n, layer, h)
+page.run("setDump(2); goTo(1, 1); moveTo(12, 3); setShow('diff')"); page.settle()
+a, b = (dump["h.1.probs"][0, 1, 12, 3] for dump in (dumps[0], dumps[2]))
+assert np.float32(facts()["in the first"]) == a and np.float32(facts()["probability"]) == b
+assert facts()["difference"] == page.run("valueText()") and abs(float(facts()["difference"]) - (float(b) - float(a))) < 1e-9
+# each has its own measures; the thumbnails are drawn again
+measures = lambda: page.run("[...byId('measures').tBodies[0].rows].map((r) => r.cells[1].textContent)")
+third = measures()
+page.run("byId('map').focus()")
+page.key("<"); page.settle()
+assert page.run("which") == 1 and measures() != third
+page.key(">"); page.settle()
+assert page.run("which") == 2 and measures() == third
+page.wait("thumbs.every((t) => t.rows === T)")
+page.run("keepAddress()")
+assert "dump=3" in page.run("location.hash") and "show=diff" in page.run("location.hash")
+page.run("location.hash = '#dump=2'"); page.settle()
+assert page.run("which") == 1
+assert page.run("commandText()").startswith("tg-attn-dump ")
+END
+}
+
+@test "dumps that are not alike are not compared, and only a page has several" {
+    dump one.npz T=9 H=2 L=2 D=4 text=words
+    dump longer.npz T=10 H=2 L=2 D=4 text=words
+    dump heads.npz T=9 H=4 L=2 D=4 text=words
+    dump bare.npz T=9 H=2 L=2 D=4 text=none
+    alter one.npz other.npz 'a["dump/ids"][4] += 1'
+    alter one.npz window.npz 'b = {}; [b.update({**({"dump/window": np.int64(3), "dump/window_layers": np.uint64(1)} if k == "dump/n_embd" else {}), k: v}) for k, v in a.items()]; a = b'
+    for other in longer:"tokens: 10, but 9 in the first dump" heads:"heads: 4, but 2 in the first dump" \
+        bare:"it has no tokens, unlike the first dump" other:"token 4 is 5, but 4 in the first dump" \
+        window:"its layout, mask, window, scale or cap is not the first dump's"; do
+        run -1 --separate-stderr tg-attn-view -o page.html one.npz "${other%%:*}.npz"
+        said "${other%%:*}.npz: ${other#*:}"
+        [[ ! -e page.html ]]
+    done
+    run -2 --separate-stderr tg-attn-view -o map.png one.npz other.npz
+    said "unexpected operand 'other.npz': several dumps make a page, -o FILE.html"
+    run -2 --separate-stderr tg-attn-view one.npz other.npz
+    said "several dumps make a page"
 }

@@ -1,4 +1,4 @@
-/* view: one page that holds q, k and v, and computes the rest when it is shown. */
+/* view: one page that holds q, k and v of one or more dumps, and computes the rest when it is shown. */
 #include <assert.h>
 #include <string.h>
 
@@ -51,7 +51,7 @@ static void put_names(tg_sink *out, const view *v)
     char shown[4 * TG_DUMP_SOURCE_SIZE];
 
     view_input(v, shown, 1024);
-    tg_sink_puts(out, "{\"name\": ");
+    tg_sink_puts(out, "\"name\": ");
     put_string(out, shown);
     cli_escape(shown, sizeof shown, (const unsigned char *)source, strlen(source));
     tg_sink_puts(out, ", \"source\": ");
@@ -173,14 +173,27 @@ static void put_measures(tg_sink *out, const view *v)
     tg_sink_puts(out, "]");
 }
 
-static void put_facts(tg_sink *out, const view *v)
+/* Write what differs from dump to dump: n of them. */
+static void put_dumps(tg_sink *out, const view *v, size_t n)
+{
+    tg_sink_puts(out, "{\"dumps\": [");
+    for (size_t d = 0; d < n; d++) {
+        tg_sink_puts(out, d > 0 ? ", {" : "{");
+        put_names(out, &v[d]);
+        put_measures(out, &v[d]);
+        tg_sink_puts(out, "}");
+    }
+    tg_sink_puts(out, "]");
+}
+
+static void put_facts(tg_sink *out, const view *v, size_t n)
 {
     const tg_scale_kind scale = v->show == TG_ATTN_PROBS ? v->scale.kind : TG_SCALE_AUTO;
     const tg_dump *a = v->dump;
     char layout[TG_CHOICE_SIZE], mask[TG_CHOICE_SIZE], name[TG_CHOICE_SIZE];
 
     tg_sink_print(out, "<script type=\"application/json\" id=\"dump\">");
-    put_names(out, v);
+    put_dumps(out, v, n);
     tg_sink_print(out, ", \"layout\": \"%s\", \"mask\": \"%s\"",
                   tg_choice_name(layout, TG_ATTN_LAYOUTS, a->layout),
                   tg_choice_name(mask, TG_ATTN_MASKS, a->mask));
@@ -193,7 +206,6 @@ static void put_facts(tg_sink *out, const view *v)
     for (size_t m = 0; m < v->n; m += view_same_layer(v, m))
         tg_sink_print(out, "%s%zu", m > 0 ? ", " : "", v->map[m].layer->number);
     tg_sink_print(out, "], \"values\": %s", v->values ? "true" : "false");
-    put_measures(out, v);
     put_tokens(out, v);
     put_colors(out);
     tg_sink_print(out, "}</script>\n");
@@ -204,15 +216,17 @@ static void put_facts(tg_sink *out, const view *v)
 #define PIECE 12288              /* bytes: a multiple of 3, for base64, and of a float's size */
 #define VALUES_MAX (24ULL << 20) /* bytes of q, k and v, which base64 makes a third more */
 
-/* Write sequence b of an array, which is contiguous in either layout. */
-static void put_array(tg_sink *out, const view *v, const tg_dump_layer *layer, tg_attn_stage stage)
+/* Write sequence b of an array of the nth dump, which is contiguous in either layout. */
+static void put_array(tg_sink *out, const view *v, size_t nth, const tg_dump_layer *layer,
+                      tg_attn_stage stage)
 {
     const tg_dump *a = v->dump;
     const size_t size = a->T * (tg_attn_stage_of_keys(stage) ? a->KV : a->H) * a->D;
     const unsigned char *data = (const unsigned char *)(layer->data[stage] + v->b * size);
     char text[TG_BASE64_SIZE(PIECE)];
 
-    tg_sink_print(out, "<script type=\"text/plain\" id=\"%s%zu\">", tg_attn_stage_name(stage), layer->number);
+    tg_sink_print(out, "<script type=\"text/plain\" id=\"%s%zu.%zu\">", tg_attn_stage_name(stage),
+                  layer->number, nth);
     for (size_t at = 0, n; at < size * sizeof(float); at += n) {
         n = tg_size_min(PIECE, size * sizeof(float) - at);
         tg_sink_put(out, text, tg_base64_encode(text, data + at, n));
@@ -220,33 +234,44 @@ static void put_array(tg_sink *out, const view *v, const tg_dump_layer *layer, t
     tg_sink_print(out, "</script>\n");
 }
 
-/* Whether the page has v: where all its layers have it, and so that no page is large for what a glance at the
- * patterns does not need. */
-static bool has_values(const view *v)
+/* Whether all layers have v; *bytes grows by those of q, k and v, and *more by those of v. */
+static bool has_values(const view *v, unsigned long long *bytes, unsigned long long *more)
 {
     const tg_dump *a = v->dump;
-    unsigned long long layers = 0;
+    bool all = true;
 
     for (size_t m = 0; m < v->n; m += view_same_layer(v, m)) {
-        if (!v->map[m].layer->data[TG_ATTN_V])
-            return false;
-        layers++;
+        all = all && v->map[m].layer->data[TG_ATTN_V];
+        *bytes += (unsigned long long)a->T * (a->H + 2 * a->KV) * a->D * sizeof(float);
+        *more += (unsigned long long)a->T * a->KV * a->D * sizeof(float);
     }
-    if (layers * a->T * (a->H + 2 * a->KV) * a->D * sizeof(float) <= VALUES_MAX)
-        return true;
-    cli_note("without the values v, which would add %s: -l chooses a layer",
-             cli_bytes(layers * a->T * a->KV * a->D * sizeof(float) / 3 * 4));
-    return false;
+    return all;
 }
 
-static void put_data(tg_sink *out, const view *v)
+/* Whether a page has v: where all of it is there, and so that no page is large for what a glance at the
+ * patterns does not need. */
+static bool choose_values(const view *v, size_t n)
 {
-    put_facts(out, v);
-    for (size_t m = 0; m < v->n; m += view_same_layer(v, m)) {
-        put_array(out, v, v->map[m].layer, TG_ATTN_Q);
-        put_array(out, v, v->map[m].layer, TG_ATTN_K);
-        if (v->values)
-            put_array(out, v, v->map[m].layer, TG_ATTN_V);
+    unsigned long long bytes = 0, more = 0;
+    bool all = true;
+
+    for (size_t d = 0; d < n; d++)
+        all = has_values(&v[d], &bytes, &more) && all;
+    if (all && bytes > VALUES_MAX)
+        cli_note("without the values v, which would add %s: -l chooses a layer", cli_bytes(more / 3 * 4));
+    return all && bytes <= VALUES_MAX;
+}
+
+static void put_data(tg_sink *out, const view *v, size_t n)
+{
+    put_facts(out, v, n);
+    for (size_t d = 0; d < n; d++) {
+        for (size_t m = 0; m < v[d].n; m += view_same_layer(&v[d], m)) {
+            put_array(out, &v[d], d, v[d].map[m].layer, TG_ATTN_Q);
+            put_array(out, &v[d], d, v[d].map[m].layer, TG_ATTN_K);
+            if (v->values)
+                put_array(out, &v[d], d, v[d].map[m].layer, TG_ATTN_V);
+        }
     }
 }
 
@@ -262,20 +287,22 @@ static void put_until(tg_sink *out, const char **at, const char *marker)
     *at = found + strlen(marker);
 }
 
-tg_status view_html(view *v, tg_sink *out, tg_err *err)
+tg_status view_html(view *v, size_t n, tg_sink *out, tg_err *err)
 {
     const char *at = view_page_html;
-    const tg_status status = view_measure(v, err);
+    tg_status status = TG_OK;
 
+    for (size_t d = 0; d < n && !status; d++)
+        status = view_measure(&v[d], err);
     if (status)
         return status;
-    v->values = has_values(v);
+    v->values = choose_values(v, n);
     put_until(out, &at, "@POLICY@");
     put_policy(out);
     put_until(out, &at, "@STYLE@");
     tg_sink_put(out, view_page_style, view_page_style_size);
     put_until(out, &at, "@DATA@");
-    put_data(out, v);
+    put_data(out, v, n);
     put_until(out, &at, "@SCRIPT@");
     tg_sink_put(out, view_page_script, view_page_script_size);
     tg_sink_puts(out, at);

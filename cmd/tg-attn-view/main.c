@@ -1,4 +1,5 @@
 /* tg-attn-view: a dump of attention as a picture: in the terminal, as an image, as a page. */
+#include <stdlib.h>
 #include <string.h>
 #include <strings.h>
 
@@ -14,7 +15,9 @@ enum show { SHOW_PROBS, SHOW_SCORES };
 enum format { ANSI, PNG, SVG, HTML, FORMATS, OTHER = FORMATS };
 
 struct options {
-    const char *input, *output;
+    const char *const *input; /* [n_inputs] */
+    size_t n_inputs;
+    const char *output;
     bool wanted[FORMATS]; /* its option is given */
     enum format format;
     bool scale_given, color_given;
@@ -87,6 +90,8 @@ static int choose_format(struct options *o)
 
 /* ---- options */
 
+static const char *const standard_input = "-";
+
 static int parse(int argc, char **argv, struct options *o)
 {
     cli_option options[] = {
@@ -117,13 +122,14 @@ static int parse(int argc, char **argv, struct options *o)
     };
     const cli_tool tool = {
         .name = "tg-attn-view",
-        .usage = "[--ansi|--png|--svg|--html] [OPTION]... [DUMP]",
+        .usage = "[--ansi|--png|--svg|--html] [OPTION]... [DUMP]...",
         .summary =
             "Draw the attention that tg-attn-dump -o wrote: in the terminal, as an image, or as a page.",
         .examples = "  $ tg-attn-dump -p 'To be' -o dump.npz\n"
                     "  $ tg-attn-view dump.npz\n"
                     "  $ tg-attn-view -l 0 -a 1 dump.npz\n"
-                    "  $ tg-attn-view -o attention.html dump.npz",
+                    "  $ tg-attn-view -o attention.html dump.npz\n"
+                    "  $ tg-attn-view -o both.html before.npz after.npz",
         .options = options,
         .files = true,
     };
@@ -131,10 +137,10 @@ static int parse(int argc, char **argv, struct options *o)
 
     if (n < 0)
         return CLI_USAGE;
-    if (n > 1)
-        return cli_usage("unexpected operand '%s': give only one dump", argv[2]);
     if (choose_format(o))
         return CLI_USAGE;
+    if (n > 1 && o->format != HTML)
+        return cli_usage("unexpected operand '%s': several dumps make a page, -o FILE.html", argv[2]);
     if (o->format != ANSI && (o->color_given || o->width > 0))
         return cli_usage("--color and --width are for the terminal, and do not go with --%s",
                          formats[o->format].name);
@@ -142,7 +148,8 @@ static int parse(int argc, char **argv, struct options *o)
         return cli_usage("--scale is for probabilities: scores may be negative, and are always linear");
     if (n == 0 && !cli_stdin_has_data())
         return cli_usage("no dump: name a file, or give one on standard input");
-    o->input = n == 1 ? argv[1] : "-";
+    o->input = n > 0 ? (const char *const *)argv + 1 : &standard_input;
+    o->n_inputs = n > 0 ? (size_t)n : 1;
     o->stage = o->show == SHOW_PROBS ? TG_ATTN_PROBS : TG_ATTN_SCORES;
     return CLI_OK;
 }
@@ -157,7 +164,7 @@ static tg_status draw(view *v, const struct options *o, int fd, unsigned long lo
         return view_png(v, fd, err);
     out = (tg_sink){.fd = fd};
     if (o->format == HTML)
-        status = view_html(v, &out, err);
+        status = view_html(v, o->n_inputs, &out, err);
     else if (o->format == SVG)
         status = view_svg(v, &out, err);
     else
@@ -175,8 +182,10 @@ static tg_status draw_to_output(view *v, const struct options *o, tg_err *err)
     unsigned long long bytes = 0;
     tg_status status;
 
-    if ((status = cli_check_output_differs(o->output, o->input, err)) ||
-        (status = cli_output_begin(&output, o->output, formats[o->format].content, err)))
+    for (size_t d = 0; d < o->n_inputs; d++)
+        if ((status = cli_check_output_differs(o->output, o->input[d], err)))
+            return status;
+    if ((status = cli_output_begin(&output, o->output, formats[o->format].content, err)))
         return status;
     status = draw(v, o, output.fd, &bytes, err);
     if (status == TG_EIO)
@@ -197,30 +206,61 @@ static tg_dump_want wanted(const struct options *o)
     return (tg_dump_want){o->layer, o->format == HTML ? page : tg_dump_rows_stages(o->stage)};
 }
 
+/* One dump, and its view. */
+struct input {
+    tg_dump dump;
+    int fd; /* -1: not open */
+};
+
+static tg_status read_input(struct input *in, view *v, const char *path, const struct options *o, tg_err *err)
+{
+    tg_status status;
+
+    *v = (view){.dump = &in->dump,
+                .name = cli_input_name(path),
+                .show = o->stage,
+                .page = o->format == HTML,
+                .b = o->batch,
+                .scale.kind = o->show == SHOW_PROBS ? (tg_scale_kind)o->scale : TG_SCALE_LINEAR};
+    if ((status = cli_open_input(&in->fd, path, err)))
+        return status;
+    if (tg_dump_read(&in->dump, in->fd, wanted(o), err) || view_choose(v, o->layer, o->head, err))
+        return tg_err_in(err, v->name);
+    return TG_OK;
+}
+
+static tg_status read_inputs(struct input *in, view *v, const struct options *o, tg_err *err)
+{
+    for (size_t d = 0; d < o->n_inputs; d++) {
+        const tg_status status = read_input(&in[d], &v[d], o->input[d], o, err);
+
+        if (status)
+            return status;
+        if (view_check_alike(&v[0], &v[d], err))
+            return tg_err_in(err, v[d].name);
+    }
+    return TG_OK;
+}
+
 static tg_status run(const struct options *o, tg_err *err)
 {
-    tg_dump dump = {0};
-    view v = {.dump = &dump,
-              .name = cli_input_name(o->input),
-              .show = o->stage,
-              .page = o->format == HTML,
-              .b = o->batch,
-              .scale.kind = o->show == SHOW_PROBS ? (tg_scale_kind)o->scale : TG_SCALE_LINEAR};
-    tg_status status;
-    int fd;
+    struct input *in = calloc(o->n_inputs, sizeof *in);
+    view *v = calloc(o->n_inputs, sizeof *v);
+    tg_status status =
+        in && v ? TG_OK : tg_fail_memory(err, o->n_inputs * (sizeof *in + sizeof *v), "the dumps");
 
-    if ((status = cli_open_input(&fd, o->input, err)))
-        return status;
-    if (tg_dump_read(&dump, fd, wanted(o), err) || view_choose(&v, o->layer, o->head, err)) {
-        status = tg_err_in(err, v.name);
-        goto done;
+    for (size_t d = 0; d < o->n_inputs && in; d++)
+        in[d].fd = -1;
+    if (!status && !(status = read_inputs(in, v, o, err)))
+        status = draw_to_output(v, o, err);
+    for (size_t d = 0; d < o->n_inputs && in && v; d++) {
+        view_free(&v[d]);
+        tg_dump_free(&in[d].dump);
+        if (in[d].fd >= 0)
+            cli_close_input(in[d].fd);
     }
-    status = draw_to_output(&v, o, err);
-
-done:
-    view_free(&v);
-    tg_dump_free(&dump);
-    cli_close_input(fd);
+    free(in);
+    free(v);
     return status;
 }
 

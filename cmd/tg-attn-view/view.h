@@ -96,8 +96,13 @@ TG_MUST_CHECK tg_status view_png(view *v, int fd, tg_err *err);
 /* As an image of rectangles and text.  Failures to write are kept in out. */
 TG_MUST_CHECK tg_status view_svg(view *v, tg_sink *out, tg_err *err);
 
-/* As one page, of page/'s files, which page.c embeds; sets v->values.  Failures to write are kept in out. */
-TG_MUST_CHECK tg_status view_html(view *v, tg_sink *out, tg_err *err);
+/* Whether another dump can be on the page of the first: the same tokens, shape and rule of scores.  TG_EDATA,
+ * with what differs. */
+TG_MUST_CHECK tg_status view_check_alike(const view *first, const view *other, tg_err *err);
+
+/* As one page, of page/'s files, which page.c embeds, of n views that are alike; sets v->values.  Failures to
+ * write are kept in out. */
+TG_MUST_CHECK tg_status view_html(view *v, size_t n, tg_sink *out, tg_err *err);
 extern const char view_page_html[], view_page_style[], view_page_script[];
 extern const size_t view_page_style_size, view_page_script_size;
 

@@ -33,10 +33,10 @@ function setLines(box, n, height, texts) {
 
 const KEY_HEIGHT = 20; // pixels of a row, as in page.css
 
-const norms = new Map(); // of "layer key-head": |v| of each token
+const norms = new Map(); // of "dump layer key-head": |v| of each token
 
 function normsOf(layer, h) {
-    const name = `${layer} ${keyHeadOf(h)}`, {v} = layerOf(layer);
+    const name = `${which} ${layer} ${keyHeadOf(h)}`, {v} = layerOf(layer);
     if (!norms.has(name))
         norms.set(name, Float64Array.from({length: T}, (_, t) =>
             Math.hypot(...v.subarray(localKeyBase(t, h), localKeyBase(t, h) + D))));
@@ -47,7 +47,7 @@ let keysOrder = {name: "", keys: []}; // of the row that was shown last
 
 // The keys that a query sees, the most probable first.
 function orderOf({layer, head: h, i}, {probs, first}) {
-    const name = `${layer} ${h} ${i}`;
+    const name = `${which} ${layer} ${h} ${i}`;
     if (keysOrder.name !== name)
         keysOrder = {name, keys: Array.from({length: i + 1 - first}, (_, n) => first + n)
             .sort((a, b) => probs[b] - probs[a] || a - b)};

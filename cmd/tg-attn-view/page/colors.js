@@ -3,8 +3,10 @@
 const DECADES = 4; // of the logarithmic scale, as TG_SCALE_DECADES
 
 function scaleFor(show, kind, head) {
-    if (show === "scores")
-        return {kind: "linear", low: -head.most, high: head.most};
+    if (show !== "probs") {
+        const most = show === "diff" ? head.mostDiff : head.most;
+        return {kind: "linear", low: -most, high: most};
+    }
     return {kind: kind === "auto" ? "sqrt" : kind, low: 0, high: kind === "auto" ? head.top : 1};
 }
 
@@ -58,4 +60,5 @@ function isDark() {
     return theme ? theme === "dark" : window.matchMedia("(prefers-color-scheme: dark)").matches;
 }
 
-const paletteOf = (show) => palettes[isDark() ? "dark" : "light"][show];
+// Differences diverge around 0 as scores do.
+const paletteOf = (show) => palettes[isDark() ? "dark" : "light"][show === "diff" ? "scores" : show];

@@ -9,8 +9,8 @@ const MEASURES = [
     ["induct", "induction", "p at keys after an earlier copy of token i"]
 ];
 
-const measured = dump.layers.flatMap((layer, l) => Array.from({length: H}, (_, h) => ({layer, h, of: dump.measures[l][h]})))
-    .filter((head) => head.of);
+const measured = dump.layers.flatMap((layer, l) => Array.from({length: H}, (_, h) => ({layer, l, h, of: dumps[0].measures[l][h]})))
+    .filter(({l, h}) => dumps.every(({measures}) => measures[l][h]));
 
 let sorted = {by: -1, down: true, least: -Infinity}; // the column, -1: as they lie in the model; what is shown
 
@@ -42,6 +42,16 @@ function setLeast(number) {
     orderHeads();
 }
 
+// The numbers of the dump that is shown.
+function fillMeasures() {
+    for (const head of measured) {
+        head.of = dumps[which].measures[head.l][head.h];
+        head.of.forEach((x, n) => { head.line.cells[n + 1].textContent = x === null ? "—" : textOf(x, 3); });
+    }
+    if (measured.length > 0)
+        orderHeads();
+}
+
 function markHead() {
     for (const {layer, h, line} of measured) {
         const chosen = layer === view.layer && h === view.head;
@@ -55,7 +65,7 @@ function measureRow(head) {
     const name = element("th", "", {scope: "row"});
     button.setAttribute("aria-label", `layer ${head.layer}, head ${head.h}`);
     name.append(button);
-    line.append(name, ...MEASURES.map((_, n) => element("td", head.of[n] === null ? "—" : textOf(head.of[n], 3))));
+    line.append(name, ...MEASURES.map(() => element("td", "")));
     line.addEventListener("click", () => goTo(head.layer, head.h));
     return line;
 }
@@ -77,5 +87,5 @@ function makeMeasures() {
     least.append(element("input", "", {type: "number", step: "any", id: "least"}));
     least.firstElementChild.addEventListener("input", (event) => setLeast(event.target.valueAsNumber));
     byId("heads").append(table, element("p", "Means over the queries after the first. A title sorts."), least);
-    orderHeads();
+    fillMeasures();
 }

@@ -16,6 +16,10 @@ const view = {
 // What the map's lines and the text follow; the panel and copies stay with the chosen cell.
 const pointed = () => view.here ?? view;
 
+// What `show` is called, of one cell and of many.
+const QUANTITY = {probs: ["probability", "probabilities"], scores: ["score", "scores"],
+    diff: ["difference of probabilities", "differences of probabilities"]};
+
 const scaleOf = (head) => scaleFor(view.show, view.kind, head);
 
 const tokenAt = (t) => dump.tokens ? dump.tokens[t] : "";
@@ -42,30 +46,39 @@ function paint(canvas, cells, side, scale) {
 // The work of one thumbnail: like Head, but the rows are not kept.
 class Thumb {
     constructor(layer, h, canvas) {
-        Object.assign(this, {layer, h, canvas, rows: 0, most: 0, top: 1});
+        Object.assign(this, {layer, h, canvas});
         this.side = Math.min(T, THUMB);
+        this.row = newRow();
+        this.restart();
+    }
+
+    // The shown dump is another.
+    restart() {
         this.probs = new Float32Array(this.side ** 2).fill(NaN);
         this.scores = new Float32Array(this.side ** 2).fill(NaN);
+        this.diff = new Float32Array(this.side ** 2).fill(NaN);
         this.maxima = new Float32Array(T);
-        this.row = [new Float64Array(T), new Float64Array(T)];
+        Object.assign(this, {rows: 0, most: 0, mostDiff: 0, top: 1});
     }
 
     work(deadline) {
-        const data = layerOf(this.layer);
+        const data = layerOf(this.layer), base = firstOf(this.layer);
         for (; this.rows < T && performance.now() < deadline; this.rows++)
-            this.addRow(data, this.rows);
+            this.addRow(data, base, this.rows);
         if (this.rows === T)
             this.top = topOf(this.maxima);
         return this.rows === T;
     }
 
-    addRow(data, i) {
-        const [scores, probs] = this.row;
-        const {first} = fillRow(scores, probs, data, this.h, i);
+    addRow(data, base, i) {
+        const [scores, probs, diff] = this.row;
+        const {first} = fillShown(this.row, data, base, this.h, i);
         reduceRow(this.scores, this.side, T, i, scores, 0, i + 1);
         reduceRow(this.probs, this.side, T, i, probs, 0, i + 1);
+        reduceRow(this.diff, this.side, T, i, diff, 0, i + 1, true);
         for (let j = first; j <= i; j++) {
             this.most = Math.max(this.most, Math.abs(scores[j]));
+            this.mostDiff = Math.max(this.mostDiff, Math.abs(diff[j]));
             this.maxima[i] = Math.max(this.maxima[i], probs[j]);
         }
     }
@@ -163,7 +176,7 @@ function drawCells(context, head, scale, ratio) {
     const side = Math.min(n, Math.max(1, Math.round(size * ratio)));
     const cells = new Float32Array(side * side).fill(NaN), numbers = head[view.show];
     for (let i = i0; i < Math.min(i0 + n, head.rows); i++)
-        reduceRow(cells, side, n, i - i0, numbers, rowStart(i) + j0, Math.min(i + 1 - j0, n));
+        reduceRow(cells, side, n, i - i0, numbers, rowStart(i) + j0, Math.min(i + 1 - j0, n), view.show === "diff");
     const small = document.createElement("canvas");
     paint(small, cells, side, scale);
     context.fillStyle = hatch(context, ratio);
@@ -286,13 +299,13 @@ function drawBase(head, ratio) {
 
 function nameMap() {
     byId("map").setAttribute("aria-label", `attention of layer ${view.layer}, head ${view.head}: ` +
-        `${view.show === "probs" ? "probabilities" : "scores"} of ${T} queries by ${T} keys`);
+        `${QUANTITY[view.show][1]} of ${T} queries by ${T} keys`);
 }
 
 // Returns whether anything but the cursor has changed.
 function drawMap(head) {
     const canvas = byId("map"), ratio = window.devicePixelRatio || 1, room = roomFor(), {i, j, n} = view.from;
-    const key = [view.layer, view.head, view.show, view.kind, i, j, n, head.rows, isDark(), room.width,
+    const key = [which, view.layer, view.head, view.show, view.kind, i, j, n, head.rows, isDark(), room.width,
         room.height, ratio].join();
     const changed = key !== baseKey;
     if (changed) {
@@ -353,6 +366,6 @@ function drawLegend(head) {
     context.fillStyle = styleOf("--ink");
     context.textAlign = "left";
     context.fillText("masked", width - 49, 3);
-    canvas.setAttribute("aria-label", `colours: ${view.show === "probs" ? "probability" : "score"} from ` +
+    canvas.setAttribute("aria-label", `colours: ${QUANTITY[view.show][0]} from ` +
         `${numbers[0]} to ${numbers[4]}; hatched: masked`);
 }

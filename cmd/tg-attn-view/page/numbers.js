@@ -8,9 +8,14 @@ const dump = JSON.parse(document.getElementById("dump").textContent);
 const {T, H, D, B, b} = dump;
 const {KV = H, C = H * D} = dump; // only named where they differ: heads of keys, and the model's width
 
+// ---- the dumps: of the same tokens, shape and rule, each with a name, a source and measures
+
+const {dumps} = dump;
+let which = 0; // the one that is shown; the others' numbers are compared with the first one's
+
 // ---- q, k and v, as they lie in memory
 
-const layers = new Map(); // number of a layer: {q, k, v, window}, once it was looked at
+const layers = new Map(); // "layer.dump": {q, k, v, window}, once it was looked at
 
 function decode(id) {
     const element = document.getElementById(id);
@@ -22,11 +27,12 @@ function decode(id) {
     return new Float32Array(bytes.buffer);
 }
 
-function layerOf(number) {
-    if (!layers.has(number))
-        layers.set(number, {q: decode(`q${number}`), k: decode(`k${number}`),
-            v: dump.values ? decode(`v${number}`) : null, window: windowOf(number)});
-    return layers.get(number);
+function layerOf(number, nth = which) {
+    const name = `${number}.${nth}`;
+    if (!layers.has(name))
+        layers.set(name, {q: decode(`q${name}`), k: decode(`k${name}`), v: dump.values ? decode(`v${name}`) : null,
+            window: windowOf(number)});
+    return layers.get(name);
 }
 
 // The head of keys that head h of queries reads: groups of H/KV heads share one.
@@ -102,10 +108,24 @@ function fillRow(scores, probs, data, h, i) {
 }
 
 // Row i of a head, unrounded.
-function rowOf(layer, h, i) {
+function rowOf(layer, h, i, nth = which) {
     const scores = new Float64Array(i + 1), probs = new Float64Array(i + 1);
-    return {scores, probs, ...fillRow(scores, probs, layerOf(layer), h, i)};
+    return {scores, probs, ...fillRow(scores, probs, layerOf(layer, nth), h, i)};
 }
+
+// Row i of a head of the shown dump, and its differences from the first dump's: of what is drawn.
+function fillShown([scores, probs, diff], data, base, h, i) {
+    if (base)
+        fillRow(scores, diff, base, h, i);
+    const seen = fillRow(scores, probs, data, h, i);
+    diff.fill(NaN, 0, seen.first);
+    for (let j = seen.first; j <= i; j++)
+        diff[j] = base ? Math.fround(probs[j]) - Math.fround(diff[j]) : 0;
+    return seen;
+}
+
+// The first dump's layer, where another is shown.
+const firstOf = (layer) => which > 0 ? layerOf(layer, 0) : null;
 
 // att [D] of query i, unrounded: the sum over ascending keys.
 function attOf({v}, h, {probs, first}, i) {
@@ -129,40 +149,49 @@ function topOf(maxima) {
     return top > 0.9 ? 1 : top;
 }
 
+const newRow = () => [new Float64Array(T), new Float64Array(T), new Float64Array(T)];
+
 // A head's rows, computed a few at a time: work(deadline) goes on until then; true when all are
 // there.  Rounded, as they are in a dump; NaN: masked.
 class Head {
     constructor(layer, h) {
         this.layer = layer;
         this.h = h;
+        this.which = which;
         this.rows = 0;
         this.scores = new Float32Array(rowStart(T));
         this.probs = new Float32Array(rowStart(T));
+        this.diff = dumps.length > 1 ? new Float32Array(rowStart(T)) : null;
         this.maxima = new Float32Array(T); // of the rows' probabilities
         this.most = 0; // the greatest score, without its sign
+        this.mostDiff = 0;
         this.top = 1;
-        this.row = [new Float64Array(T), new Float64Array(T)];
+        this.row = newRow();
     }
 
     work(deadline) {
-        const data = layerOf(this.layer), before = this.rows;
+        const data = layerOf(this.layer), base = firstOf(this.layer), before = this.rows;
         while (this.rows < T && performance.now() < deadline)
-            this.addRow(data, this.rows++);
+            this.addRow(data, base, this.rows++);
         if (this.rows > before)
             this.top = topOf(this.maxima.subarray(0, this.rows));
         return this.rows === T;
     }
 
-    addRow(data, i) {
-        const [scores, probs] = this.row, at = rowStart(i);
-        const {first} = fillRow(scores, probs, data, this.h, i);
-        this.scores.fill(NaN, at, at + first);
-        this.probs.fill(NaN, at, at + first);
+    addRow(data, base, i) {
+        const [scores, probs, diff] = this.row, at = rowStart(i);
+        const {first} = fillShown(this.row, data, base, this.h, i);
+        for (const stored of [this.scores, this.probs, this.diff])
+            stored?.fill(NaN, at, at + first);
         for (let j = first; j <= i; j++) {
             this.scores[at + j] = scores[j];
             this.probs[at + j] = probs[j];
             this.most = Math.max(this.most, Math.abs(scores[j]));
             this.maxima[i] = Math.max(this.maxima[i], probs[j]);
+            if (!this.diff)
+                continue;
+            this.diff[at + j] = diff[j];
+            this.mostDiff = Math.max(this.mostDiff, Math.abs(diff[j]));
         }
     }
 }
@@ -171,10 +200,10 @@ const kept = []; // heads, the last used at the end
 const KEPT_BYTES = 192e6;
 
 function headOf(layer, h) {
-    const at = kept.findIndex((head) => head.layer === layer && head.h === h);
+    const at = kept.findIndex((head) => head.which === which && head.layer === layer && head.h === h);
     const head = at < 0 ? new Head(layer, h) : kept.splice(at, 1)[0];
     kept.push(head);
-    while (kept.length > 2 && kept.length * rowStart(T) * 8 > KEPT_BYTES)
+    while (kept.length > 2 && kept.length * rowStart(T) * (dumps.length > 1 ? 12 : 8) > KEPT_BYTES)
         kept.shift();
     return head;
 }
@@ -182,12 +211,12 @@ function headOf(layer, h) {
 // ---- fewer cells: each holds the greatest of the cells that it stands for, or NaN: all masked
 
 // Take in the n numbers of row i, for keys j0 on, of a square of `size` tokens from (i0, j0), made
-// `side` cells wide.  NaN takes the place of no number.
-function reduceRow(cells, side, size, i, row, at, n) {
+// `side` cells wide.  NaN takes the place of no number.  Of differences the greatest is that furthest from 0.
+function reduceRow(cells, side, size, i, row, at, n, signed = false) {
     const line = Math.floor(i * side / size) * side;
     for (let j = 0; j < n; j++) {
         const c = line + Math.floor(j * side / size);
-        if (row[at + j] > cells[c] || Number.isNaN(cells[c]))
+        if ((signed ? Math.abs(row[at + j]) > Math.abs(cells[c]) : row[at + j] > cells[c]) || Number.isNaN(cells[c]))
             cells[c] = row[at + j];
     }
 }

@@ -16,7 +16,7 @@ function showTitle() {
     const window = windowOf(view.layer);
     byId("title").textContent = `Layer ${view.layer}, head ${view.head}` +
         (window === Infinity ? ": " : `, window ${window}: `) +
-        (view.show === "probs" ? "probabilities" : "scores") +
+        QUANTITY[view.show][1] +
         (view.from.n < T ? ` (${view.from.n} of ${T} tokens)` : "");
 }
 
@@ -98,8 +98,21 @@ function recolor() {
 
 function setShow(show) {
     view.show = byId("show").value = show;
-    byId("scale").disabled = show === "scores"; // which are drawn linearly
+    byId("scale").disabled = show !== "probs"; // the others are drawn linearly
     recolor();
+}
+
+function setDump(nth) {
+    const before = which;
+    which = clamp(nth, 0, dumps.length - 1);
+    byId("dump-number").value = which;
+    byId("dump-name").textContent = `${which + 1} of ${dumps.length}: ${dumps[which].name}`;
+    if (which === before)
+        return;
+    thumbs.forEach((thumb) => thumb.restart());
+    fillMeasures();
+    recolor();
+    later(workOnThumbs);
 }
 
 function setScale(kind) {
@@ -146,6 +159,8 @@ const panelFor = (card) => card > 0 ? cards[card].panel : "cell";
 function addressOf() {
     const {layer, head, i, j, show, kind, way, from, panel, card, channel} = view;
     const parts = {layer, head, query: i, key: j, show, scale: kind, text: way};
+    if (which > 0)
+        parts.dump = which + 1;
     if (card > 0)
         parts.step = card + 1;
     if (panel !== panelFor(card))
@@ -184,13 +199,14 @@ function readAddress(address) {
     const number = (name, other, low, high) =>
         /^\d{1,9}$/.test(parts.get(name) || "") ? clamp(Number(parts.get(name)), low, high) : other;
     const choice = (name, other, ...all) => all.includes(parts.get(name)) ? parts.get(name) : other;
+    setDump(number("dump", 1, 1, dumps.length) - 1);
     const layer = number("layer", view.layer, 0, dump.nLayer);
     goTo(dump.layers.includes(layer) ? layer : view.layer, number("head", view.head, 0, H - 1));
     const i = number("query", view.i, 0, T - 1);
     moveTo(i, number("key", Number.isNaN(view.j) ? greatestKey(i) : view.j, 0, T - 1));
     showWindow(number("zoom", T, 1, T));
     setScale(choice("scale", view.kind, "auto", "sqrt", "linear", "log"));
-    setShow(choice("show", view.show, "probs", "scores"));
+    setShow(choice("show", view.show, ...shows));
     setWay(choice("text", view.way, "row", "column"));
     setChannel(number("channel", 0, 0, D - 1));
     view.card = number("step", 1, 1, cards.length) - 1;
@@ -199,6 +215,7 @@ function readAddress(address) {
 
 // ---- keys, while the map has the focus
 
+const shows = dumps.length > 1 ? ["probs", "scores", "diff"] : ["probs", "scores"];
 const step = (event) => event.shiftKey ? 10 : 1;
 const keys = {
     ArrowUp: (event) => moveTo(view.i - step(event), view.j),
@@ -215,7 +232,9 @@ const keys = {
     "=": () => showWindow(Math.ceil(view.from.n / 2)),
     "-": () => showWindow(view.from.n * 2),
     "0": () => showWindow(T),
-    s: () => setShow(view.show === "probs" ? "scores" : "probs"),
+    s: () => setShow(shows[(shows.indexOf(view.show) + 1) % shows.length]),
+    "<": () => setDump(which - 1),
+    ">": () => setDump(which + 1),
     t: () => setWay(view.way === "row" ? "column" : "row"),
     d: changeTheme,
     ".": () => goToCard(view.card + 1),
@@ -328,6 +347,9 @@ function makeControls() {
     byId("layer").addEventListener("change", (event) => goTo(Number(event.target.value), view.head));
     byId("head").addEventListener("change", (event) => goTo(view.layer, Number(event.target.value)));
     byId("show").addEventListener("change", (event) => setShow(event.target.value));
+    if (dumps.length === 1)
+        byId("show").querySelector("[value=diff]").remove();
+    byId("dump-number").addEventListener("input", (event) => setDump(event.target.valueAsNumber));
     byId("scale").addEventListener("change", (event) => setScale(event.target.value));
     for (const [id, key] of [["zoom-in", "+"], ["zoom-out", "-"], ["zoom-all", "0"], ["theme", "d"],
         ["help-open", "?"]])
@@ -348,8 +370,11 @@ function sizeTerms() {
 const layoutOf = (heads) => dump.layout === "bhtd" ? `[B,${heads},T,D]` : `[B,T,${heads},D]`;
 
 function describe() {
-    document.title = `Attention: ${dump.name}`;
-    byId("name").textContent = dump.name;
+    const names = dumps.length > 2 ? `${dumps[0].name} to ${dumps.at(-1).name}` : dumps.map(({name}) => name).join(", ");
+    document.title = `Attention: ${names}`;
+    byId("name").textContent = names;
+    byId("dumps").hidden = dumps.length === 1;
+    byId("dump-number").max = dumps.length - 1;
     byId("shape").textContent = `${count(T, "token")}, ${count(dump.nLayer, "layer")} of ` +
         `${count(H, "head")}, ${KV < H ? `KV = ${count(KV, "head")} of keys, ` : ""}C = ${C}, D = ${D}` +
         (B > 1 ? `, B = ${B}, of which b = ${b}` : "") +

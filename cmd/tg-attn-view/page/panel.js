@@ -61,6 +61,15 @@ function hereOf() {
         score: cellScore(row, at), probability: cellProb(row, at)};
 }
 
+// The difference of two stored probabilities.
+const cellDiff = (row, at) => cellMasked(at) ? "0" : textOf(Math.fround(row.probs[at.j]) -
+    Math.fround(rowOf(view.layer, view.head, at.i, 0).probs[at.j]));
+
+// What the first dump has there, where another is shown.
+const comparedRows = (row) => which === 0 ? []
+    : [["in the first", cellProb(rowOf(view.layer, view.head, view.i, 0), view), dumps[0].name],
+        ["difference", cellDiff(row, view), `of ${dumps[which].name} from it`]];
+
 const HERE = ["query i", "key j", "q_base", "k_base", "offset", "score", "probability"];
 
 function showFacts(row) {
@@ -76,7 +85,8 @@ function showFacts(row) {
         ["", `= ((${b}·${H} + ${h})·${T} + ${i})·${T} + ${j}`],
         ["score", cellScore(row, view), masked ? "stands for “not looked at”" : ""],
         ...maskRows(view),
-        ["probability", cellProb(row, view), ""]
+        ["probability", cellProb(row, view), ""],
+        ...comparedRows(row)
     ];
     setRows(table, rows.map((cells) => HERE.includes(cells[0]) ? [...cells, String(here[cells[0]] ?? "")] : cells));
     for (const line of table.tBodies[0].rows) {
@@ -171,7 +181,7 @@ function showCell() {
 
 function valueText() {
     const row = rowOf(view.layer, view.head, view.i);
-    return view.show === "probs" ? cellProb(row, view) : cellScore(row, view);
+    return {probs: cellProb, scores: cellScore, diff: cellDiff}[view.show](row, view);
 }
 
 // As tg-attn-dump -f tsv prints a number: nine digits, whether they are needed or not.
@@ -202,10 +212,10 @@ function shellWord(name) {
 
 // What named the dump's input, as a command line has it; "": the dump does not say.
 function sourceText() {
-    const [, option, name] = /^(-m|--qkv|--example) (.+)$/u.exec(dump.source) || [];
+    const [, option, name] = /^(-m|--qkv|--example) (.+)$/u.exec(dumps[which].source) || [];
     if (!option || /\p{C}/u.test(name) || (option === "-m") !== (dump.ids !== null))
         return "";
-    return option !== "--example" ? `${option} ${shellWord(name)}` : /^[a-z]+$/.test(name) ? dump.source : "";
+    return option !== "--example" ? `${option} ${shellWord(name)}` : /^[a-z]+$/.test(name) ? dumps[which].source : "";
 }
 
 // The tg-attn-dump that derives the score.

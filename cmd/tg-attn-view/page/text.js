@@ -173,7 +173,7 @@ function showText(head) {
 }
 
 // How far a step is from the paper's colour.
-const strength = (step) => step < 0 ? -1 : view.show === "scores" ? Math.abs(step - STEPS / 2) : step;
+const strength = (step) => step < 0 ? -1 : view.show === "probs" ? step : Math.abs(step - STEPS / 2);
 
 // The colours of words must be set again: those of the steps have changed.
 const forgetColors = () => wordSteps.clear();
