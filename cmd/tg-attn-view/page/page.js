@@ -402,6 +402,7 @@ function listen() {
     // the window's address may be the old view's again: keepAddress() was waiting to write it
     window.addEventListener("hashchange", (event) => readAddress(event.newURL));
     window.addEventListener("resize", onResize);
+    new ResizeObserver(refresh).observe(byId("frame")); // other parts take room from it, or leave some
     window.matchMedia("(prefers-color-scheme: dark)").addEventListener("change", showTheme);
 }
 
