@@ -1219,3 +1219,44 @@ END
     run -2 --separate-stderr tg-attn-view one.npz other.npz
     said "several dumps make a page"
 }
+
+@test "page: in Chinese, by the button, the address or the browser, and nothing of it in English" {
+    slow
+    need_chromium
+    dump dump.npz T=14 H=4 L=2 D=4 B=2 text=letters
+    alter dump.npz window.npz 'b = {}; [b.update({**({"dump/attn_cap": np.float64(5), "dump/window": np.int64(3), "dump/window_layers": np.uint64(1)} if k == "dump/n_embd" else {}), k: v}) for k, v in a.items()]; a = b'
+    dump other.npz T=14 H=4 L=2 D=4 B=2 text=letters seed=5
+    tg-attn-view -q -o page.html dump.npz other.npz
+    tg-attn-view -q -o window.html window.npz
+    pages page.html window.html << 'END'
+import re
+# both have the same parts
+assert page.run("""Object.entries(CHINESE).filter(([a, b]) => [a, b].map((t) => [...new Set(t.match(/\\{\\d\\}/g))].sort().join())
+    .reduce((x, y) => x !== y))""") == []
+english = page.run("document.body.innerText")
+assert page.run("document.documentElement.lang") == "en"
+page.run("byId('language').click()"); page.settle()
+assert page.run("document.documentElement.lang") == "zh" and page.run("byId('language').textContent") == "English"
+assert page.run("localStorage.getItem(KEPT_LANGUAGE)") == "zh"
+names = {"query", "key", "token", "softmax", "page", "html", "dump", "npz", "other", "window", "Attention", "English", "tg", "attn",
+         "tsv", "exp", "score", "max", "cap", "tanh", "scores", "probs", "data", "att", "float", "sum", "at", "id", "nat", "ASCII",
+         "probability", "abcdefghijklmn", "ln", "mask", "Home", "End", "base", "of", "JavaScript", "Shift", "H", "KV"}
+seen = set()
+for panel in "cell", "trace", "row", "sum":
+    for i, j in ((9, 4), (3, 7), (9, 1)):
+        page.run(f"goTo(0, 1); moveTo({i}, {j}); setPanel('{panel}')"); page.settle()
+        for card in range(6):
+            page.run(f"view.card = {card}; draw()")
+            seen |= set(re.findall("[A-Za-z]{2,}", page.run("""[document.body.innerText, document.title, byId('map').getAttribute('aria-label'),
+                byId('legend').getAttribute('aria-label'), byId('said').textContent, ...[...document.querySelectorAll('[title]')].filter((e) => !e.closest('#text')).map((e) => e.title)].join(' ')""")))
+page.run("byId('help').showModal()")
+keys = set(re.findall("[A-Za-z]{2,}", page.run("byId('help').querySelector('table').innerText")))
+assert seen - names == set(), seen - names
+assert keys - names == set(), keys - names
+page.run("byId('help').close(); keepAddress()")
+assert "lang=zh" in page.run("location.hash")
+page.run("location.hash = '#lang=en'"); page.settle()
+assert page.run("document.documentElement.lang") == "en"
+page.run("localStorage.removeItem(KEPT_LANGUAGE)")
+END
+}

@@ -74,7 +74,8 @@ function drawKeyRow(line, {layer, head: h}, j, prob, most) {
 function showKeys(row) {
     const {layer, head: h, i} = view, keys = orderOf(view, row), box = byId("keys");
     const lengths = dump.values ? normsOf(layer, h) : null;
-    byId("row-title").textContent = `Query ${i}${quoted(i)}: ${count(keys.length, "key")}, the most probable first`;
+    byId("row-title").textContent = say(keys.length === 1 ? "Query {0}: {1} key" : "Query {0}: {1} keys, the most probable first",
+        `${i}${quoted(i)}`, keys.length);
     const first = setLines(box, keys.length, KEY_HEIGHT, (at) => {
         const j = keys[at];
         return [String(j), labelAt(j), storedText(row.scores[j]), storedText(row.probs[j]), null,
@@ -121,42 +122,42 @@ const cards = [{
     name: "q, k", panel: "trace",
     strips: ({q, k}) => [q, k],
     lines: ({h, i, j}) => [range("q", baseOf(i, h)), range("k", keyBaseOf(j, h))],
-    sentence: ({i, j}) => `Query ${i}${quoted(i)} has a vector q, and key ${j}${quoted(j)} a vector k, ` +
-        `of ${count(D, "number")} each in this head.`
+    sentence: ({i, j}) => say("Query {0} has a vector q, and key {1} a vector k, of {2} numbers each in this head.",
+        `${i}${quoted(i)}`, `${j}${quoted(j)}`, D)
 }, {
     name: "q·k", panel: "trace",
     strips: ({products}) => [products],
-    lines: ({masked, sum}) => masked ? ["not computed"] : [`Σ of ${D} products`, `= ${textOf(sum)}`],
-    sentence: () => "Their products are added: the sum is large where q and k have large numbers of the " +
-        "same sign in the same places."
+    lines: ({masked, sum}) => masked ? [say("not computed")] : [say("Σ of {0} products", D), `= ${textOf(sum)}`],
+    sentence: () => say("Their products are added: the sum is large where q and k have large numbers of the " +
+        "same sign in the same places.")
 }, {
     name: CAP ? "scale, cap" : "scale", panel: "trace",
     strips: () => [],
     lines: ({masked, h, i, j, sum, score}) => masked ? ["—"] : [
-        ...(CAP ? [`${textOf(scaled(sum))}, capped at ${textOf(CAP)}`] : [`${textOf(sum)} ${scaleText}`]),
+        ...(CAP ? [`${textOf(scaled(sum))}, ${say("capped at {0}", textOf(CAP))}`] : [`${textOf(sum)} ${scaleText}`]),
         `= ${score}`, `scores.data[${offsetOf(h, i, j)}]`],
-    sentence: () => (dump.attnScale ? "The model’s own factor takes the place of 1/√D"
-        : `Divided by √D = √${D}, so that scores of many channels are not larger than those of few`) +
-        (CAP ? ", and a cap keeps the result below it." : ".")
+    sentence: () => say((dump.attnScale ? "The model’s own factor takes the place of 1/√D"
+        : "Divided by √D = √{0}, so that scores of many channels are not larger than those of few") +
+        (CAP ? ", and a cap keeps the result below it." : "."), D)
 }, {
     name: "mask", panel: "cell",
     strips: () => [],
-    lines: ({masked, layer, i, j}) => [maskRows({layer, i, j})[0][2], masked ? "masked" : "seen"],
-    sentence: ({layer}) => "A query looks at itself and at keys before it, not at those after it" +
-        (windowOf(layer) < Infinity ? `, and in this layer at ${count(windowOf(layer), "key")} at most.` : ".")
+    lines: ({masked, layer, i, j}) => [maskRows({layer, i, j})[0][2], say(masked ? "masked" : "seen")],
+    sentence: ({layer}) => say("A query looks at itself and at keys before it, not at those after it" +
+        (windowOf(layer) < Infinity ? ", and in this layer at {0} keys at most." : "."), windowOf(layer))
 }, {
     name: "softmax", panel: "row",
     strips: ({row}) => [row.probs.subarray(row.first)],
     lines: ({masked, e, row, prob, h, i, j}) => [...(masked ? ["0"] : [`${textOf(e)} / ${textOf(row.sum)}`,
         `= ${prob}`]), `probs.data[${offsetOf(h, i, j)}]`],
-    sentence: ({i}) => `The scores of query ${i} become shares of 1: each exp(score - max), divided by the sum ` +
-        "of all."
+    sentence: ({i}) => say("The scores of query {0} become shares of 1: each exp(score - max), divided by the sum " +
+        "of all.", i)
 }, {
     name: "Σ p·v", panel: "sum",
     strips: ({weighted, att}) => [weighted, att],
-    lines: ({h, i, j}) => [`key ${j}; all keys:`, range("att", baseOf(i, h))],
-    sentence: ({i}) => `Each key’s v is multiplied by its share, and all are added: what this head gives to ` +
-        `query ${i}, before the output projection.`
+    lines: ({h, i, j}) => [say("key {0}; all keys:", j), range("att", baseOf(i, h))],
+    sentence: ({i}) => say("Each key’s v is multiplied by its share, and all are added: what this head gives to " +
+        "query {0}, before the output projection.", i)
 }].filter((card) => dump.values || card.panel !== "sum");
 
 // The numbers of the chosen cell.
@@ -178,6 +179,7 @@ function showCard(card, parts) {
     const strips = card.strips(parts), canvases = card.button.querySelectorAll("canvas");
     const most = card.name === "q, k" ? 0 : Math.max(...strips.map(greatest), 0); // q and k each on its own scale
     strips.forEach((numbers, n) => paintStrip(canvases[n], numbers, most || greatest(numbers)));
+    card.button.querySelector("strong").textContent = `${cards.indexOf(card) + 1}  ${say(card.name)}`;
     const text = card.lines(parts).join("\n"), lines = card.button.querySelector(".lines");
     if (lines.textContent !== text)
         lines.textContent = text;
@@ -215,7 +217,7 @@ function setChannel(d) {
 function makeCards() {
     cards.forEach((card, n) => {
         card.button = element("button", "", {type: "button", class: "card", "aria-pressed": "false"});
-        card.button.append(element("strong", `${n + 1}  ${card.name}`));
+        card.button.append(element("strong", ""));
         const strips = {"q, k": 2, "Σ p·v": 2, "q·k": 1, softmax: 1}[card.name] || 0;
         for (let s = 0; s < strips; s++)
             card.button.append(element("canvas", "", {class: "strip", width: 1, height: 1}));

@@ -25,10 +25,12 @@ function orderHeads() {
         button.hidden = head.line.hidden = by >= 0 && number(head) < least;
     });
     byId("thumbs").classList.toggle("ordered", by >= 0);
-    byId("order").textContent = by < 0 ? "Layers down, heads across." : `By ${MEASURES[by][1]}.`;
+    byId("order").textContent = by < 0 ? say("Layers down, heads across.") : say("By {0}.", say(MEASURES[by][1]));
     byId("least").disabled = by < 0;
-    [...byId("measures").tHead.rows[0].cells].forEach((cell, n) =>
-        cell.setAttribute("aria-sort", n - 1 !== by ? "none" : down ? "descending" : "ascending"));
+    [...byId("measures").tHead.rows[0].cells].forEach((cell, n) => {
+        cell.setAttribute("aria-sort", n - 1 !== by ? "none" : down ? "descending" : "ascending");
+        cell.title = n > 0 ? MEASURES[n - 1].slice(1).map((text) => say(text)).join(say(": ")) : "";
+    });
 }
 
 // A click sorts by a column, a second one the other way round.
@@ -63,7 +65,6 @@ function markHead() {
 function measureRow(head) {
     const line = element("tr", ""), button = element("button", `${head.layer}.${head.h}`, {type: "button"});
     const name = element("th", "", {scope: "row"});
-    button.setAttribute("aria-label", `layer ${head.layer}, head ${head.h}`);
     name.append(button);
     line.append(name, ...MEASURES.map(() => element("td", "")));
     line.addEventListener("click", () => goTo(head.layer, head.h));
@@ -75,7 +76,7 @@ function makeMeasures() {
         return;
     const table = element("table", "", {id: "measures"}), titles = table.createTHead().insertRow();
     ["head", ...MEASURES.map(([name]) => name)].forEach((name, n) => {
-        const cell = element("th", "", {scope: "col", title: n > 0 ? `${MEASURES[n - 1][1]}: ${MEASURES[n - 1][2]}` : ""});
+        const cell = element("th", "", {scope: "col"});
         cell.append(element("button", name, {type: "button"}));
         cell.firstChild.addEventListener("click", () => sortBy(n - 1));
         titles.append(cell);

@@ -298,14 +298,14 @@ function drawBase(head, ratio) {
 }
 
 function nameMap() {
-    byId("map").setAttribute("aria-label", `attention of layer ${view.layer}, head ${view.head}: ` +
-        `${QUANTITY[view.show][1]} of ${T} queries by ${T} keys`);
+    byId("map").setAttribute("aria-label", say("attention of layer {0}, head {1}: {2} of {3} queries by {3} keys",
+        view.layer, view.head, say(QUANTITY[view.show][1]), T));
 }
 
 // Returns whether anything but the cursor has changed.
 function drawMap(head) {
     const canvas = byId("map"), ratio = window.devicePixelRatio || 1, room = roomFor(), {i, j, n} = view.from;
-    const key = [which, view.layer, view.head, view.show, view.kind, i, j, n, head.rows, isDark(), room.width,
+    const key = [language, which, view.layer, view.head, view.show, view.kind, i, j, n, head.rows, isDark(), room.width,
         room.height, ratio].join();
     const changed = key !== baseKey;
     if (changed) {
@@ -365,7 +365,7 @@ function drawLegend(head) {
     context.fillRect(width - 72, 2, 18, 14);
     context.fillStyle = styleOf("--ink");
     context.textAlign = "left";
-    context.fillText("masked", width - 49, 3);
-    canvas.setAttribute("aria-label", `colours: ${QUANTITY[view.show][0]} from ` +
-        `${numbers[0]} to ${numbers[4]}; hatched: masked`);
+    context.fillText(say("masked"), width - 49, 3);
+    canvas.setAttribute("aria-label", say("colours: {0} from {1} to {2}; hatched: masked", say(QUANTITY[view.show][0]),
+        numbers[0], numbers[4]));
 }

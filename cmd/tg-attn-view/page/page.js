@@ -14,10 +14,9 @@ function refresh() {
 
 function showTitle() {
     const window = windowOf(view.layer);
-    byId("title").textContent = `Layer ${view.layer}, head ${view.head}` +
-        (window === Infinity ? ": " : `, window ${window}: `) +
-        QUANTITY[view.show][1] +
-        (view.from.n < T ? ` (${view.from.n} of ${T} tokens)` : "");
+    byId("title").textContent = say("Layer {0}, head {1}", view.layer, view.head) +
+        (window === Infinity ? say(": ") : say(", window {0}: ", window)) + say(QUANTITY[view.show][1]) +
+        (view.from.n < T ? say(" ({0} of {1} tokens)", view.from.n, T) : "");
 }
 
 function draw() {
@@ -106,7 +105,7 @@ function setDump(nth) {
     const before = which;
     which = clamp(nth, 0, dumps.length - 1);
     byId("dump-number").value = which;
-    byId("dump-name").textContent = `${which + 1} of ${dumps.length}: ${dumps[which].name}`;
+    byId("dump-name").textContent = say("{0} of {1}: {2}", which + 1, dumps.length, dumps[which].name);
     if (which === before)
         return;
     thumbs.forEach((thumb) => thumb.restart());
@@ -131,7 +130,7 @@ function setWay(way) {
 const KEPT = "tg-attn-view theme";
 
 function showTheme() {
-    byId("theme").textContent = isDark() ? "light" : "dark";
+    byId("theme").textContent = say(isDark() ? "light" : "dark");
     recolor();
 }
 
@@ -151,6 +150,38 @@ function restoreTheme() {
     } catch { /* nothing is kept */ }
 }
 
+// ---- the language, kept as well
+
+const KEPT_LANGUAGE = "tg-attn-view language";
+
+function setLanguage(wanted) {
+    language = document.documentElement.lang = wanted;
+    byId("language").textContent = wanted === "en" ? "中文" : "English";
+    sayStated();
+    describe();
+    nameHeads();
+    if (measured.length > 0)
+        orderHeads();
+    showTheme();
+}
+
+function changeLanguage() {
+    setLanguage(language === "en" ? "zh" : "en");
+    try {
+        window.localStorage.setItem(KEPT_LANGUAGE, language);
+    } catch { /* as above */ }
+}
+
+// The one that was chosen here, or else the browser's.
+function keptLanguage() {
+    try {
+        const kept = window.localStorage.getItem(KEPT_LANGUAGE);
+        if (kept === "en" || kept === "zh")
+            return kept;
+    } catch { /* nothing is kept */ }
+    return window.navigator.language.startsWith("zh") ? "zh" : "en";
+}
+
 // ---- the address, which keeps the rest
 
 // What an address without a panel means.
@@ -165,6 +196,8 @@ function addressOf() {
         parts.step = card + 1;
     if (panel !== panelFor(card))
         parts.panel = panel;
+    if (language !== "en")
+        parts.lang = language;
     if (channel > 0)
         parts.channel = channel;
     if (from.n < T)
@@ -199,6 +232,7 @@ function readAddress(address) {
     const number = (name, other, low, high) =>
         /^\d{1,9}$/.test(parts.get(name) || "") ? clamp(Number(parts.get(name)), low, high) : other;
     const choice = (name, other, ...all) => all.includes(parts.get(name)) ? parts.get(name) : other;
+    setLanguage(choice("lang", keptLanguage(), "en", "zh"));
     setDump(number("dump", 1, 1, dumps.length) - 1);
     const layer = number("layer", view.layer, 0, dump.nLayer);
     goTo(dump.layers.includes(layer) ? layer : view.layer, number("head", view.head, 0, H - 1));
@@ -311,13 +345,22 @@ function onHeadKey(event) {
 }
 
 function makeThumb(layer, h) {
-    const name = `layer ${layer}, head ${h}` + (KV < H ? `, key head ${keyHeadOf(h)}` : "");
     const button = element("button", "", {type: "button", class: "thumb", tabindex: -1, "aria-pressed": "false",
-        "aria-label": name, title: name, "data-name": `${layer}.${h}`});
+        "data-name": `${layer}.${h}`});
     const canvas = button.appendChild(element("canvas", "", {width: 1, height: 1}));
     button.addEventListener("click", () => goTo(layer, h));
     thumbs.push(Object.assign(new Thumb(layer, h, canvas), {button}));
     return button;
+}
+
+// In the page's language, as the table's rows.
+function nameHeads() {
+    for (const {layer, h, button} of thumbs) {
+        button.title = say("layer {0}, head {1}", layer, h) + (KV < H ? say(", key head {0}", keyHeadOf(h)) : "");
+        button.setAttribute("aria-label", button.title);
+    }
+    for (const {layer, h, line} of measured)
+        line.cells[0].firstChild.setAttribute("aria-label", say("layer {0}, head {1}", layer, h));
 }
 
 function makeThumbs() {
@@ -325,7 +368,7 @@ function makeThumbs() {
     grid.style.setProperty("--heads", H);
     grid.append(element("span", ""), ...Array.from({length: H}, (_, h) => element("span", String(h))));
     for (const layer of dump.layers)
-        grid.append(element("span", String(layer), {class: "layer", title: `layer ${layer}`}),
+        grid.append(element("span", String(layer), {class: "layer"}),
             ...Array.from({length: H}, (_, h) => makeThumb(layer, h)));
     byId("heads").append(element("h2", "Heads"), grid, element("p", "Layers down, heads across.", {id: "order"}));
     byId("heads").addEventListener("keydown", onHeadKey);
@@ -354,6 +397,7 @@ function makeControls() {
     for (const [id, key] of [["zoom-in", "+"], ["zoom-out", "-"], ["zoom-all", "0"], ["theme", "d"],
         ["help-open", "?"]])
         byId(id).addEventListener("click", (event) => keys[key](event));
+    byId("language").addEventListener("click", changeLanguage);
     for (const [what, make] of Object.entries(copies))
         byId(`copy-${what}`).addEventListener("click", () => copy(make(), what));
     for (const radio of document.querySelectorAll("input[name=way]"))
@@ -375,10 +419,10 @@ function describe() {
     byId("name").textContent = names;
     byId("dumps").hidden = dumps.length === 1;
     byId("dump-number").max = dumps.length - 1;
-    byId("shape").textContent = `${count(T, "token")}, ${count(dump.nLayer, "layer")} of ` +
-        `${count(H, "head")}, ${KV < H ? `KV = ${count(KV, "head")} of keys, ` : ""}C = ${C}, D = ${D}` +
-        (B > 1 ? `, B = ${B}, of which b = ${b}` : "") +
-        (KV < H ? `; q lies as ${layoutOf("H")}, k as ${layoutOf("KV")}` : `; q and k lie as ${layoutOf("H")}`);
+    byId("shape").textContent = say(plural("{0} tokens, {1} layers of {2} heads, ", T, dump.nLayer, H), T, dump.nLayer, H) +
+        (KV < H ? say(plural("KV = {0} heads of keys, ", KV), KV) : "") + `C = ${C}, D = ${D}` +
+        (B > 1 ? say(", B = {0}, of which b = {1}", B, b) : "") +
+        (KV < H ? say("; q lies as {0}, k as {1}", layoutOf("H"), layoutOf("KV")) : say("; q and k lie as {0}", layoutOf("H")));
     if (dump.window)
         byId("hidden").textContent = ", or hidden by the layer’s window";
 }
@@ -408,7 +452,6 @@ function listen() {
 
 function start() {
     restoreTheme();
-    describe();
     makeControls();
     makeThumbs();
     makeMeasures();
@@ -416,6 +459,7 @@ function start() {
     sizeThumbs();
     sizeTerms();
     makeText();
+    findStated();
     listen();
     readAddress(window.location.href);
     showTheme();

@@ -16,6 +16,9 @@ function setRows(table, rows) {
     });
 }
 
+// The same, of rows that begin with a name of the page's own.
+const setNamed = (table, rows) => setRows(table, rows.map(([name, ...cells]) => [say(name), ...cells]));
+
 // ---- facts
 
 // A base's formula: in symbols or in numbers, as its parts are.
@@ -35,14 +38,14 @@ function basesOf({i, j, head: h}) {
 
 // The head of keys that serves the head of queries; nothing where each has its own.
 const keyHeadRows = ({head: h}) => KV === H ? []
-    : [["key head", String(keyHeadOf(h)), `= h/(H/KV) = ${h}/${H / KV}` + (h % (H / KV) ? ", rounded down" : "")]];
+    : [["key head", String(keyHeadOf(h)), `= h/(H/KV) = ${h}/${H / KV}` + (h % (H / KV) ? say(", rounded down") : "")]];
 
 // Why a cell is masked, or is not; where layers have a window, what this one's does is a second line.
 function maskRows({layer, i, j}) {
     const window = windowOf(layer), masked = isMasked(layer, i, j), none = window === Infinity;
     const why = j > i ? "j > i" : none ? "j ≤ i" : masked ? `i - j ≥ ${window}` : `j ≤ i, i - j < ${window}`;
-    const said = none ? "this layer has no window"
-        : `${masked && j < i ? "hidden by" : j > i ? "after" : "in"} the window of ${count(window, "key")}`;
+    const said = none ? say("this layer has no window")
+        : sayCount(`${masked && j < i ? "hidden by" : j > i ? "after" : "in"} the window of {0} keys`, window);
     return [["mask", masked ? "1" : "0", why], ...(dump.window ? [["", said]] : [])];
 }
 
@@ -68,7 +71,7 @@ const cellDiff = (row, at) => cellMasked(at) ? "0" : textOf(Math.fround(row.prob
 // What the first dump has there, where another is shown.
 const comparedRows = (row) => which === 0 ? []
     : [["in the first", cellProb(rowOf(view.layer, view.head, view.i, 0), view), dumps[0].name],
-        ["difference", cellDiff(row, view), `of ${dumps[which].name} from it`]];
+        ["difference", cellDiff(row, view), say("of {0} from it", dumps[which].name)]];
 
 const HERE = ["query i", "key j", "q_base", "k_base", "offset", "score", "probability"];
 
@@ -83,12 +86,12 @@ function showFacts(row) {
         ...basesOf(view),
         ["offset", String(offsetOf(h, i, j)), "= ((b·H + h)·T + i)·T + j"],
         ["", `= ((${b}·${H} + ${h})·${T} + ${i})·${T} + ${j}`],
-        ["score", cellScore(row, view), masked ? "stands for “not looked at”" : ""],
+        ["score", cellScore(row, view), masked ? say("stands for “not looked at”") : ""],
         ...maskRows(view),
         ["probability", cellProb(row, view), ""],
         ...comparedRows(row)
     ];
-    setRows(table, rows.map((cells) => HERE.includes(cells[0]) ? [...cells, String(here[cells[0]] ?? "")] : cells));
+    setNamed(table, rows.map((cells) => HERE.includes(cells[0]) ? [...cells, String(here[cells[0]] ?? "")] : cells));
     for (const line of table.tBodies[0].rows) {
         if (line.cells[0].textContent === "")
             line.cells[1].colSpan = 2;
@@ -116,7 +119,7 @@ function showTerms() {
 }
 
 // What the model sets itself.
-const ofModel = (x) => `${textOf(x)}, a setting of the model`;
+const ofModel = (x) => say("{0}, a setting of the model", textOf(x));
 
 // From the sum to the score; a cap is two steps more.
 function scoreSteps(sum, score) {
@@ -131,8 +134,8 @@ function scoreSteps(sum, score) {
 
 // The same steps of a masked cell.
 function maskedSteps({layer, i, j}) {
-    const why = j > i ? `masked, ${j} > ${i}` : `hidden, ${i} - ${j} ≥ ${windowOf(layer)}`;
-    return [["sum", `not computed: ${why}`], ["scale", "—"], ...(CAP ? [["s", "—"], ["cap", "—"]] : []),
+    const why = j > i ? say("masked, {0}", `${j} > ${i}`) : say("hidden, {0}", `${i} - ${j} ≥ ${windowOf(layer)}`);
+    return [["sum", say("not computed: {0}", why)], ["scale", "—"], ...(CAP ? [["s", "—"], ["cap", "—"]] : []),
         ["score", `${MASKED} (dump/mask)`], ["max", "—"], ["exponential", "—"], ["their sum", "—"],
         ["probability", "0"]];
 }
@@ -140,28 +143,28 @@ function maskedSteps({layer, i, j}) {
 function showSteps(row, sum) {
     const {i, j} = view, table = byId("steps");
     if (cellMasked(view)) {
-        setRows(table, maskedSteps(view));
+        setNamed(table, maskedSteps(view));
         return;
     }
     const greatest = row.scores.indexOf(row.max), e = Math.exp(row.scores[j] - row.max);
-    setRows(table, [
+    setNamed(table, [
         ...scoreSteps(sum, row.scores[j]),
-        ["max", `of the row: ${storedText(row.max)}, at key ${greatest}${quoted(greatest)}`],
+        ["max", say("of the row: {0}, at key {1}", storedText(row.max), `${greatest}${quoted(greatest)}`)],
         ["exponential", `exp(score - max) = ${textOf(e)}`],
-        ["their sum", `over j = ${row.first} to ${i}: ${textOf(row.sum)}`],
+        ["their sum", say("over j = {0} to {1}: {2}", row.first, i, textOf(row.sum))],
         ["probability", `${textOf(e)} / ${textOf(row.sum)} = ${storedText(row.probs[j])}`]
     ]);
 }
 
-const placeText = ({i, j}) => `query ${i}${quoted(i)}, key ${j}${quoted(j)}`;
+const placeText = ({i, j}) => say("query {0}, key {1}", `${i}${quoted(i)}`, `${j}${quoted(j)}`);
 
-const numbersText = (row, at) => cellMasked(at) ? "masked"
-    : `score ${cellScore(row, at)}, probability ${cellProb(row, at)}`;
+const numbersText = (row, at) => cellMasked(at) ? say("masked")
+    : say("score {0}, probability {1}", cellScore(row, at), cellProb(row, at));
 
 // The cell under the pointer, or else the chosen one: numbers first, since tokens may be long.
 function showHere() {
     const at = pointed();
-    byId("here").textContent = `${numbersText(rowOf(view.layer, view.head, at.i), at)} at ${placeText(at)}`;
+    byId("here").textContent = say("{0} at {1}", numbersText(rowOf(view.layer, view.head, at.i), at), placeText(at));
 }
 
 function showCell() {
@@ -174,7 +177,7 @@ function showCell() {
     else if (view.panel === "sum")
         showSum(row, parts.att);
     showCards(parts);
-    byId("said").textContent = `${placeText(view)}: ${numbersText(row, view)}`;
+    byId("said").textContent = say("{0}: {1}", placeText(view), numbersText(row, view));
 }
 
 // ---- copying
@@ -229,7 +232,7 @@ function commandText() {
 // A dump of standard input has no name to come back to.
 function noteOf(what) {
     const missing = dump.ids ? "MODEL" : "ARRAYS";
-    return what === "command" && sourceText() === "" ? ` (${missing}: your file)` : "";
+    return what === "command" && sourceText() === "" ? say(" ({0}: your file)", missing) : "";
 }
 
 async function copy(text, what) {
@@ -241,7 +244,7 @@ async function copy(text, what) {
         document.execCommand("copy");
         area.remove();
     }
-    byId("copied").textContent = `${what} copied${noteOf(what)}`;
+    byId("copied").textContent = say("{0} copied", say(what)) + noteOf(what);
     setTimeout(() => { byId("copied").textContent = ""; }, 1500);
 }
 

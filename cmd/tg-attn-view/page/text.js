@@ -2,7 +2,11 @@
 
 const clamp = (x, low, high) => Math.min(Math.max(x, low), high);
 
-const count = (n, what) => `${n} ${what}${n === 1 ? "" : "s"}`;
+// A text with the plurals of things of which there may be one: each number's word is the one after it.
+const plural = (text, ...numbers) => numbers.reduce((made, n, at) =>
+    language === "en" && n === 1 ? made.replace(new RegExp(`(\\{${at}\\} \\w+)s\\b`), "$1") : made, text);
+
+const sayCount = (text, n) => say(plural(text, n), n);
 
 function element(tag, text, attributes = {}) {
     const made = document.createElement(tag);
@@ -72,7 +76,7 @@ const {shared, groups} = findShared();
 function sharedBy(t) {
     const names = [...shared[t]].map((c) => /[\p{L}\p{N}\p{P}\p{S}]/u.test(c) ? `“${c}”`
         : "U+" + c.codePointAt(0).toString(16).toUpperCase().padStart(4, "0"));
-    return names.length > 0 ? `, part of ${names.join(" and ")}` : "";
+    return names.length > 0 ? say(", part of {0}", names.join(say(" and "))) : "";
 }
 
 const quoted = (t) => dump.tokens ? ` “${labelAt(t)}”` : "";
@@ -130,7 +134,7 @@ function wordNumber(head, t) {
 function titleOf(head, t) {
     const x = wordNumber(head, t);
     return `${t}${quoted(t)}${dump.ids ? `, id ${dump.ids[t]}` : ""}${sharedBy(t)}: ` +
-        (Number.isNaN(x) ? "masked" : storedText(x));
+        (Number.isNaN(x) ? say("masked") : storedText(x));
 }
 
 const wordSteps = new Map(); // of each word or glyph, as it is painted; -1: masked
