@@ -1260,3 +1260,27 @@ assert page.run("document.documentElement.lang") == "en"
 page.run("localStorage.removeItem(KEPT_LANGUAGE)")
 END
 }
+
+@test "page: axe-core finds no fault in any part, in both themes and languages, on a desk and a phone" {
+    slow
+    need_chromium
+    need_judge axe_core_python
+    dump dump.npz T=14 H=4 L=2 D=4 text=words
+    dump other.npz T=14 H=4 L=2 D=4 text=words seed=5
+    tg-attn-view -q -o page.html dump.npz other.npz
+    AXE=$("$TG_JUDGE_PYTHON" -c 'import axe_core_python, os; print(os.path.dirname(axe_core_python.__file__))')
+    export AXE
+    page page.html << 'END'
+import json, os
+page.run(open(os.environ["AXE"] + "/axe.min.js", encoding="utf8").read() + "; 0")
+for width, height in ((1280, 800), (390, 844)):
+    page.size(width, height)
+    for step in ("0", "setPanel('trace')", "setPanel('row')", "setPanel('sum')", "setShow('scores')", "setDump(1), setShow('diff')",
+                 "changeTheme()", "setLanguage('zh')", "byId('help').showModal()", "byId('help').close(), setLanguage('en')"):
+        page.run(step), page.settle()
+        found = json.loads(page.run("""axe.run().then((all) => JSON.stringify({passes: all.passes.length,
+            faults: all.violations.map(({id, nodes}) => [id, nodes.map((node) => node.failureSummary)])}))"""))
+        assert found["faults"] == [] and found["passes"] >= 30, (width, step, found)
+page.run("localStorage.clear()")
+END
+}
