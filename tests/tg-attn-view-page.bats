@@ -25,7 +25,7 @@ for word in ("http:", "https:", "//cdn", "src=", "@import", "url(", " onclick", 
     assert word not in re.sub("<script type.*?</script>", "", page, flags=re.S), word
 facts = json.loads(re.search('id="dump">(.*?)</script>', page, re.S).group(1))
 assert facts["tokens"][0] == "</script>" and facts["tokens"][3] == "\\x1B[31mred\\x07"
-assert facts["T"] == 12 and facts["layers"] == [0, 1] and facts["name"] == "dump.npz"
+assert facts["T"] == 12 and facts["layers"] == [0, 1] and facts["dumps"][0]["name"] == "dump.npz"
 END
     tg-attn-view --html -l 1 dump.npz > one.html
     [[ $(size one.html) -lt $(size page.html) ]]
@@ -1069,7 +1069,7 @@ END
 lines = [line.rstrip("\n").split("\t") for line in open("summary.tsv")]
 names = [lines[0].index(name) for name in ("entropy", "distance", "diagonal", "previous", "first", "induction")]
 want = {(int(f[0]), int(f[1])): [f[n] for n in names] for f in lines[1:]}
-got = page.run("dump.layers.map((_, l) => dump.measures[l].map((of) => of.map((x) => textOf(x))))")
+got = page.run("dump.layers.map((_, l) => dumps[0].measures[l].map((of) => of.map((x) => textOf(x))))")
 assert {(l, h): got[l][h] for l in range(2) for h in range(4)} == want, got
 order = lambda: page.run("[...byId('measures').tBodies[0].rows].filter((r) => !r.hidden).map((r) => r.cells[0].textContent)")
 assert order() == [f"{l}.{h}" for l in range(2) for h in range(4)]
