@@ -105,6 +105,51 @@ for line in open("out"):
 END
 }
 
+@test "colours depart from the paper: the terminal's as far as it tells, or as --paper says" {
+    slow
+    dump dump.npz T=4 H=1 L=1
+    local dark light
+    # Of a probability of 0 and of 1, as --html has them.
+    alter dump.npz ends.npz 'a["h.0.probs"][0, 0] = np.eye(4)'
+    tg-attn-view --html dump.npz > page.html 2> /dev/null
+    python3 - > ends << 'END'
+import re
+for paper in "dark", "light":
+    colors = re.search('"%s": {"probs": "([0-9a-f]*)"' % paper, open("page.html").read()).group(1)
+    print(*(";".join(map(str, bytes.fromhex(color))) for color in (colors[:6], colors[-6:])))
+END
+    { read -r -a dark; read -r -a light; } < ends
+    colors_of() { # VARIABLES [OPTION]...
+        env "$1" tg-attn-view --color truecolor "${@:2}" ends.npz | grep -o '48;2;[0-9;]*m *[01].00' | tr -s ' ' | sort -u
+    }
+    for kind in dark light; do
+        local -n of=$kind
+        printf '48;2;%sm 0.00\n48;2;%sm 1.00\n' "${of[@]}" | sort > $kind.want
+    done
+    for back in '' '15;0' '0;8' '0;default' '7' '15;default;0'; do
+        colors_of COLORFGBG="$back" | diff - dark.want
+    done
+    for back in '0;15' '0;7' '0;default;15'; do
+        colors_of COLORFGBG="$back" | diff - light.want
+        colors_of COLORFGBG="$back" --paper dark | diff - dark.want
+    done
+    colors_of COLORFGBG= --paper light | diff - light.want
+    tg-attn-view --color 256 --paper light ends.npz | grep -q '48;5;254m *0.00'
+    # images are light unless they are told
+    png_module
+    COLORFGBG='15;0' tg-attn-view -o light.png ends.npz
+    tg-attn-view -o dark.png --paper dark ends.npz
+    tg-attn-view -o dark.svg --paper dark ends.npz
+    python3 -c 'import png
+for name, dark in ("light.png", False), ("dark.png", True):
+    rows, palette = png.read(name)
+    paper = palette[rows[0][0]]
+    ink = palette[max(rows[14], key=lambda n: sum(abs(x - y) for x, y in zip(palette[n], paper)))]
+    assert (max(paper) < 40 and min(ink) > 200) if dark else (min(paper) == 255 and max(ink) == 0), (paper, ink)
+    assert (max(palette[0]) < 60) == dark'
+    grep -q '<rect x="0" y="0" [^>]*fill="#161616"' dark.svg
+}
+
 # A head that looks at everything alike: its numbers are small, and still are not dark.
 @test "the scale follows the data: 300 tokens are not a dark triangle" {
     slow
@@ -150,10 +195,10 @@ END
         tg-attn-view --color $color dump.npz > other
         run -1 cmp -s "$color" other
     done
-    # 256 colours: black is 0, the ends are the walks'
-    grep -q '48;5;16m *0.00 ' 256
+    # 256 colours: dark grey is 0, the ends are the walks'
+    grep -q '48;5;234m *0.00 ' 256
     grep -q '48;5;153m *-4.00 ' 256
-    grep -q '48;5;222m *4.00 ' 256
+    grep -q '48;5;223m *4.00 ' 256
 }
 
 @test "half blocks hold two queries a line, with the page's colours" {
@@ -422,7 +467,7 @@ a["dump/n_embd"] = np.int64(24)'
 
 @test "wrong usage" {
     dump dump.npz T=4
-    for more in '--png --html' '--ansi --png' '--svg --png' '--svg --html' 'a b' '-l x' '-w 5' '--show v' '--scale log --show scores' '--png --width 40' '--svg --width 40' '--html --color 256'; do
+    for more in '--png --html' '--ansi --png' '--svg --png' '--svg --html' 'a b' '-l x' '-w 5' '--show v' '--scale log --show scores' '--png --width 40' '--svg --width 40' '--html --color 256' '--html --paper dark' '--paper grey'; do
         # shellcheck disable=SC2086
         run -2 --separate-stderr tg-attn-view $more dump.npz
         said 'tg-attn-view: '

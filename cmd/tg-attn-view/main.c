@@ -20,8 +20,9 @@ struct options {
     const char *output;
     bool wanted[FORMATS]; /* its option is given */
     enum format format;
-    bool scale_given, color_given;
+    bool scale_given, color_given, paper_given;
     size_t layer, head, batch, show, scale, color, width;
+    view_paper paper;
     tg_attn_stage stage; /* what to show */
 };
 
@@ -116,6 +117,9 @@ static int parse(int argc, char **argv, struct options *o)
             .given = &o->scale_given),
         CLI_CHOICE_OPTION(0, "color", &o->color, VIEW_COLORS,
                           "colours in the terminal; auto: those that it supports", .given = &o->color_given),
+        CLI_ENUM_OPTION(0, "paper", &o->paper, VIEW_PAPERS,
+                        "the background; auto: a terminal's, if COLORFGBG tells, and light for images",
+                        .given = &o->paper_given),
         CLI_SIZE_OPTION('w', "width", &o->width, "N", WIDTH_MIN, WIDTH_MAX,
                         "width of text output, in columns (default: the terminal's)"),
         {0},
@@ -144,6 +148,8 @@ static int parse(int argc, char **argv, struct options *o)
     if (o->format != ANSI && (o->color_given || o->width > 0))
         return cli_usage("--color and --width are for the terminal, and do not go with --%s",
                          formats[o->format].name);
+    if (o->format == HTML && o->paper_given)
+        return cli_usage("--paper does not go with --html: a page has a switch for light and dark");
     if (o->scale_given && o->show == SHOW_SCORES && o->scale != TG_SCALE_LINEAR && o->scale != TG_SCALE_AUTO)
         return cli_usage("--scale is for probabilities: scores may be negative, and are always linear");
     if (n == 0 && !cli_stdin_has_data())
@@ -220,6 +226,7 @@ static tg_status read_input(struct input *in, view *v, const char *path, const s
                 .name = cli_input_name(path),
                 .show = o->stage,
                 .page = o->format == HTML,
+                .paper = o->paper,
                 .b = o->batch,
                 .scale.kind = o->show == SHOW_PROBS ? (tg_scale_kind)o->scale : TG_SCALE_LINEAR};
     if ((status = cli_open_input(&in->fd, path, err)))

@@ -166,7 +166,7 @@ static void draw_query(const view_sheet *s, size_t x, size_t at, const char *lab
     const size_t half = TG_FONT_HEIGHT * l->dot / 2, y = at - tg_size_min(half, at);
 
     s->text(s, x + l->left - 4 * l->dot - text_width(l, tg_label_width(label)) + l->dot, y, l->dot, TG_RIGHT,
-            TG_INK_BLACK, label);
+            TG_INK_TEXT, label);
     s->text(s, x, y, l->dot, TG_RIGHT, TG_INK_FAINT, id);
 }
 
@@ -176,7 +176,7 @@ static void draw_key(const view_sheet *s, size_t at, size_t y, const char *label
     const layout *l = &s->l;
     const size_t x = at - TG_FONT_HEIGHT * l->dot / 2, bottom = y - 4 * l->dot;
 
-    s->text(s, x, bottom, l->dot, TG_UP, TG_INK_BLACK, label);
+    s->text(s, x, bottom, l->dot, TG_UP, TG_INK_TEXT, label);
     s->text(s, x, bottom - (l->left - 4 * l->dot - l->ids) - l->dot * TG_FONT_STEP, l->dot, TG_UP,
             TG_INK_FAINT, id);
 }
@@ -269,7 +269,7 @@ static void draw_map(const view_sheet *s, const view_map *map, size_t x, size_t 
     char title[64];
 
     make_title(title, sizeof title, s, map);
-    s->text(s, x, y, s->l.dot, TG_RIGHT, TG_INK_BLACK, title);
+    s->text(s, x, y, s->l.dot, TG_RIGHT, TG_INK_TEXT, title);
     draw_axes(s, x, y);
     draw_cells(s, &map->grid, x + s->l.left, y + s->l.top);
 }
@@ -301,12 +301,12 @@ static void draw_scale(const view_sheet *s, size_t y)
         const int n = snprintf(text, sizeof text, "%.3g%s", tg_scale_number(&s->v->scale, (double)tick / 2),
                                tick == 2 && view_scale_cuts(s->v) ? "+" : "");
 
-        s->fill(s, at, y + line, 1, 3 * l->dot, TG_INK_BLACK);
-        s->text(s, at - text_width(l, (size_t)n) / 2, y + line + 4 * l->dot, l->dot, TG_RIGHT, TG_INK_BLACK,
+        s->fill(s, at, y + line, 1, 3 * l->dot, TG_INK_TEXT);
+        s->text(s, at - text_width(l, (size_t)n) / 2, y + line + 4 * l->dot, l->dot, TG_RIGHT, TG_INK_TEXT,
                 text);
     }
     s->hatch(s, x + SCALE_BAR + text_width(l, 4), y, line * 2, line);
-    s->text(s, x + SCALE_BAR + text_width(l, 5) + line * 2, y + 2 * l->dot, l->dot, TG_RIGHT, TG_INK_BLACK,
+    s->text(s, x + SCALE_BAR + text_width(l, 5) + line * 2, y + 2 * l->dot, l->dot, TG_RIGHT, TG_INK_TEXT,
             "masked");
     snprintf(text, sizeof text, "%s%s%s; query down, key across", view_quantity(s->v),
              name ? ", colours by " : "", name ? name : "");
@@ -320,7 +320,7 @@ void view_sheet_draw(const view_sheet *s)
     const size_t first = 2 * GAP + line_height(l);
     size_t row = 0, heads;
 
-    s->text(s, GAP, GAP, l->dot, TG_RIGHT, TG_INK_BLACK, s->name);
+    s->text(s, GAP, GAP, l->dot, TG_RIGHT, TG_INK_TEXT, s->name);
     for (size_t m = 0; m < v->n; m += heads, row += tg_ceil_div(heads, l->columns)) {
         heads = view_same_layer(v, m);
         for (size_t h = 0; h < heads; h++)
@@ -349,6 +349,7 @@ tg_status view_sheet_make(view_sheet *s, view *v, bool ascii, tg_err *err)
     if ((status = measure(&s->l, err)) || (status = view_fill(v, 1, err)))
         return status;
     make_name(s);
-    tg_raster_palette(s->palette, v->show == TG_ATTN_SCORES);
+    tg_raster_palette(s->palette,
+                      (tg_colormap){.dark = v->paper == VIEW_DARK, .diverges = v->show == TG_ATTN_SCORES});
     return TG_OK;
 }

@@ -53,6 +53,14 @@ static size_t find_width(int fd)
     return 80;
 }
 
+/* COLORFGBG ends with the number of the background's colour, of the first 16: 7 is light grey, 15 white. */
+static bool find_dark(void)
+{
+    const char *colors = getenv("COLORFGBG"), *back = colors ? strrchr(colors, ';') : NULL;
+
+    return !back || (strcmp(back, ";7") != 0 && strcmp(back, ";15") != 0);
+}
+
 /* ---- colours */
 
 static void set_color(struct ansi *a, bool back, unsigned color)
@@ -90,7 +98,9 @@ void ansi_end_line(struct ansi *a)
 
 void ansi_begin(struct ansi *a, view *v, tg_sink *out, view_color color, size_t width)
 {
-    const bool diverges = v->show == TG_ATTN_SCORES, utf8 = find_utf8();
+    const tg_colormap map = {.dark = v->paper == VIEW_DARK || (v->paper == VIEW_PAPER_AUTO && find_dark()),
+                             .diverges = v->show == TG_ATTN_SCORES};
+    const bool utf8 = find_utf8();
 
     *a = (struct ansi){.v = v,
                        .out = out,
@@ -101,8 +111,8 @@ void ansi_begin(struct ansi *a, view *v, tg_sink *out, view_color color, size_t 
                        .bg = ANSI_NONE,
                        .more = utf8 ? "…" : "~",
                        .blank = utf8 ? "·" : "_"};
-    tg_colormap_fill(a->rgb, (tg_colormap){.dark = true, .diverges = diverges});
-    tg_colormap_fill_256(a->index, diverges);
+    tg_colormap_fill(a->rgb, map);
+    tg_colormap_fill_256(a->index, map);
     for (size_t n = 0; a->color == VIEW_256 && n < TG_COLORMAP_SIZE; n++)
         a->rgb[n] = tg_rgb_of_256(a->index[n]);
     a->rgb[ANSI_BLACK] = (tg_rgb){0, 0, 0};

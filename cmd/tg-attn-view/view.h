@@ -37,11 +37,16 @@ typedef struct view_measures {
     tg_head_means means;
 } view_measures;
 
+/* What colours begin at.  VIEW_PAPER_AUTO: the terminal's background, as far as it tells; otherwise light. */
+typedef enum view_paper { VIEW_PAPER_AUTO, VIEW_LIGHT, VIEW_DARK } view_paper;
+#define VIEW_PAPERS "auto|light|dark" /* in that order */
+
 typedef struct view {
     const tg_dump *dump;
     const char *name;   /* of the input */
     tg_attn_stage show; /* TG_ATTN_PROBS or TG_ATTN_SCORES */
     bool page;          /* draw from q and k, whatever else the dump holds */
+    view_paper paper;
     size_t b;
     char (*label)[VIEW_LABEL]; /* [T] the tokens as shown; NULL: the dump has none */
     size_t id_width; /* columns of an id, "id" included; 0: the dump has none, or the labels tell them */

@@ -100,22 +100,38 @@ void tg_colormap_fill(tg_rgb map[TG_COLORMAP_SIZE], tg_colormap which)
 /* ---- 256 colours */
 
 #define CUBE_FIRST 16
+#define GREY_FIRST 232
 #define WALK_MAX 20
 
-/* Walks from black: violet is missing, as the cube has no dark one.  0 ends a walk. */
-static const unsigned char walk_rise[WALK_MAX] = {16, 17,  18,  19,  25,  31,  37,  43,  79,
-                                                  78, 114, 113, 149, 155, 191, 192, 228, 229};
-static const unsigned char walk_below[WALK_MAX] = {16, 17, 18, 19, 25, 31, 32, 68, 74, 110, 116, 117, 153};
-static const unsigned char walk_above[WALK_MAX] = {16, 52, 88, 94, 130, 166, 172, 208, 214, 215, 221, 222};
+/* Walks from a grey near the paper, but not equal to it.  Each branch keeps its hue, red to orange or blue:
+ * a cube that has no dark orange must not alternate between red and olive.  0 ends a walk. */
+static const unsigned char rise_256[2][WALK_MAX] = {
+    {254, 151, 115, 79, 73, 37, 31, 25, 55, 54, 17},
+    {234, 18, 54, 55, 25, 31, 37, 43, 79, 78, 114, 113, 149, 155, 191, 192, 228, 229},
+};
+static const unsigned char below_256[2][WALK_MAX] = {
+    {254, 153, 111, 75, 68, 32, 26, 25, 19, 18},
+    {234, 18, 19, 25, 26, 32, 68, 75, 111, 153},
+};
+static const unsigned char above_256[2][WALK_MAX] = {
+    {254, 223, 216, 209, 202, 166, 160, 124, 88, 52},
+    {234, 52, 88, 124, 160, 166, 202, 209, 216, 223},
+};
+
+/* A level of the cube as a byte. */
+static unsigned char byte_of_level(unsigned level)
+{
+    return (unsigned char)(level > 0 ? 55 + 40 * level : 0);
+}
 
 tg_rgb tg_rgb_of_256(unsigned char color)
 {
-    const unsigned at = color - (unsigned)CUBE_FIRST, level[3] = {at / 36, at / 6 % 6, at % 6};
-    unsigned char c[3];
+    const unsigned at = color - (unsigned)CUBE_FIRST;
+    const unsigned char grey = (unsigned char)(8 + 10 * (color - GREY_FIRST));
 
-    for (size_t i = 0; i < 3; i++)
-        c[i] = (unsigned char)(level[i] > 0 ? 55 + 40 * level[i] : 0);
-    return (tg_rgb){c[0], c[1], c[2]};
+    if (color >= GREY_FIRST)
+        return (tg_rgb){grey, grey, grey};
+    return (tg_rgb){byte_of_level(at / 36), byte_of_level(at / 6 % 6), byte_of_level(at % 6)};
 }
 
 static double distance(unsigned char one, unsigned char other)
@@ -143,13 +159,15 @@ static unsigned char walk_at(const unsigned char walk[WALK_MAX], double x)
     return walk[n];
 }
 
-void tg_colormap_fill_256(unsigned char map[TG_COLORMAP_SIZE], bool diverges)
+void tg_colormap_fill_256(unsigned char map[TG_COLORMAP_SIZE], tg_colormap which)
 {
     for (size_t n = 0; n < TG_COLORMAP_SIZE; n++) {
         const double x = (double)n / (TG_COLORMAP_SIZE - 1);
 
-        map[n] =
-            diverges ? walk_at(x < 0.5 ? walk_below : walk_above, fabs(2 * x - 1)) : walk_at(walk_rise, x);
+        if (!which.diverges)
+            map[n] = walk_at(rise_256[which.dark], x);
+        else
+            map[n] = walk_at((x < 0.5 ? below_256 : above_256)[which.dark], fabs(2 * x - 1));
     }
 }
 

@@ -26,12 +26,12 @@ typedef struct tg_colormap {
 
 void tg_colormap_fill(tg_rgb map[TG_COLORMAP_SIZE], tg_colormap which);
 
-/* A map for dark paper in the 6x6x6 cube of 256-colour terminals: a walk through the cube, in which each
- * colour differs from the one before by one level of one channel, so that the ramp is smooth; each gets as
- * many steps as it looks different from its neighbours. */
-void tg_colormap_fill_256(unsigned char map[TG_COLORMAP_SIZE], bool diverges);
+/* A map in the colours of 256-colour terminals: a walk through the 6x6x6 cube that begins at a grey near the
+ * paper, in which each colour differs from the one before by one level of one or two channels, so that the
+ * ramp is smooth; each gets as many steps as it looks different from its neighbours. */
+void tg_colormap_fill_256(unsigned char map[TG_COLORMAP_SIZE], tg_colormap which);
 
-/* One of the cube's colours, 16 to 231. */
+/* One of the cube's colours, or of the greys after it: 16 to 255. */
 tg_rgb tg_rgb_of_256(unsigned char color);
 
 /* The step for x; x outside [0,1] gets the nearest end. */

@@ -28,15 +28,23 @@ void tg_raster_free(tg_raster *raster)
     *raster = (tg_raster){0};
 }
 
-void tg_raster_palette(tg_rgb palette[TG_INK_END], bool diverges)
+static tg_rgb grey(unsigned char x)
 {
-    tg_colormap_fill(palette, (tg_colormap){.diverges = diverges});
-    palette[TG_INK_PAPER] = (tg_rgb){255, 255, 255};
-    palette[TG_INK_BLACK] = (tg_rgb){0, 0, 0};
-    palette[TG_INK_WHITE] = (tg_rgb){255, 255, 255};
-    palette[TG_INK_FAINT] = (tg_rgb){96, 96, 96};
-    palette[TG_INK_HATCH] = (tg_rgb){205, 205, 205};
-    palette[TG_INK_MASKED] = (tg_rgb){242, 242, 242};
+    return (tg_rgb){x, x, x};
+}
+
+void tg_raster_palette(tg_rgb palette[TG_INK_END], tg_colormap which)
+{
+    const bool dark = which.dark;
+
+    tg_colormap_fill(palette, which);
+    palette[TG_INK_PAPER] = grey(dark ? 22 : 255);
+    palette[TG_INK_BLACK] = grey(0);
+    palette[TG_INK_WHITE] = grey(255);
+    palette[TG_INK_FAINT] = grey(dark ? 160 : 96);
+    palette[TG_INK_HATCH] = grey(dark ? 70 : 205);
+    palette[TG_INK_MASKED] = grey(dark ? 34 : 242);
+    palette[TG_INK_TEXT] = grey(dark ? 235 : 0);
 }
 
 void tg_raster_fill(tg_raster *r, size_t x, size_t y, size_t width, size_t height, unsigned ink)

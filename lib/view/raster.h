@@ -13,11 +13,12 @@
 
 enum tg_ink {
     TG_INK_PAPER = TG_COLORMAP_SIZE,
-    TG_INK_BLACK,
+    TG_INK_BLACK, /* on cells, like */
     TG_INK_WHITE,
     TG_INK_FAINT,  /* secondary text */
     TG_INK_HATCH,  /* the lines over masked cells, */
     TG_INK_MASKED, /* and between the lines */
+    TG_INK_TEXT,   /* on paper */
     TG_INK_END
 };
 
@@ -30,8 +31,8 @@ typedef struct tg_raster {
 TG_MUST_CHECK tg_status tg_raster_make(tg_raster *raster, size_t width, size_t height, tg_err *err);
 void tg_raster_free(tg_raster *raster); /* accepts a zeroed one */
 
-/* The colours of numbers that diverge, or do not, on white paper; then the inks. */
-void tg_raster_palette(tg_rgb palette[TG_INK_END], bool diverges);
+/* The colours of numbers; then the inks on white paper, or on dark. */
+void tg_raster_palette(tg_rgb palette[TG_INK_END], tg_colormap which);
 
 /* All of these clip to the image. */
 void tg_raster_fill(tg_raster *raster, size_t x, size_t y, size_t width, size_t height, unsigned ink);

@@ -122,35 +122,67 @@ static void colors_leave_the_paper(void)
     }
 }
 
-static void check_walk(const unsigned char cube[TG_COLORMAP_SIZE], size_t first, size_t end, int by)
+#define GREYS 232 /* of 256 colours, after the cube */
+
+/* Levels by which two of the cube's colours differ. */
+static int levels_between(unsigned one, unsigned other)
 {
-    size_t colors = 1;
+    int sum = 0;
 
-    for (size_t n = first; n != end; n += (size_t)by) {
-        const unsigned one = cube[n] - 16u, other = cube[n + (size_t)by] - 16u;
-        const int red = (int)(one / 36) - (int)(other / 36),
-                  green = (int)(one / 6 % 6) - (int)(other / 6 % 6), blue = (int)(one % 6) - (int)(other % 6);
-
-        CHECK(cube[n] >= 16 && cube[n] < 232);
-        CHECK(abs(red) + abs(green) + abs(blue) <= 1);
-        CHECK(lightness(tg_rgb_of_256(cube[n + (size_t)by])) > lightness(tg_rgb_of_256(cube[n])) - 2);
-        colors += one != other;
-    }
-    CHECK(colors >= 12);
-    CHECK_EQ(cube[first], 16);
-    CHECK(lightness(tg_rgb_of_256(cube[end])) > 80);
+    one -= 16;
+    other -= 16;
+    for (unsigned weight = 1; weight <= 36; weight *= 6)
+        sum += abs((int)(one / weight % 6) - (int)(other / weight % 6));
+    return sum;
 }
 
-/* Among 256 colours, each differs from its neighbour by one level of one channel, and is not darker. */
+/* From a grey near the paper, away from it in even steps. */
+static void check_walk(const unsigned char cube[TG_COLORMAP_SIZE], size_t first, size_t end, int by,
+                       bool dark, size_t least)
+{
+    const double sign = dark ? 1 : -1;
+    size_t colors = 1;
+
+    CHECK_EQ(cube[first], dark ? 234 : 254); /* neither black nor white, which masked cells may be */
+    for (size_t n = first; n != end; n += (size_t)by) {
+        const unsigned char one = cube[n], other = cube[n + (size_t)by];
+
+        CHECK(one == cube[first] || (one >= 16 && one < GREYS && levels_between(one, other) <= 2));
+        CHECK(sign * lightness(tg_rgb_of_256(other)) > sign * lightness(tg_rgb_of_256(one)) - 2);
+        colors += one != other;
+    }
+    CHECK(colors >= least);
+    CHECK(fabs(lightness(tg_rgb_of_256(cube[end])) - lightness(tg_rgb_of_256(cube[first]))) > 70);
+}
+
+/* One class of numbers, one hue: red to orange, without yellow, olive or green; or blue, without violet. */
+static void check_hues(const unsigned char cube[TG_COLORMAP_SIZE])
+{
+    for (size_t n = 0; n < TG_COLORMAP_SIZE; n++) {
+        const tg_rgb c = tg_rgb_of_256(cube[n]);
+
+        if (cube[n] >= GREYS)
+            continue;
+        CHECK(n < TG_COLORMAP_SIZE / 2 ? c.b > c.g && c.g >= c.r : c.r > c.g && c.g >= c.b);
+        CHECK(n < TG_COLORMAP_SIZE / 2 || c.g <= c.r / 2 || c.b > 0); /* not brown */
+    }
+}
+
+/* Among 256 colours, each differs little from its neighbour, and does not go back to the paper. */
 static void few_colors_are_smooth(void)
 {
     unsigned char cube[TG_COLORMAP_SIZE];
 
-    tg_colormap_fill_256(cube, false);
-    check_walk(cube, 0, TG_COLORMAP_SIZE - 1, 1);
-    tg_colormap_fill_256(cube, true);
-    check_walk(cube, TG_COLORMAP_SIZE / 2, TG_COLORMAP_SIZE - 1, 1);
-    check_walk(cube, TG_COLORMAP_SIZE / 2 - 1, 0, -1);
+    for (unsigned dark = 0; dark <= 1; dark++) {
+        tg_colormap_fill_256(cube, (tg_colormap){.dark = dark});
+        check_walk(cube, 0, TG_COLORMAP_SIZE - 1, 1, dark, 11);
+        tg_colormap_fill_256(cube, (tg_colormap){.dark = dark, .diverges = true});
+        check_walk(cube, TG_COLORMAP_SIZE / 2, TG_COLORMAP_SIZE - 1, 1, dark, 10);
+        check_walk(cube, TG_COLORMAP_SIZE / 2 - 1, 0, -1, dark, 10);
+        check_hues(cube);
+    }
+    CHECK_EQ(tg_rgb_of_256(GREYS).r, 8);
+    CHECK_EQ(tg_rgb_of_256(255).g, 238);
     CHECK_EQ(tg_rgb_of_256(16 + 36 + 12 + 5).r, 95);
     CHECK_EQ(tg_rgb_of_256(16 + 36 + 12 + 5).g, 135);
     CHECK_EQ(tg_rgb_of_256(16 + 36 + 12 + 5).b, 255);
