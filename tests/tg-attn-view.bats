@@ -42,6 +42,34 @@ query down, key across; blank or -: masked'
     [[ $output = *'layer 0, head 1'*'layer 1, head 1'* && $output != *'head 0'* ]]
 }
 
+@test "some heads and layers: a sheet of these, in every format" {
+    slow
+    dump dump.npz T=4 H=4 L=3
+    titles() { grep -o 'layer [0-9], head [0-9]' | paste -sd ';'; }
+    local want='layer 0, head 1;layer 0, head 3;layer 2, head 1;layer 2, head 3'
+    [[ $(tg-attn-view -w 80 -l 0,2 -a 3,1 dump.npz | titles) = "$want" ]]
+    [[ $(tg-attn-view --svg -l 2,0 -a 1,3,1 dump.npz | titles) = "$want" ]]
+    tg-attn-view --png -l 0,2 -a 1,3 -o some.png dump.npz
+    tg-attn-view --svg -l 0,2 -a 1,3 -o some.svg dump.npz
+    png_module
+    svg_module
+    python3 -c 'import png, svg
+rows, _ = png.read("some.png")
+assert svg.Image("some.svg").size == (len(rows[0]), len(rows)) and len(svg.Image("some.svg").maps) == 4'
+    # one head each of several layers: side by side
+    [[ $(tg-attn-view -w 80 -l 0,2 -a 1 dump.npz | sed -n 1p | titles) = 'layer 0, head 1;layer 2, head 1' ]]
+    [[ $(tg-attn-view -w 80 -a 0,2 -l 1 dump.npz | sed -n 1p | titles) = 'layer 1, head 0;layer 1, head 2' ]]
+    # a row of few maps does not take the next layer's
+    [[ $(tg-attn-view -w 40 -a 0,1,2 dump.npz | grep -c layer) = 6 ]]
+    # a page has the layers, and all heads
+    tg-attn-view --html -l 1,2 -a 2,3 dump.npz > page.html 2> /dev/null
+    grep -qF '"start": {"layer": 1, "head": 2}' page.html
+    grep -qF '"layers": [1, 2]' page.html
+    # what is not drawn need not have what is drawn
+    alter dump.npz part.npz 'for n in list(a): n.startswith("h.1.") and n != "h.1.v" and a.pop(n)'
+    [[ $(tg-attn-view -w 80 -l 0,2 -a 3,1 part.npz | titles) = "$want" ]]
+}
+
 # A probability's shade says between which ninths its root lies.
 @test "shades are those of the numbers" {
     slow
@@ -476,6 +504,12 @@ a["dump/n_embd"] = np.int64(24)'
     said 'dump.npz: layer 2 is out of range: expected 0 to 1'
     run -2 --separate-stderr tg-attn-view -a 2 dump.npz
     said 'dump.npz: head 2 is out of range: expected 0 to 1'
+    run -2 --separate-stderr tg-attn-view -l 0,2 dump.npz
+    said 'dump.npz: layer 2 is out of range: expected 0 to 1'
+    for list in 0, ,1 0,,1 1-2 '' 99999999999999999 "$(seq -s, 0 64)"; do
+        run -2 --separate-stderr tg-attn-view -a "$list" dump.npz
+        said "--head must be numbers, separated by commas, at most 64, got '$list'"
+    done
     run -2 --separate-stderr tg-attn-view -b 1 dump.npz
     said 'dump.npz: sequence 1 is out of range: the only sequence is 0'
     dump dump.npz T=4 L=1 N=3

@@ -317,7 +317,7 @@ static tg_status draw_sheet(struct ansi *a, tg_err *err)
 {
     view *v = a->v;
     const size_t fit = tg_size_max((a->width + GAP) / (MAP_MIN + GAP), 1);
-    const size_t per_line = tg_size_max(tg_size_min(view_same_layer(v, 0), fit), 1);
+    const size_t per_line = tg_size_min(view_group(v, 0), fit);
     const size_t width = tg_size_min((a->width + GAP) / per_line - GAP, MAP_MAX);
     const ansi_layout l = choose_layout(a, v->dump->T, width);
     const size_t columns = tg_size_min(tg_size_max(l.side * l.columns, MAP_MIN), tg_size_max(width, 2));
@@ -326,7 +326,7 @@ static tg_status draw_sheet(struct ansi *a, tg_err *err)
     if (status)
         return status;
     for (size_t m = 0, n; m < v->n; m += n) {
-        n = tg_size_min(view_same_layer(v, m), per_line); /* each layer starts a new row */
+        n = tg_size_min(view_group(v, m), per_line); /* each group starts a new row */
         put_maps(a, &l, v->map + m, n, columns);
     }
     put_scale(a);

@@ -7,7 +7,7 @@
 #include "cmd/tg-attn-view/view.h"
 #include "lib/dump/dump_rows.h"
 
-#define INDEX_MAX 1e15 /* for --layer and the like, until the dump is known */
+#define INDEX_MAX 1e15 /* for --batch, until the dump is known */
 #define WIDTH_MIN 20
 #define WIDTH_MAX 10000
 
@@ -17,11 +17,12 @@ enum format { ANSI, PNG, SVG, HTML, FORMATS, OTHER = FORMATS };
 struct options {
     const char *const *input; /* [n_inputs] */
     size_t n_inputs;
-    const char *output;
+    const char *output, *layer_list, *head_list;
     bool wanted[FORMATS]; /* its option is given */
     enum format format;
     bool scale_given, color_given, paper_given;
-    size_t layer, head, batch, show, scale, color, width;
+    view_list layers, heads;
+    size_t batch, show, scale, color, width;
     view_paper paper;
     tg_attn_stage stage; /* what to show */
 };
@@ -93,6 +94,24 @@ static int choose_format(struct options *o)
 
 static const char *const standard_input = "-";
 
+/* Parse "0,3", or nothing. */
+static int parse_list(const char *option, const char *text, view_list *list)
+{
+    const char *at = text;
+
+    while (at && list->n < VIEW_LIST_MAX && cli_take_size(&at, &list->index[list->n])) {
+        list->n++;
+        if (*at == '\0')
+            return CLI_OK;
+        if (*at++ != ',')
+            break;
+    }
+    if (!at)
+        return CLI_OK;
+    return cli_usage("--%s must be numbers, separated by commas, at most %d, got '%s'", option, VIEW_LIST_MAX,
+                     text);
+}
+
 static int parse(int argc, char **argv, struct options *o)
 {
     cli_option options[] = {
@@ -105,9 +124,9 @@ static int parse(int argc, char **argv, struct options *o)
         CLI_OUTPUT_OPTION('o', "output", &o->output, "FILE",
                           "write to FILE; its ending, .png, .svg, .html or .txt, chooses the format"),
         CLI_FORCE(0),
-        CLI_SIZE_OPTION('l', "layer", &o->layer, "L", 0, INDEX_MAX, "only this layer, from 0"),
-        CLI_SIZE_OPTION('a', "head", &o->head, "H", 0, INDEX_MAX,
-                        "only this head, from 0; a page shows it first"),
+        CLI_TEXT_OPTION('l', "layer", &o->layer_list, "L,...", "only these layers, from 0"),
+        CLI_TEXT_OPTION('a', "head", &o->head_list, "H,...",
+                        "only these heads, from 0; a page shows the first of them"),
         CLI_SIZE_OPTION('b', "batch", &o->batch, "B", 0, INDEX_MAX,
                         "the sequence of the batch to draw, from 0"),
         CLI_CHOICE_OPTION(0, "show", &o->show, "probs|scores", "what to draw"),
@@ -141,7 +160,8 @@ static int parse(int argc, char **argv, struct options *o)
 
     if (n < 0)
         return CLI_USAGE;
-    if (choose_format(o))
+    if (choose_format(o) || parse_list("layer", o->layer_list, &o->layers) ||
+        parse_list("head", o->head_list, &o->heads))
         return CLI_USAGE;
     if (n > 1 && o->format != HTML)
         return cli_usage("unexpected operand '%s': several dumps make a page, -o FILE.html", argv[2]);
@@ -209,7 +229,8 @@ static tg_dump_want wanted(const struct options *o)
 {
     const unsigned page = TG_DUMP_BIT(TG_ATTN_Q) | TG_DUMP_BIT(TG_ATTN_K) | TG_DUMP_BIT(TG_ATTN_V);
 
-    return (tg_dump_want){o->layer, o->format == HTML ? page : tg_dump_rows_stages(o->stage)};
+    return (tg_dump_want){o->layers.n == 1 ? o->layers.index[0] : TG_ATTN_ALL,
+                          o->format == HTML ? page : tg_dump_rows_stages(o->stage)};
 }
 
 /* One dump, and its view. */
@@ -231,7 +252,7 @@ static tg_status read_input(struct input *in, view *v, const char *path, const s
                 .scale.kind = o->show == SHOW_PROBS ? (tg_scale_kind)o->scale : TG_SCALE_LINEAR};
     if ((status = cli_open_input(&in->fd, path, err)))
         return status;
-    if (tg_dump_read(&in->dump, in->fd, wanted(o), err) || view_choose(v, o->layer, o->head, err))
+    if (tg_dump_read(&in->dump, in->fd, wanted(o), err) || view_choose(v, &o->layers, &o->heads, err))
         return tg_err_in(err, v->name);
     return TG_OK;
 }
@@ -273,7 +294,7 @@ static tg_status run(const struct options *o, tg_err *err)
 
 int main(int argc, char **argv)
 {
-    struct options o = {.layer = TG_ATTN_ALL, .head = TG_ATTN_ALL};
+    struct options o = {0};
     tg_err err = {0};
 
     cli_init("tg-attn-view");

@@ -43,7 +43,31 @@ size_t view_same_layer(const view *v, size_t first)
     return n;
 }
 
+size_t view_group(const view *v, size_t first)
+{
+    return view_same_layer(v, 0) > 1 ? view_same_layer(v, first) : v->n - first;
+}
+
 /* ---- choosing */
+
+static bool keeps(const view_list *list, size_t index)
+{
+    bool found = list->n == 0;
+
+    for (size_t i = 0; i < list->n; i++)
+        found = found || list->index[i] == index;
+    return found;
+}
+
+/* Check that a list's entries are below n. */
+static tg_status check_list(const char *what, const view_list *list, size_t n, tg_err *err)
+{
+    tg_status status = TG_OK;
+
+    for (size_t i = 0; !status && i < list->n; i++)
+        status = tg_attn_check_index(what, list->index[i], n, err);
+    return status;
+}
 
 /* Whether a layer has the arrays that its maps are made of; *needs names them. */
 static bool has_enough(const view *v, const tg_dump_layer *layer, const char **needs)
@@ -56,39 +80,43 @@ static bool has_enough(const view *v, const tg_dump_layer *layer, const char **n
     return tg_dump_has_rows(layer, v->show);
 }
 
-static tg_status check_layers(const view *v, size_t layer, tg_err *err)
+static tg_status check_layers(const view *v, const view_list *layers, tg_err *err)
 {
     const tg_dump *dump = v->dump;
     const char *needs;
 
-    if (layer != TG_ATTN_ALL && !tg_dump_find(dump, layer))
-        return tg_fail(err, TG_EUSAGE, "layer %zu is not in the dump", layer);
+    for (size_t i = 0; i < layers->n; i++) {
+        if (!tg_dump_find(dump, layers->index[i]))
+            return tg_fail(err, TG_EUSAGE, "layer %zu is not in the dump", layers->index[i]);
+    }
     if (dump->n == 0)
         return tg_fail(err, TG_EDATA, "the dump has no layers");
     for (size_t l = 0; l < dump->n; l++) {
-        if (!has_enough(v, &dump->layer[l], &needs))
-            return tg_fail(err, TG_EDATA, "layer %zu lacks %s", dump->layer[l].number, needs);
+        const tg_dump_layer *layer = &dump->layer[l];
+
+        if (keeps(layers, layer->number) && !has_enough(v, layer, &needs))
+            return tg_fail(err, TG_EDATA, "layer %zu lacks %s", layer->number, needs);
     }
     return TG_OK;
 }
 
-tg_status view_choose(view *v, size_t layer, size_t head, tg_err *err)
+tg_status view_choose(view *v, const view_list *layers, const view_list *heads, tg_err *err)
 {
     const tg_dump *dump = v->dump;
-    const size_t h_begin = head == TG_ATTN_ALL ? 0 : head, h_end = head == TG_ATTN_ALL ? dump->H : head + 1;
+    const size_t H = heads->n > 0 ? heads->n : dump->H; /* at most */
     tg_status status;
 
-    if ((status = tg_attn_check_index("layer", layer, dump->n_layer, err)) ||
-        (status = tg_attn_check_index("head", head, dump->H, err)) ||
-        (status = check_layers(v, layer, err)) ||
+    if ((status = check_list("layer", layers, dump->n_layer, err)) ||
+        (status = check_list("head", heads, dump->H, err)) || (status = check_layers(v, layers, err)) ||
         (status = tg_attn_check_index("sequence", v->b, dump->B, err)) || (status = view_make_labels(v, err)))
         return status;
-    if (!(v->map = calloc(dump->n, (h_end - h_begin) * sizeof *v->map)))
-        return tg_fail_memory(err, (unsigned long long)dump->n * (h_end - h_begin) * sizeof *v->map,
-                              "the maps");
+    if (!(v->map = calloc(dump->n, H * sizeof *v->map)))
+        return tg_fail_memory(err, (unsigned long long)dump->n * H * sizeof *v->map, "the maps");
     for (size_t l = 0; l < dump->n; l++) {
-        for (size_t h = h_begin; tg_attn_keeps(layer, dump->layer[l].number) && h < h_end; h++)
-            v->map[v->n++] = (view_map){.layer = &dump->layer[l], .head = h};
+        for (size_t h = 0; keeps(layers, dump->layer[l].number) && h < dump->H; h++) {
+            if (keeps(heads, h))
+                v->map[v->n++] = (view_map){.layer = &dump->layer[l], .head = h};
+        }
     }
     return TG_OK;
 }

@@ -104,18 +104,18 @@ static void make_title(char *out, size_t size, const view_sheet *s, const view_m
 
 /* ---- layout */
 
-/* The maps of a single layer fill a square; with several layers, each starts a new row. */
+/* A single group fills a square; of several, each starts a new row. */
 static void arrange(layout *l, const view *v)
 {
-    const size_t heads = view_same_layer(v, 0), layers = v->n / heads;
+    const size_t maps = view_group(v, 0), groups = v->n / maps;
 
     l->columns = 1;
-    while (layers == 1 && l->columns * l->columns < heads)
+    while (groups == 1 && l->columns * l->columns < maps)
         l->columns++;
-    if (layers > 1)
-        l->columns = heads;
+    if (groups > 1)
+        l->columns = maps;
     l->columns = tg_size_min(l->columns, ROW_MAX);
-    l->rows = layers * tg_ceil_div(heads, l->columns);
+    l->rows = groups * tg_ceil_div(maps, l->columns);
 }
 
 static size_t between(size_t x, size_t low, size_t high)
@@ -318,14 +318,14 @@ void view_sheet_draw(const view_sheet *s)
     const view *v = s->v;
     const layout *l = &s->l;
     const size_t first = 2 * GAP + line_height(l);
-    size_t row = 0, heads;
+    size_t row = 0, maps;
 
     s->text(s, GAP, GAP, l->dot, TG_RIGHT, TG_INK_TEXT, s->name);
-    for (size_t m = 0; m < v->n; m += heads, row += tg_ceil_div(heads, l->columns)) {
-        heads = view_same_layer(v, m);
-        for (size_t h = 0; h < heads; h++)
-            draw_map(s, &v->map[m + h], GAP + h % l->columns * (l->map_width + GAP),
-                     first + (row + h / l->columns) * (l->map_height + GAP));
+    for (size_t m = 0; m < v->n; m += maps, row += tg_ceil_div(maps, l->columns)) {
+        maps = view_group(v, m);
+        for (size_t n = 0; n < maps; n++)
+            draw_map(s, &v->map[m + n], GAP + n % l->columns * (l->map_width + GAP),
+                     first + (row + n / l->columns) * (l->map_height + GAP));
     }
     draw_scale(s, first + l->rows * (l->map_height + GAP));
 }

@@ -57,9 +57,15 @@ typedef struct view {
     tg_scale scale;          /* view_fill() sets its range */
 } view;
 
-/* Set up the labels, and the maps of one layer and head, or of all (TG_ATTN_ALL).  TG_EUSAGE: the dump
- * has no such layer, head or sequence; TG_EDATA: it lacks the arrays that the maps are made of. */
-TG_MUST_CHECK tg_status view_choose(view *v, size_t layer, size_t head, tg_err *err);
+/* Layers or heads to draw; n = 0: all. */
+#define VIEW_LIST_MAX 64
+typedef struct view_list {
+    size_t index[VIEW_LIST_MAX], n;
+} view_list;
+
+/* Set up the labels, and the maps of these layers and heads, in ascending order.  TG_EUSAGE: the dump has no
+ * such layer, head or sequence; TG_EDATA: it lacks the arrays that the maps are made of. */
+TG_MUST_CHECK tg_status view_choose(view *v, const view_list *layers, const view_list *heads, tg_err *err);
 
 /* Make the labels and set id_width.  TG_ENOMEM. */
 TG_MUST_CHECK tg_status view_make_labels(view *v, tg_err *err);
@@ -74,6 +80,10 @@ TG_MUST_CHECK tg_status view_measure(view *v, tg_err *err);
 
 /* The number of consecutive maps, from `first`, that share its layer. */
 size_t view_same_layer(const view *v, size_t first);
+
+/* The number of consecutive maps, from `first`, that a sheet puts side by side: a layer's, or all maps if
+ * each is of another layer. */
+size_t view_group(const view *v, size_t first);
 
 /* Copy the input's name to out, printable and without its folders. */
 void view_input(const view *v, char *out, size_t size);
