@@ -12,34 +12,100 @@ load pictures
     is_output 'layer 0, head 0: 3 tokens
 key     0     1     2 
         a     b     c 
-0 a  1.00     -     - 
-1 b  0.38  0.62     - 
+0 a  1.00             
+1 b  0.38  0.62       
 2 c  0.38  0.23  0.38 
 probability 0 .:-=+*#%@ 1
 colours follow the square root: 0.25 is in the middle
-query down, key across; blank or -: masked'
+query down, key across; blank: masked'
     run -0 tg-attn-view --show scores dump.npz
     is_output 'layer 0, head 0: 3 tokens
 key      0      1      2 
          a      b      c 
-0 a   0.50      -      - 
-1 b   0.00   0.50      - 
+0 a   0.50               
+1 b   0.00   0.50        
 2 c   0.50   0.00   0.50 
 score -0.5 .:-=+*#%@ 0.5
-query down, key across; blank or -: masked'
+query down, key across; blank: masked'
 }
 
 @test "a sheet of all heads, one layer's in a row" {
     slow
     dump dump.npz T=4 H=3 L=2
     run -0 tg-attn-view -w 80 dump.npz
-    [[ ${lines[0]} =~ ^'layer 0, head 0   '' '*'layer 0, head 1   '' '*'layer 0, head 2 '' '*$ ]]
-    [[ ${lines[1]} =~ ^'@@      ' ]]
+    [[ ${lines[0]} =~ ^'  layer 0, head 0   '' '*'layer 0, head 1   '' '*'layer 0, head 2 '' '*$ ]]
+    [[ ${lines[1]} =~ ^'  0 1 2 3 '' '*'0 1 2 3 '' '*'0 1 2 3 '' '*$ ]]
+    [[ ${lines[2]} =~ ^'0 @@      ' && ${lines[5]} =~ ^'3 ' ]]
     [[ $(grep -c 'layer 1, head 0 .*layer 1, head 1 .*layer 1, head 2' <<< "$output") = 1 ]]
     run -0 tg-attn-view -w 80 -l 1 dump.npz
     [[ $output = *'layer 1, head 2'* && $output != *'layer 0'* ]]
     run -0 tg-attn-view -w 80 -a 1 dump.npz
     [[ $output = *'layer 0, head 1'*'layer 1, head 1'* && $output != *'head 0'* ]]
+}
+
+# Where a tick is, and where a line's number, there is the cell of that position.
+@test "a sheet has positions along its sides" {
+    slow
+    local T n halves
+    for T in 12 40 130; do
+        dump all.npz T=$T H=2 L=1 D=2
+        alter all.npz dump.npz "a['h.0.probs'][0, :] = np.eye($T); a.pop('h.0.scores')"
+        for more in '--color never' '--color 256'; do
+            # shellcheck disable=SC2086
+            LC_ALL=C.UTF-8 tg-attn-view -w 60 $more --scale linear dump.npz > out
+            T=$T python3 - << 'END'
+import os, re
+text = re.sub("\033\\[[0-9;]*m", "", open("out", encoding="utf8").read())
+lines = text.split("\n")
+T = int(os.environ["T"])
+margin = len(str(T - 1)) + 1
+each = re.search("greatest of (\\d+)", text)
+per_cell = int(each.group(1)) if each else 1
+maps = [m.start() for m in re.finditer("layer", lines[0])]
+assert len(maps) == 2 and maps[0] == margin, maps
+rows = lines[2 : lines.index("")]
+columns = 2 if "▀" not in text and "▄" not in text and len(rows) * per_cell >= T else 1
+queries = -(-T // per_cell) / len(rows) > 1 and 2 or 1
+ticks = [(m.start(), int(m.group())) for m in re.finditer("\\d+", lines[1])]
+assert [n for _, n in ticks].count(0) == 2 and len(ticks) > 2, ticks
+for at, n in ticks:
+    first = max(m for m in maps if m <= at)
+    assert (at - first) / columns * per_cell == n, (at, n, columns)
+numbers = [(i, int(row[:margin])) for i, row in enumerate(rows) if row[:margin].strip()]
+assert len(numbers) > 1
+for i, n in numbers:
+    assert i * queries * per_cell == n, (i, n)
+END
+        done
+    done
+}
+
+@test "--title stands above the picture" {
+    slow
+    local title=$'What <b>it</b> looks at \xe2\x80\xae\x1b[1m'
+    dump dump.npz T=3 H=2 L=1
+    for more in '' '-a 1'; do
+        # shellcheck disable=SC2086
+        LC_ALL=C.UTF-8 tg-attn-view $more --title "$title" dump.npz > out
+        # shellcheck disable=SC2086
+        LC_ALL=C.UTF-8 tg-attn-view $more dump.npz | diff <(tail -n +2 out) -
+        [[ $(head -n 1 out) = 'What <b>it</b> looks at \u202E\x1B[1m' ]]
+    done
+    [[ $(tg-attn-view -w 20 --title "$title" dump.npz | head -n 1) = 'What <b>it</b> look~' ]]
+    tg-attn-view --svg --title "$title" dump.npz > out.svg
+    svg_module
+    python3 -c 'import svg
+image = svg.Image("out.svg")
+assert image.title == image.text[0] == "What <b>it</b> looks at \\u202E\\x1B[1m", image.title
+assert not [t for t in image.text if "dump.npz" in t]'
+    # the image is as wide as it
+    tg-attn-view --svg --title "$(printf '%0200d' 0)" dump.npz > out.svg
+    python3 -c 'import svg; assert 1200 < svg.Image("out.svg").size[0] < 1250'
+    tg-attn-view --png -o out.png --title "$title" dump.npz
+    tg-attn-view --png -o other.png dump.npz
+    run -1 cmp -s out.png other.png
+    tg-attn-view --html --title "$title" dump.npz > page.html 2> /dev/null
+    grep -qF '"name": "What \u003cb\u003eit\u003c/b\u003e looks at ' page.html
 }
 
 @test "some heads and layers: a sheet of these, in every format" {
@@ -708,6 +774,7 @@ assert sum(r[2] for r, _ in image.cells(image.maps[0])) == 6 * 7 // 2 * cell
 numbers = [f"{probs[i, j]:.2f}" for i in range(6) for j in range(i + 1)]
 assert [t for t in image.text if re.fullmatch("\\d\\.\\d\\d", t) and t != "0.25"] == \
     [n for n in numbers if n != "0.25"]
+assert [image.text.count(word) for word in ("key", "query")] == [1, 1]
 assert {"0 The", "masked", "layer 1, head 1", "key", "query"} <= set(image.text), image.text
 assert image.text[-1] == "probability, colours by square root; query down, key across"
 END
@@ -746,6 +813,7 @@ import png, svg
 image = svg.Image("out.svg")
 rows, palette = png.read("out.png")
 assert image.size == (len(rows[0]), len(rows))
+assert not {"key", "query"} & set(image.text)  # the legend says it, once
 assert [t for t in image.text if t.startswith("layer")] == [f"layer {l}, head {h}" for l in (0, 1) for h in (0, 1, 2)]
 assert len(image.maps) == 6
 for x0, y0, side, _ in image.maps:

@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "lib/base/decimal.h"
 #include "lib/base/size.h"
 #include "lib/view/label.h"
 
@@ -13,7 +14,8 @@
 #define GAP 2              /* columns between maps on a sheet */
 #define MAP_MIN 16         /* columns of a map on a sheet, if the terminal is wide enough */
 #define MAP_MAX 48
-#define CELL_MAX 14 /* columns of a number in a table, if its token needs them */
+#define LINES_DENSE 8 /* of a map on a sheet: of no more, each has its position */
+#define CELL_MAX 14   /* columns of a number in a table, if its token needs them */
 #define SCALE_COLUMNS 24
 
 static char shade_at(double place)
@@ -153,7 +155,17 @@ static void put_cells_note(struct ansi *a, const ansi_layout *l)
 {
     if (l->n > 1)
         put_words(a, "each cell: the greatest of %zu x %zu", l->n, l->n);
-    put_words(a, "query down, key across; blank or -: masked");
+    put_words(a, "query down, key across; blank: masked");
+}
+
+static void put_name(struct ansi *a)
+{
+    char name[1024], shown[4 * sizeof name];
+
+    view_name(a->v, name, sizeof name);
+    (void)(a->utf8 ? tg_label_show : tg_label_show_ascii)(shown, sizeof shown, name, strlen(name));
+    view_field(a->out, shown, tg_size_min(tg_label_width(shown), a->width), a->more);
+    ansi_end_line(a);
 }
 
 /* ---- one map, with tokens along its sides */
@@ -174,7 +186,7 @@ static void put_number(struct ansi *a, double x, size_t columns)
 
     ansi_colors(a, color == ANSI_NONE ? ANSI_NONE : ansi_ink(a, color), color);
     if (color == ANSI_NONE)
-        snprintf(text, sizeof text, "%*s ", (int)columns - 1, "-");
+        snprintf(text, sizeof text, "%*s", (int)columns, "");
     else
         snprintf(text, sizeof text, "%*.2f ", (int)columns - 1, x);
     tg_sink_put(a->out, text, strlen(text));
@@ -284,29 +296,62 @@ static tg_status draw_one(struct ansi *a, tg_err *err)
 
 /* ---- a sheet of maps */
 
-static void put_titles(struct ansi *a, const view_map *map, size_t n, size_t columns)
+/* Where maps are on a line of a sheet. */
+struct row {
+    const view_map *map; /* [n] */
+    size_t n, columns;   /* of a map */
+    size_t margin;       /* before the first one: of the queries' positions */
+};
+
+static void put_titles(struct ansi *a, const struct row *r)
 {
     char title[64];
 
-    for (size_t m = 0; m < n; m++) {
-        snprintf(title, sizeof title, "layer %zu, head %zu", map[m].layer->number, map[m].head);
-        if (tg_label_width(title) > columns)
-            snprintf(title, sizeof title, "L%zu H%zu", map[m].layer->number, map[m].head);
-        view_field(a->out, title, columns, a->more);
-        if (m + 1 < n)
+    ansi_repeat(a, " ", r->margin);
+    for (size_t m = 0; m < r->n; m++) {
+        const view_map *map = &r->map[m];
+
+        snprintf(title, sizeof title, "layer %zu, head %zu", map->layer->number, map->head);
+        if (tg_label_width(title) > r->columns)
+            snprintf(title, sizeof title, "L%zu H%zu", map->layer->number, map->head);
+        view_field(a->out, title, r->columns, a->more);
+        if (m + 1 < r->n)
             ansi_repeat(a, " ", GAP);
     }
     ansi_end_line(a);
 }
 
-static void put_maps(struct ansi *a, const ansi_layout *l, const view_map *map, size_t n, size_t columns)
+/* Fill the place between the map that was drawn and the next one. */
+static void put_gap(struct ansi *a, const ansi_layout *l, const struct row *r, size_t m)
 {
-    put_titles(a, map, n, columns);
+    if (m + 1 < r->n)
+        ansi_repeat(a, " ", r->columns - l->side * l->columns + GAP);
+}
+
+/* The position of a line's first query, on every line of a small map, otherwise on every fourth. */
+static void put_position(struct ansi *a, const ansi_layout *l, size_t margin, size_t line)
+{
+    char text[32] = "";
+
+    if (l->lines <= LINES_DENSE || line % 4 == 0)
+        snprintf(text, sizeof text, "%*zu", (int)margin - 1, line * ansi_queries(l));
+    view_field(a->out, text, margin, "");
+}
+
+static void put_maps(struct ansi *a, const ansi_layout *l, const struct row *r)
+{
+    put_titles(a, r);
+    ansi_repeat(a, " ", r->margin);
+    for (size_t m = 0; m < r->n; m++) {
+        ansi_put_ticks(a, l);
+        put_gap(a, l, r, m);
+    }
+    ansi_end_line(a);
     for (size_t line = 0; line < l->lines; line++) {
-        for (size_t m = 0; m < n; m++) {
-            put_map_line(a, l, &map[m].grid, line);
-            if (m + 1 < n)
-                ansi_repeat(a, " ", columns - l->side * l->columns + GAP);
+        put_position(a, l, r->margin, line);
+        for (size_t m = 0; m < r->n; m++) {
+            put_map_line(a, l, &r->map[m].grid, line);
+            put_gap(a, l, r, m);
         }
         ansi_end_line(a);
     }
@@ -316,23 +361,25 @@ static void put_maps(struct ansi *a, const ansi_layout *l, const view_map *map, 
 static tg_status draw_sheet(struct ansi *a, tg_err *err)
 {
     view *v = a->v;
-    const size_t fit = tg_size_max((a->width + GAP) / (MAP_MIN + GAP), 1);
-    const size_t per_line = tg_size_min(view_group(v, 0), fit);
-    const size_t width = tg_size_min((a->width + GAP) / per_line - GAP, MAP_MAX);
-    const ansi_layout l = choose_layout(a, v->dump->T, width);
-    const size_t columns = tg_size_min(tg_size_max(l.side * l.columns, MAP_MIN), tg_size_max(width, 2));
+    const size_t T = v->dump->T, margin = tg_decimal_digits(T - 1) + 1;
+    const size_t room = a->width + GAP - tg_size_min(margin, a->width);
+    const size_t per_line = tg_size_min(view_group(v, 0), tg_size_max(room / (MAP_MIN + GAP), 1));
+    const size_t width = tg_size_min(room / per_line - GAP, MAP_MAX);
+    const ansi_layout l = choose_layout(a, T, width);
+    struct row r = {.margin = margin,
+                    .columns = tg_size_min(tg_size_max(l.side * l.columns, MAP_MIN), tg_size_max(width, 2))};
     tg_status status = view_fill(v, l.n, err);
 
     if (status)
         return status;
-    for (size_t m = 0, n; m < v->n; m += n) {
-        n = tg_size_min(view_group(v, m), per_line); /* each group starts a new row */
-        put_maps(a, &l, v->map + m, n, columns);
+    for (size_t m = 0; m < v->n; m += r.n) {
+        r.map = v->map + m;
+        r.n = tg_size_min(view_group(v, m), per_line); /* each group starts a new row */
+        put_maps(a, &l, &r);
     }
     put_scale(a);
     put_cells_note(a, &l);
-    put_words(a, "%zu tokens, 0 to %zu; one map with its tokens: -l LAYER -a HEAD", v->dump->T,
-              v->dump->T - 1);
+    put_words(a, "%zu tokens, 0 to %zu; one map with its tokens: -l LAYER -a HEAD", T, T - 1);
     return TG_OK;
 }
 
@@ -341,5 +388,7 @@ tg_status view_ansi(view *v, tg_sink *out, view_color color, size_t width, tg_er
     struct ansi a;
 
     ansi_begin(&a, v, out, color, width);
+    if (v->title)
+        put_name(&a);
     return v->n == 1 ? draw_one(&a, err) : draw_sheet(&a, err);
 }

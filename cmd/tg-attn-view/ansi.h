@@ -46,6 +46,9 @@ typedef struct ansi_layout {
     size_t side, lines;
 } ansi_layout;
 
+/* Queries that a line stands for. */
+size_t ansi_queries(const ansi_layout *l);
+
 /* What precedes the lines of a map: positions, then tokens or nothing, then ids or nothing. */
 typedef struct ansi_margin {
     size_t columns; /* of all, with a space at the end */
@@ -66,6 +69,9 @@ void ansi_put_query(struct ansi *a, const ansi_margin *m, const ansi_layout *l, 
 
 /* Print the keys above a map: their tokens upright, if these are short, or positions. */
 void ansi_put_keys(struct ansi *a, const ansi_margin *m, const ansi_layout *l);
+
+/* Print positions above the columns of a map, every tenth one or so; all of a small map. */
+void ansi_put_ticks(struct ansi *a, const ansi_layout *l);
 
 /* Write token t to `out` as this terminal can show it, with visible blanks.  Returns out. */
 #define ANSI_TOKEN (4 * VIEW_LABEL)

@@ -7,11 +7,12 @@
 #include "lib/base/size.h"
 #include "lib/view/label.h"
 
-#define LABEL_MAX 14  /* columns of a query's token */
-#define RANGE_MIN 8   /* columns of the tokens of a line that stands for several: fewer say nothing, */
-#define RANGE_MAX 40  /* and more distract */
-#define KEY_LINES 8   /* max lines of the keys' tokens above a map, */
-#define DENSE_LINES 4 /* and where the tokens touch: longer ones could not be read */
+#define LABEL_MAX 14   /* columns of a query's token */
+#define RANGE_MIN 8    /* columns of the tokens of a line that stands for several: fewer say nothing, */
+#define RANGE_MAX 40   /* and more distract */
+#define KEY_LINES 8    /* max lines of the keys' tokens above a map, */
+#define TICKS_DENSE 10 /* cells in a row: of no more, each has its number if that fits */
+#define DENSE_LINES 4  /* and where the tokens touch: longer ones could not be read */
 
 void ansi_repeat(struct ansi *a, const char *text, size_t n)
 {
@@ -64,8 +65,7 @@ size_t ansi_widest_tokens(const struct ansi *a, size_t n, size_t max)
 
 /* ---- queries */
 
-/* Queries that a line stands for. */
-static size_t queries_of(const ansi_layout *l)
+size_t ansi_queries(const ansi_layout *l)
 {
     return l->n * (l->halves ? 2 : 1);
 }
@@ -76,7 +76,7 @@ ansi_margin ansi_margin_for(const struct ansi *a, const ansi_layout *l)
     ansi_margin m = {.digits = digits};
 
     if (l->n == 1)
-        m.text = ansi_widest_tokens(a, queries_of(l), LABEL_MAX);
+        m.text = ansi_widest_tokens(a, ansi_queries(l), LABEL_MAX);
     m.columns = l->n > 1 ? 2 * digits + 2 : digits + 1 + (m.text > 0 ? m.text + 1 : 0);
     m.columns = tg_size_max(m.columns, strlen("key") + 1);
     return m;
@@ -85,7 +85,7 @@ ansi_margin ansi_margin_for(const struct ansi *a, const ansi_layout *l)
 void ansi_widen_margin(ansi_margin *m, const struct ansi *a, const ansi_layout *l)
 {
     const size_t used = m->columns + l->side * l->columns, room = a->width - tg_size_min(a->width, used);
-    const size_t id = m->text > 0 && queries_of(l) == 1 ? a->v->id_width : 0;
+    const size_t id = m->text > 0 && ansi_queries(l) == 1 ? a->v->id_width : 0;
 
     if (id > 0 && id < room) {
         m->id = id;
@@ -111,7 +111,7 @@ static void join_tokens(const struct ansi *a, size_t first, size_t end, const ch
 
 void ansi_put_query(struct ansi *a, const ansi_margin *m, const ansi_layout *l, size_t first)
 {
-    const size_t T = a->v->dump->T, end = tg_size_min(first + queries_of(l), T);
+    const size_t T = a->v->dump->T, end = tg_size_min(first + ansi_queries(l), T);
     char text[4 * ANSI_TOKEN], position[64];
     size_t used = l->n > 1 ? 2 * m->digits + 1 : m->digits;
 
@@ -181,20 +181,18 @@ static void put_upright(struct ansi *a, const ansi_margin *m, size_t cell)
     }
 }
 
-/* Print positions above every tenth column or so. */
-static void put_ticks(struct ansi *a, const ansi_margin *m, const ansi_layout *l)
+void ansi_put_ticks(struct ansi *a, const ansi_layout *l)
 {
     char number[24];
-    const size_t step = tg_ceil_div(tg_decimal_digits(a->v->dump->T) + 4, l->columns);
+    const size_t gap = l->side > TICKS_DENSE ? 4 : 1;
+    const size_t step = tg_ceil_div(tg_decimal_digits(a->v->dump->T) + gap, l->columns);
 
-    put_key_margin(a, m, true, true);
     for (size_t j = 0; j < l->side; j += step) {
         const size_t width = l->columns * tg_size_min(step, l->side - j);
 
         snprintf(number, sizeof number, "%zu", j * l->n);
         view_field(a->out, strlen(number) <= width ? number : "", width, "");
     }
-    ansi_end_line(a);
 }
 
 /* Whether a token has several numbers in its label, as parts of characters have: nobody reads them
@@ -223,8 +221,11 @@ static bool reads_upright(const struct ansi *a, const ansi_layout *l)
 
 void ansi_put_keys(struct ansi *a, const ansi_margin *m, const ansi_layout *l)
 {
-    if (reads_upright(a, l))
+    if (reads_upright(a, l)) {
         put_upright(a, m, l->columns);
-    else
-        put_ticks(a, m, l);
+    } else {
+        put_key_margin(a, m, true, true);
+        ansi_put_ticks(a, l);
+        ansi_end_line(a);
+    }
 }

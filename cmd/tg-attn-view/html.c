@@ -43,8 +43,8 @@ static void put_string(tg_sink *out, const char *text)
     tg_sink_put(out, "\"", 1);
 }
 
-/* The file's name, and what names the dump's input on a command line; not what cannot be typed there as it is
- * shown. */
+/* The title or the file's name, and what names the dump's input on a command line; not what cannot be typed
+ * there as it is shown. */
 static void put_names(tg_sink *out, const view *v)
 {
     const char *source = v->dump->source;
@@ -176,7 +176,16 @@ static void put_measures(tg_sink *out, const view *v)
 /* Write what differs from dump to dump: n of them. */
 static void put_dumps(tg_sink *out, const view *v, size_t n)
 {
-    tg_sink_puts(out, "{\"dumps\": [");
+    char title[1024];
+
+    tg_sink_puts(out, "{");
+    if (v->title) {
+        view_name(v, title, sizeof title);
+        tg_sink_puts(out, "\"title\": ");
+        put_string(out, title);
+        tg_sink_puts(out, ", ");
+    }
+    tg_sink_puts(out, "\"dumps\": [");
     for (size_t d = 0; d < n; d++) {
         tg_sink_puts(out, d > 0 ? ", {" : "{");
         put_names(out, &v[d]);

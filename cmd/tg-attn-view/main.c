@@ -17,7 +17,7 @@ enum format { ANSI, PNG, SVG, HTML, FORMATS, OTHER = FORMATS };
 struct options {
     const char *const *input; /* [n_inputs] */
     size_t n_inputs;
-    const char *output, *layer_list, *head_list;
+    const char *output, *layer_list, *head_list, *title;
     bool wanted[FORMATS]; /* its option is given */
     enum format format;
     bool scale_given, color_given, paper_given;
@@ -129,6 +129,7 @@ static int parse(int argc, char **argv, struct options *o)
                         "only these heads, from 0; a page shows the first of them"),
         CLI_SIZE_OPTION('b', "batch", &o->batch, "B", 0, INDEX_MAX,
                         "the sequence of the batch to draw, from 0"),
+        CLI_TEXT_OPTION(0, "title", &o->title, "TEXT", "what is above the picture, or a page's title"),
         CLI_CHOICE_OPTION(0, "show", &o->show, "probs|scores", "what to draw"),
         CLI_CHOICE_OPTION(
             0, "scale", &o->scale, TG_SCALE_KINDS,
@@ -245,6 +246,7 @@ static tg_status read_input(struct input *in, view *v, const char *path, const s
 
     *v = (view){.dump = &in->dump,
                 .name = cli_input_name(path),
+                .title = o->title,
                 .show = o->stage,
                 .page = o->format == HTML,
                 .paper = o->paper,

@@ -27,9 +27,9 @@ bool view_scale_cuts(const view *v)
     return v->scale.kind == TG_SCALE_AUTO && v->scale.high < 1;
 }
 
-void view_input(const view *v, char *out, size_t size)
+void view_name(const view *v, char *out, size_t size)
 {
-    const char *name = tg_path_name(v->name);
+    const char *name = v->title ? v->title : tg_path_name(v->name);
 
     cli_escape(out, size, (const unsigned char *)name, strlen(name));
 }

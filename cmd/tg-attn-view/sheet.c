@@ -76,7 +76,7 @@ static void make_label(char out[LABEL_SIZE], const layout *l, const view *v, siz
 static size_t widest_label(const layout *l, const view *v)
 {
     char label[LABEL_SIZE];
-    size_t widest = l->positions ? 1 : strlen("query");
+    size_t widest = v->n == 1 ? strlen("query ") : 1; /* the corner's, apart from the first key's label */
 
     for (size_t t = 0; t < v->dump->T; t += l->step) {
         make_label(label, l, v, t);
@@ -100,6 +100,18 @@ static void make_title(char *out, size_t size, const view_sheet *s, const view_m
     snprintf(out, size, "layer %zu, head %zu", map->layer->number, map->head);
     if (text_width(&s->l, strlen(out)) > s->l.map_width)
         snprintf(out, size, "L%zu H%zu", map->layer->number, map->head);
+}
+
+static void make_name(view_sheet *s)
+{
+    const size_t T = s->v->dump->T;
+    char name[1100];
+
+    view_name(s->v, name, sizeof s->name);
+    if (!s->v->title)
+        snprintf(name + strlen(name), sizeof name - strlen(name), ": %s, %zu token%s",
+                 s->v->show == TG_ATTN_PROBS ? "probabilities" : "scores", T, cli_plural(T));
+    show(s->name, sizeof s->name, &s->l, name);
 }
 
 /* ---- layout */
@@ -141,12 +153,13 @@ static void lay_out(layout *l, const view *v, bool ascii)
 }
 
 /* Set the size of the image, including the text above and below the maps.  TG_EUSAGE: it is too large. */
-static tg_status measure(layout *l, tg_err *err)
+static tg_status measure(view_sheet *s, tg_err *err)
 {
-    const size_t least = SCALE_BAR + text_width(l, 40) + 2 * GAP;
+    layout *l = &s->l;
+    const size_t legend = SCALE_BAR + text_width(l, 40), name = text_width(l, tg_label_width(s->name));
     size_t pixels;
 
-    l->width = tg_size_max(GAP + l->columns * (l->map_width + GAP), least);
+    l->width = tg_size_max(GAP + l->columns * (l->map_width + GAP), tg_size_max(legend, name) + 2 * GAP);
     l->height = 2 * GAP + line_height(l) + l->rows * (l->map_height + GAP) + 5 * line_height(l);
     if (tg_size_mul(&pixels, l->width, l->height) && pixels <= PIXELS_MAX)
         return TG_OK;
@@ -197,7 +210,7 @@ static void draw_axes(const view_sheet *s, size_t x, size_t y)
     const layout *l = &s->l;
     char label[LABEL_SIZE], id[24] = "";
 
-    if (!l->positions)
+    if (s->v->n == 1) /* on a sheet the legend says it, once */
         draw_corner(s, x, y);
     for (size_t t = 0; t < s->v->dump->T; t += l->step) {
         const size_t middle = t * l->cell + l->cell / 2;
@@ -274,18 +287,7 @@ static void draw_map(const view_sheet *s, const view_map *map, size_t x, size_t 
     draw_cells(s, &map->grid, x + s->l.left, y + s->l.top);
 }
 
-/* ---- the words above and below */
-
-static void make_name(view_sheet *s)
-{
-    const size_t T = s->v->dump->T;
-    char input[1024], name[1100];
-
-    view_input(s->v, input, sizeof input);
-    snprintf(name, sizeof name, "%s: %s, %zu token%s", input,
-             s->v->show == TG_ATTN_PROBS ? "probabilities" : "scores", T, cli_plural(T));
-    show(s->name, sizeof s->name, &s->l, name);
-}
+/* ---- the legend below */
 
 static void draw_scale(const view_sheet *s, size_t y)
 {
@@ -333,7 +335,7 @@ void view_sheet_draw(const view_sheet *s)
 bool view_sheet_lacks_letters(const view_sheet *s)
 {
     const view *v = s->v;
-    bool lacks = !is_ascii(tg_path_name(v->name));
+    bool lacks = !is_ascii(v->title ? v->title : tg_path_name(v->name));
 
     for (size_t t = 0; v->label && !s->l.positions && t < v->dump->T; t += s->l.step)
         lacks = lacks || !is_ascii(v->label[t]);
@@ -346,9 +348,9 @@ tg_status view_sheet_make(view_sheet *s, view *v, bool ascii, tg_err *err)
 
     *s = (view_sheet){.v = v};
     lay_out(&s->l, v, ascii);
-    if ((status = measure(&s->l, err)) || (status = view_fill(v, 1, err)))
-        return status;
     make_name(s);
+    if ((status = measure(s, err)) || (status = view_fill(v, 1, err)))
+        return status;
     tg_raster_palette(s->palette,
                       (tg_colormap){.dark = v->paper == VIEW_DARK, .diverges = v->show == TG_ATTN_SCORES});
     return TG_OK;

@@ -24,7 +24,7 @@ typedef struct view_sheet {
     const view *v;
     struct view_layout l;
     tg_rgb palette[TG_INK_END];
-    char name[1024]; /* "dump.npz: probabilities, 3 tokens" */
+    char name[1024]; /* the title, or "dump.npz: probabilities, 3 tokens" */
     /* What it is drawn on; the arguments, and the inks, are those of lib/view/raster.h. */
     void *canvas;
     void (*fill)(const struct view_sheet *s, size_t x, size_t y, size_t width, size_t height, unsigned ink);

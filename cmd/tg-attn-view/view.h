@@ -44,6 +44,7 @@ typedef enum view_paper { VIEW_PAPER_AUTO, VIEW_LIGHT, VIEW_DARK } view_paper;
 typedef struct view {
     const tg_dump *dump;
     const char *name;   /* of the input */
+    const char *title;  /* of the picture, or NULL */
     tg_attn_stage show; /* TG_ATTN_PROBS or TG_ATTN_SCORES */
     bool page;          /* draw from q and k, whatever else the dump holds */
     view_paper paper;
@@ -85,8 +86,8 @@ size_t view_same_layer(const view *v, size_t first);
  * each is of another layer. */
 size_t view_group(const view *v, size_t first);
 
-/* Copy the input's name to out, printable and without its folders. */
-void view_input(const view *v, char *out, size_t size);
+/* Copy the title to out, or the input's name without its folders, printable. */
+void view_name(const view *v, char *out, size_t size);
 
 /* "probability" or "score" */
 const char *view_quantity(const view *v);

@@ -414,7 +414,8 @@ function sizeTerms() {
 const layoutOf = (heads) => dump.layout === "bhtd" ? `[B,${heads},T,D]` : `[B,T,${heads},D]`;
 
 function describe() {
-    const names = dumps.length > 2 ? `${dumps[0].name} to ${dumps.at(-1).name}` : dumps.map(({name}) => name).join(", ");
+    const names = dump.title ?? (dumps.length > 2 ? `${dumps[0].name} to ${dumps.at(-1).name}`
+        : dumps.map(({name}) => name).join(", "));
     document.title = `Attention: ${names}`;
     byId("name").textContent = names;
     byId("dumps").hidden = dumps.length === 1;
