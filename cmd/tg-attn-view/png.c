@@ -28,6 +28,7 @@ tg_status view_png(view *v, int fd, tg_err *err)
     if ((status = view_sheet_make(&sheet, v, true, err)) ||
         (status = tg_raster_make(&raster, sheet.l.width, sheet.l.height, err)))
         return status;
+    raster.palette = sheet.palette;
     sheet.canvas = &raster;
     sheet.fill = fill;
     sheet.hatch = hatch;

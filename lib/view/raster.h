@@ -24,7 +24,8 @@ enum tg_ink {
 
 typedef struct tg_raster {
     size_t width, height;
-    unsigned char *pixel; /* [height,width] */
+    unsigned char *pixel;  /* [height,width] */
+    const tg_rgb *palette; /* [TG_INK_END], for smooth letters; or NULL */
 } tg_raster;
 
 /* Make a blank image.  TG_ENOMEM. */
@@ -39,7 +40,8 @@ void tg_raster_fill(tg_raster *raster, size_t x, size_t y, size_t width, size_t 
 void tg_raster_hatch(tg_raster *raster, size_t x, size_t y, size_t width, size_t height);
 
 /* Draw a line of text with dots of `size` pixels: rightwards, with (x, y) its top left corner; or
- * upwards, with (x, y) its bottom left corner. */
+ * upwards, with (x, y) its bottom left corner.  With a palette and size > 1, dots are joined to
+ * strokes with round corners, whose edges have the inks between the letter's and what is under it. */
 typedef enum tg_direction { TG_RIGHT, TG_UP } tg_direction;
 void tg_raster_text(tg_raster *raster, size_t x, size_t y, size_t size, tg_direction direction, unsigned ink,
                     const char *text);

@@ -295,9 +295,45 @@ static void text_upwards(void)
     tg_raster_free(&b);
 }
 
+/* With a palette, large letters have smooth edges: where a dot is, there is ink; far from all dots, none; and
+ * between, only greys of ink and paper. */
+static void large_letters_are_smooth(void)
+{
+    enum { SIZE = 4, SIDE = TG_FONT_STEP * SIZE * 2 };
+    tg_rgb palette[TG_INK_END];
+    tg_raster a, b;
+    tg_err err;
+    size_t greys = 0;
+
+    tg_raster_palette(palette, (tg_colormap){.dark = false});
+    CHECK_OK(tg_raster_make(&a, SIDE, SIDE, &err), &err);
+    CHECK_OK(tg_raster_make(&b, SIDE, SIDE, &err), &err);
+    a.palette = b.palette = palette;
+    tg_raster_text(&a, 0, 0, SIZE, TG_RIGHT, TG_INK_TEXT, "K");
+    tg_raster_text(&b, 0, SIDE - 1, SIZE, TG_UP, TG_INK_TEXT, "K");
+    for (size_t y = 0; y < SIDE; y++) {
+        for (size_t x = 0; x < SIDE; x++) {
+            const size_t column = x / SIZE, row = y / SIZE, middle = SIZE / 2;
+            const bool inside = column < TG_FONT_WIDTH && row < TG_FONT_HEIGHT;
+            const bool dot = inside && tg_font_glyph('K')[row] >> (TG_FONT_WIDTH - 1 - column) & 1;
+            const unsigned ink = a.pixel[y * SIDE + x];
+
+            CHECK_EQ(ink, b.pixel[(SIDE - 1 - x) * SIDE + y]);
+            CHECK(inside || ink == TG_INK_PAPER);
+            CHECK(!dot || x % SIZE != middle || y % SIZE != middle || palette[ink].r == 0);
+            greys += ink != TG_INK_PAPER && palette[ink].r > 0;
+        }
+    }
+    CHECK(greys > SIZE * SIZE);
+    CHECK_EQ(a.pixel[3 * SIZE * SIDE + 4 * SIZE + 2], TG_INK_PAPER); /* right of the K's waist */
+    tg_raster_free(&a);
+    tg_raster_free(&b);
+}
+
 /* What reaches beyond the image is left out. */
 static void beyond_the_image(void)
 {
+    const tg_rgb palette[TG_INK_END] = {{0, 0, 0}};
     tg_raster r;
     tg_err err;
 
@@ -309,6 +345,9 @@ static void beyond_the_image(void)
         for (size_t x = 0; x < 4; x++)
             CHECK_EQ(r.pixel[y * 4 + x], x >= 2 && y >= 1 ? TG_INK_BLACK : TG_INK_PAPER);
     }
+    tg_raster_text(&r, 1, 1, 3, TG_UP, TG_INK_BLACK, "WWWW");
+    tg_raster_text(&r, 1, 1, 3, TG_RIGHT, TG_INK_BLACK, "WWWW");
+    r.palette = palette;
     tg_raster_text(&r, 1, 1, 3, TG_UP, TG_INK_BLACK, "WWWW");
     tg_raster_text(&r, 1, 1, 3, TG_RIGHT, TG_INK_BLACK, "WWWW");
     tg_raster_hatch(&r, 0, 0, 100, 100);
@@ -399,6 +438,7 @@ int main(void)
     RUN(cells_are_the_greatest);
     RUN(letters_differ);
     RUN(text_upwards);
+    RUN(large_letters_are_smooth);
     RUN(beyond_the_image);
     RUN(axes);
     RUN(axes_of_any_numbers);
