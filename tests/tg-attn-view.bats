@@ -446,6 +446,29 @@ END
     LC_ALL=C.UTF-8 tg-attn-view -w 34 dump.npz | grep -q '^1 ·x  *[^ 0-9]'
 }
 
+# As in the page's text: what characters tie together is one text, where it begins.
+@test "characters stand where their bytes begin, except in a page" {
+    slow
+    tokens dump.npz 97 a 228 '\xE4' 184 '\xB8' 173 '\xAD' 1000 ' \xE6\x96' 1001 '\x87!' 255 '\xFF' 228 '\xE4'
+    LC_ALL=C.UTF-8 tg-attn-view -w 120 dump.npz > out
+    [[ $(sed -n 3p out | tr -s ' ') = ' a 中 ·文! \xFF \xE4 ' ]]
+    [[ $(sed -n '5,12s/ *[01]\.[0-9 .]*$//p' out | sed 's/ *$//' | paste -sd '|') = \
+        '0 a|1 中|2|3|4 ·文!|5|6 \xFF|7 \xE4' ]]
+    # numbers in a label keep keys' tokens from standing upright; without these they do
+    tokens bytes.npz 97 a 228 '\xE4' 184 '\xB8' 173 '\xAD' 98 b
+    LC_ALL=C.UTF-8 tg-attn-view -w 25 bytes.npz > out
+    [[ $(sed -n 2p out) = 'key  a 中    b ' ]]
+    [[ $(sed -n '3,7s/ .*//p' out | xargs) = '0 1 2 3 4' && $(sed -n 4p out) = '1 中 '* ]]
+    tg-attn-view -w 120 dump.npz | sed -n 3p | grep -qF '\u4E2D'
+    tg-attn-view -o out.svg dump.npz
+    svg_module
+    python3 -c 'import svg
+text = svg.Image("out.svg").text
+for label in "0 a", "1 中", "2", "3", "4 ·文!", "5", "6 \\xFF", "7 \\xE4":
+    assert text.count(label) >= 2, (label, text)'
+    tg-attn-view --html dump.npz 2> /dev/null | grep -qF '"tokens": ["a", "\u005cxE4", "\u005cxB8", "\u005cxAD", '
+}
+
 @test "a line of several queries has their tokens if there is room" {
     slow
     dump dump.npz T=90 H=1 L=1 text=words

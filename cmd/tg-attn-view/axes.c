@@ -132,19 +132,28 @@ void ansi_put_query(struct ansi *a, const ansi_margin *m, const ansi_layout *l, 
 
 /* ---- keys */
 
-/* Print line number `line` of a token of `height` columns, upright. */
+/* The lines of a token that is written upright. */
+static size_t token_height(const char *text)
+{
+    size_t lines = 0, columns;
+
+    for (size_t n; lines < KEY_LINES && (n = tg_label_next_letter(text, &columns)) > 0; text += n)
+        lines++;
+    return lines;
+}
+
+/* Print line number `line` of a token, upright. */
 static void put_letter(struct ansi *a, const char *at, size_t line, size_t cell, bool last)
 {
     char letter[64] = "";
-    size_t wide, length;
+    size_t columns, length = 0;
 
-    /* a character of two columns takes two lines, because heights are counted in columns */
-    for (size_t above = 0; above <= line && *at != '\0'; above += tg_size_max(wide, 1)) {
-        length = tg_label_next_letter(at, &wide);
-        snprintf(letter, sizeof letter, "%.*s", above == line ? (int)length : 0, at);
+    for (size_t n = 0; n <= line; n++) {
         at += length;
+        length = tg_label_next_letter(at, &columns);
     }
-    view_field(a->out, last && *at != '\0' ? a->more : letter, cell, cell < 2 ? "+" : a->more);
+    snprintf(letter, sizeof letter, "%.*s", (int)length, at);
+    view_field(a->out, last && at[length] != '\0' ? a->more : letter, cell, cell < 2 ? "+" : a->more);
 }
 
 /* Print what precedes a line of the keys: "key" before the first, "id" before the last. */
@@ -165,12 +174,12 @@ static void put_upright(struct ansi *a, const ansi_margin *m, size_t cell)
     char buffer[ANSI_TOKEN];
 
     for (size_t t = 0; t < T; t++)
-        lines = tg_size_max(lines, tg_size_min(KEY_LINES, token_width(a, t)));
+        lines = tg_size_max(lines, token_height(ansi_token(a, t, buffer)));
     for (size_t line = 0; line < lines; line++) {
         put_key_margin(a, m, line == 0, line == lines - 1);
         for (size_t t = 0; t < T; t++) {
             const char *text = ansi_token(a, t, buffer);
-            const size_t above = lines - tg_size_min(KEY_LINES, tg_label_width(text));
+            const size_t above = lines - token_height(text);
 
             if (line < above)
                 ansi_repeat(a, " ", cell);
@@ -195,6 +204,16 @@ void ansi_put_ticks(struct ansi *a, const ansi_layout *l)
     }
 }
 
+/* Whether all letters of a token fit into a cell. */
+static bool fits_upright(const char *label, size_t cell)
+{
+    size_t columns = 0;
+
+    for (size_t n; (n = tg_label_next_letter(label, &columns)) > 0 && columns <= cell; label += n)
+        ;
+    return columns <= cell;
+}
+
 /* Whether a token has several numbers in its label, as parts of characters have: nobody reads them
  * downwards. */
 static bool has_numbers(const char *label)
@@ -213,7 +232,7 @@ static bool reads_upright(const struct ansi *a, const ansi_layout *l)
     if (l->n > 1 || !a->v->label || ansi_widest_tokens(a, 1, KEY_LINES) > most)
         return false;
     for (size_t t = 0; t < a->v->dump->T; t++) {
-        if (has_numbers(a->v->label[t]))
+        if (has_numbers(a->v->label[t]) || !fits_upright(a->v->label[t], l->columns))
             return false;
     }
     return true;

@@ -6,6 +6,7 @@
 #include "cmd/cli/cli.h"
 #include "cmd/tg-attn-view/view.h"
 #include "lib/base/size.h"
+#include "lib/base/utf8.h"
 #include "lib/view/label.h"
 
 #define SHOWN 1024 /* bytes of a token's text, of which a label has fewer */
@@ -49,6 +50,71 @@ static bool tells(const char *label, long long id)
     return strcmp(label, want) == 0;
 }
 
+/* ---- characters that several tokens share, as those of a vocabulary of bytes do */
+
+/* Where the bytes of the tokens are. */
+struct bytes {
+    unsigned char *data;
+    size_t *first; /* [T + 1], of each token in data */
+};
+
+static tg_status find_bytes(struct bytes *b, const tg_dump *dump, tg_err *err)
+{
+    const size_t T = dump->T, size = T * dump->text_size;
+
+    b->data = malloc(size + 1); /* all may be empty */
+    b->first = malloc((T + 1) * sizeof *b->first);
+    if (!b->data || !b->first)
+        return tg_fail_memory(err, size + (T + 1) * sizeof *b->first, "the tokens' bytes");
+    b->first[0] = 0;
+    for (size_t t = 0; t < T; t++) {
+        const char *text = dump->text + t * dump->text_size;
+
+        b->first[t + 1] =
+            b->first[t] + tg_label_bytes(b->data + b->first[t], text, strnlen(text, dump->text_size));
+    }
+    return TG_OK;
+}
+
+/* The end of the tokens that characters tie to token t. */
+static size_t end_of_tied(const struct bytes *b, size_t T, size_t t)
+{
+    const size_t n = b->first[T];
+    size_t end = t + 1;
+
+    for (size_t at = b->first[t], length; at < b->first[end]; at += length) {
+        uint32_t code;
+
+        length = tg_size_max(tg_utf8_decode(&code, b->data + at, n - at), 1);
+        while (at + length > b->first[end])
+            end++;
+    }
+    return end;
+}
+
+/* Label the first token of each character with it, and leave the others' labels blank. */
+static tg_status gather_characters(view *v, tg_err *err)
+{
+    const size_t T = v->dump->T;
+    struct bytes b = {0};
+    tg_status status = find_bytes(&b, v->dump, err);
+
+    for (size_t t = 0, end; !status && t < T; t = end) {
+        char visible[3 * SHOWN];
+
+        end = end_of_tied(&b, T, t);
+        if (end == t + 1)
+            continue;
+        (void)tg_label_show_token(visible, sizeof visible, b.data + b.first[t], b.first[end] - b.first[t]);
+        tg_label_copy(v->label[t], VIEW_LABEL, VIEW_LABEL, visible);
+        for (size_t other = t + 1; other < end; other++)
+            v->label[other][0] = '\0';
+    }
+    free(b.data);
+    free(b.first);
+    return status;
+}
+
 tg_status view_make_labels(view *v, tg_err *err)
 {
     const tg_dump *dump = v->dump;
@@ -69,5 +135,5 @@ tg_status view_make_labels(view *v, tg_err *err)
         widest = tg_size_max(widest, (size_t)snprintf(NULL, 0, "%lld", (long long)dump->ids[t]));
     }
     v->id_width = told ? 0 : widest;
-    return TG_OK;
+    return v->page ? TG_OK : gather_characters(v, err); /* a page shows the bytes as well */
 }

@@ -59,7 +59,7 @@ static void make_label(char out[LABEL_SIZE], const layout *l, const view *v, siz
     size_t n = (size_t)snprintf(out, LABEL_SIZE, "%zu ", t), used, bytes;
     char token[4 * VIEW_LABEL];
 
-    if (l->positions || !v->label) {
+    if (l->positions || !v->label || v->label[t][0] == '\0') {
         out[n - 1] = '\0';
         return;
     }

@@ -179,6 +179,60 @@ size_t tg_label_show_token(char *out, size_t size, const unsigned char *text, si
     return show(out, size, (const char *)text, n, TOKEN);
 }
 
+/* ---- and back */
+
+static uint32_t hex_number(const char *digits, size_t n)
+{
+    uint32_t number = 0;
+
+    for (size_t d = 0; d < n; d++) {
+        const unsigned c = (unsigned char)digits[d];
+
+        number = number << 4 | (c <= '9' ? c - (unsigned)'0' : (c | 0x20u) - 'a' + 10);
+    }
+    return number;
+}
+
+/* Write what an escape [n] stands for; returns its bytes. */
+static size_t put_meaning(unsigned char *out, const char *escape, size_t n)
+{
+    const uint32_t number = hex_number(escape + 2, n - 2);
+
+    switch (escape[1]) {
+    case 'n':
+    case 't':
+        *out = escape[1] == 'n' ? '\n' : '\t';
+        return 1;
+    case 'x':
+        *out = (unsigned char)number;
+        return 1;
+    case '\\':
+        *out = '\\';
+        return 1;
+    default:
+        if (number <= 0x10FFFF && (number < 0xD800 || number > 0xDFFF))
+            return tg_utf8_encode((char *)out, number);
+        memcpy(out, escape, n);
+        return n;
+    }
+}
+
+size_t tg_label_bytes(unsigned char *out, const char *text, size_t n)
+{
+    size_t used = 0;
+
+    for (size_t at = 0, length; at < n; at += length) {
+        length = escape_length(text + at, n - at);
+        if (length > 0) {
+            used += put_meaning(out + used, text + at, length);
+        } else {
+            length = 1;
+            out[used++] = (unsigned char)text[at];
+        }
+    }
+    return used;
+}
+
 /* ---- tab-separated text */
 
 size_t tg_label_field(char *out, const char *text, size_t n)

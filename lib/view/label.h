@@ -45,6 +45,10 @@ size_t tg_label_show_ascii(char *out, size_t size, const char *text, size_t n);
  */
 size_t tg_label_show_token(char *out, size_t size, const unsigned char *text, size_t n);
 
+/* The bytes that a token's label [n] stands for, out of tg_label_show_token().  out has room for n bytes.
+ * Returns the bytes written; no NUL follows. */
+size_t tg_label_bytes(unsigned char *out, const char *label, size_t n);
+
 /*
  * Make a label [n] a value of tab-separated text: a '"' becomes \x22, so that no reader of CSV takes it for
  * quoting. In a token's text that is no other token's, because backslashes are doubled there.  out has room

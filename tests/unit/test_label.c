@@ -319,6 +319,39 @@ static void fields(void)
     check_field("\\\\x22 " ZHONG "\"", "\\\\x22 " ZHONG "\\x22");
 }
 
+static void check_bytes(const char *label, const char *want)
+{
+    unsigned char out[64];
+
+    CHECK_EQ(tg_label_bytes(out, label, strlen(label)), strlen(want));
+    CHECK(memcmp(out, want, strlen(want)) == 0);
+}
+
+/* A token's label stands for the token's bytes. */
+static void labels_mean_bytes(void)
+{
+    const tg_rng rng = {.seed = 1};
+
+    check_bytes("", "");
+    check_bytes("\\", "\\");
+    check_bytes("a\\", "a\\");
+    check_bytes("\\n\\t\\\\n" ZHONG, "\n\t\\n" ZHONG);
+    check_bytes("\\xE4\\xb8\\xAD", ZHONG);
+    check_bytes("\\u4E2D\\U0001F44D", ZHONG EMOJI);
+    check_bytes("\\q\\x4\\uD800\\U00110000", "\\q\\x4\\uD800\\U00110000"); /* none */
+    for (size_t n = 0; n < 1000; n++) {
+        unsigned char token[8], back[128];
+        char label[128];
+        const size_t length = n % sizeof token;
+
+        for (size_t i = 0; i < length; i++)
+            token[i] = (unsigned char)("\\xu4 \n" ZHONG EMOJI)[tg_rng_below(&rng, 8 * n + i, 13)];
+        CHECK_EQ(tg_label_bytes(back, label, tg_label_show_token(label, sizeof label, token, length)),
+                 length);
+        CHECK(memcmp(back, token, length) == 0);
+    }
+}
+
 int main(void)
 {
     RUN(columns_of_every_character);
@@ -334,5 +367,6 @@ int main(void)
     RUN(tokens);
     RUN(any_token);
     RUN(fields);
+    RUN(labels_mean_bytes);
     return check_done();
 }
