@@ -43,7 +43,7 @@ static void put_string(tg_sink *out, const char *text)
     tg_sink_put(out, "\"", 1);
 }
 
-/* The title or the file's name, and what names the dump's input on a command line; not what cannot be typed
+/* The file's name, and what names the dump's input on a command line; not what cannot be typed
  * there as it is shown. */
 static void put_names(tg_sink *out, const view *v)
 {

@@ -27,11 +27,19 @@ bool view_scale_cuts(const view *v)
     return v->scale.kind == TG_SCALE_AUTO && v->scale.high < 1;
 }
 
-void view_name(const view *v, char *out, size_t size)
+void view_input(const view *v, char *out, size_t size)
 {
-    const char *name = v->title ? v->title : tg_path_name(v->name);
+    const char *name = tg_path_name(v->name);
 
     cli_escape(out, size, (const unsigned char *)name, strlen(name));
+}
+
+void view_name(const view *v, char *out, size_t size)
+{
+    if (v->title)
+        cli_escape(out, size, (const unsigned char *)v->title, strlen(v->title));
+    else
+        view_input(v, out, size);
 }
 
 size_t view_same_layer(const view *v, size_t first)

@@ -86,7 +86,10 @@ size_t view_same_layer(const view *v, size_t first);
  * each is of another layer. */
 size_t view_group(const view *v, size_t first);
 
-/* Copy the title to out, or the input's name without its folders, printable. */
+/* Copy the input's name without its folders to out, printable. */
+void view_input(const view *v, char *out, size_t size);
+
+/* Copy the title, or else the same, printable. */
 void view_name(const view *v, char *out, size_t size);
 
 /* "probability" or "score" */
