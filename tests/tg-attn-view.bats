@@ -105,7 +105,7 @@ assert not [t for t in image.text if "dump.npz" in t]'
     tg-attn-view --png -o other.png dump.npz
     run -1 cmp -s out.png other.png
     tg-attn-view --html --title "$title" dump.npz > page.html 2> /dev/null
-    grep -qF '"name": "What \u003cb\u003eit\u003c/b\u003e looks at ' page.html
+    grep -qF '"title": "What \u003cb\u003eit\u003c/b\u003e looks at ' page.html
 }
 
 @test "some heads and layers: a sheet of these, in every format" {
