@@ -595,7 +595,7 @@ a["dump/n_embd"] = np.int64(24)'
     said 'dump.npz: head 2 is out of range: expected 0 to 1'
     run -2 --separate-stderr tg-attn-view -l 0,2 dump.npz
     said 'dump.npz: layer 2 is out of range: expected 0 to 1'
-    for list in 0, ,1 0,,1 1-2 '' 99999999999999999 "$(seq -s, 0 64)"; do
+    for list in '0,' ',1' '0,,1' 1-2 '' 99999999999999999 "$(seq -s, 0 64)"; do
         run -2 --separate-stderr tg-attn-view -a "$list" dump.npz
         said "--head must be numbers, separated by commas, at most 64, got '$list'"
     done

@@ -112,6 +112,19 @@ static int parse_list(const char *option, const char *text, view_list *list)
                      text);
 }
 
+/* Check that the format and what is shown have the options that are given. */
+static int check_pairs(const struct options *o)
+{
+    if (o->format != ANSI && (o->color_given || o->width > 0))
+        return cli_usage("--color and --width are for the terminal, and do not go with --%s",
+                         formats[o->format].name);
+    if (o->format == HTML && o->paper_given)
+        return cli_usage("--paper does not go with --html: a page has a switch for light and dark");
+    if (o->scale_given && o->show == SHOW_SCORES && o->scale != TG_SCALE_LINEAR && o->scale != TG_SCALE_AUTO)
+        return cli_usage("--scale is for probabilities: scores may be negative, and are always linear");
+    return CLI_OK;
+}
+
 static int parse(int argc, char **argv, struct options *o)
 {
     cli_option options[] = {
@@ -162,17 +175,10 @@ static int parse(int argc, char **argv, struct options *o)
     if (n < 0)
         return CLI_USAGE;
     if (choose_format(o) || parse_list("layer", o->layer_list, &o->layers) ||
-        parse_list("head", o->head_list, &o->heads))
+        parse_list("head", o->head_list, &o->heads) || check_pairs(o))
         return CLI_USAGE;
     if (n > 1 && o->format != HTML)
         return cli_usage("unexpected operand '%s': several dumps make a page, -o FILE.html", argv[2]);
-    if (o->format != ANSI && (o->color_given || o->width > 0))
-        return cli_usage("--color and --width are for the terminal, and do not go with --%s",
-                         formats[o->format].name);
-    if (o->format == HTML && o->paper_given)
-        return cli_usage("--paper does not go with --html: a page has a switch for light and dark");
-    if (o->scale_given && o->show == SHOW_SCORES && o->scale != TG_SCALE_LINEAR && o->scale != TG_SCALE_AUTO)
-        return cli_usage("--scale is for probabilities: scores may be negative, and are always linear");
     if (n == 0 && !cli_stdin_has_data())
         return cli_usage("no dump: name a file, or give one on standard input");
     o->input = n > 0 ? (const char *const *)argv + 1 : &standard_input;
