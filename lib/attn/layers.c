@@ -243,6 +243,11 @@ bool tg_attn_layers_next(tg_attn_layers *layers, tg_attn_layer *layer)
     return wanted == TG_ATTN_ALL ? step(layers, layer) : tg_attn_layers_find(layers, wanted, layer);
 }
 
+void tg_attn_layers_rewind(tg_attn_layers *layers)
+{
+    layers->next = 0;
+}
+
 void tg_attn_layers_close(tg_attn_layers *layers)
 {
     tg_arena_free(&layers->arena);

@@ -87,6 +87,9 @@ TG_MUST_CHECK tg_status tg_attn_layers_select(tg_attn_layers *layers, const tg_a
  * (tg_attn_layers_check()). */
 bool tg_attn_layers_next(tg_attn_layers *layers, tg_attn_layer *layer);
 
+/* Begin the walk again, with the parameters that the model has then. */
+void tg_attn_layers_rewind(tg_attn_layers *layers);
+
 /* Advance to the layer with this number, even if the filter excludes it; false: it is out of range, or
  * the walk is past it, or has failed. */
 bool tg_attn_layers_find(tg_attn_layers *layers, size_t number, tg_attn_layer *layer);

@@ -9,10 +9,8 @@ struct writer {
     tg_archive_writer *archive;
     const tg_attn_layers *layers;
     const tg_dump_settings *dump;
-    tg_stage_scratch scratch;
-    int64_t *ids;      /* [T] */
-    float *array;      /* one stage, */
-    float masked;      /* what its masked elements are, which may be infinite, */
+    tg_dump_buffers *in;
+    float masked;      /* what the array's masked elements are, which may be infinite, */
     atomic_size_t bad; /* and the first other one that is not finite; SIZE_MAX: none */
 };
 
@@ -25,8 +23,8 @@ static tg_status put_tokens(struct writer *w, size_t T, tg_err *err)
     tg_status status;
 
     for (size_t t = 0; t < T; t++)
-        w->ids[t] = dump->ids[t];
-    if ((status = tg_archive_put(w->archive, "dump/ids", TG_I64, 1, &T, w->ids, err)))
+        w->in->ids[t] = dump->ids[t];
+    if ((status = tg_archive_put(w->archive, "dump/ids", TG_I64, 1, &T, w->in->ids, err)))
         return status;
     return tg_archive_put(w->archive, "dump/text", text, 1, &T, dump->text, err);
 }
@@ -66,7 +64,7 @@ static tg_status put_settings(struct writer *w, tg_err *err)
 static void store_row(void *context, const tg_stage_part *part)
 {
     struct writer *w = context;
-    float *row = w->array + part->offset;
+    float *row = w->in->array + part->offset;
     const size_t seen = part->last + 1 - part->first;
     size_t bad;
 
@@ -86,10 +84,10 @@ static tg_status put_stage(struct writer *w, const tg_attn_layer *layer, tg_attn
     tg_attn_stage_shape(&s, stage, &layer->view);
     w->masked = tg_stage_masked(stage, w->dump->mask);
     w->bad = SIZE_MAX;
-    tg_stage_walk(&w->scratch, stage, layer, store_row, w);
+    tg_stage_walk(&w->in->scratch, stage, layer, store_row, w);
     if ((bad = w->bad) < SIZE_MAX)
-        return tg_fail_not_finite(name, bad, (double)w->array[bad], err);
-    return tg_archive_put(w->archive, name, TG_F32, s.n, s.size, w->array, err);
+        return tg_fail_not_finite(name, bad, (double)w->in->array[bad], err);
+    return tg_archive_put(w->archive, name, TG_F32, s.n, s.size, w->in->array, err);
 }
 
 static tg_status put_layer(struct writer *w, const tg_attn_layer *layer, tg_err *err)
@@ -105,29 +103,25 @@ static tg_status put_layer(struct writer *w, const tg_attn_layer *layer, tg_err 
 
 /* ---- the archive */
 
-static void place_dump(tg_arena *arena, void *context)
+void tg_dump_place(tg_arena *arena, tg_dump_buffers *b, const tg_attn_layers *n, unsigned stages)
 {
-    struct writer *w = context;
-    const tg_attn_layers *n = w->layers;
-    const bool square = w->dump->stages & (TG_DUMP_BIT(TG_ATTN_SCORES) | TG_DUMP_BIT(TG_ATTN_PROBS));
+    const bool square = stages & (TG_DUMP_BIT(TG_ATTN_SCORES) | TG_DUMP_BIT(TG_ATTN_PROBS));
     const size_t rows = tg_size_mul_sat(n->B, n->T);
     const size_t width = square ? tg_size_mul_sat(n->H, n->T) : 0; /* of all heads together */
     const tg_qkv_view shape = tg_attn_layers_shape(n);
 
-    tg_stage_scratch_place(arena, &w->scratch, &shape);
-    w->ids = tg_arena_take(arena, n->T, sizeof *w->ids);
-    w->array = tg_arena_take_rows(arena, rows, tg_size_max(width, tg_stage_width(&shape)), sizeof *w->array);
+    tg_stage_scratch_place(arena, &b->scratch, &shape);
+    b->ids = tg_arena_take(arena, n->T, sizeof *b->ids);
+    b->array = tg_arena_take_rows(arena, rows, tg_size_max(width, tg_stage_width(&shape)), sizeof *b->array);
 }
 
-tg_status tg_dump_write(int fd, tg_attn_layers *layers, const tg_dump_settings *dump, tg_err *err)
+tg_status tg_dump_write_in(tg_dump_buffers *buffers, int fd, tg_attn_layers *layers,
+                           const tg_dump_settings *dump, tg_err *err)
 {
-    struct writer w = {.layers = layers, .dump = dump};
-    tg_arena arena = {0};
+    struct writer w = {.layers = layers, .dump = dump, .in = buffers};
     tg_attn_layer layer;
     tg_status status;
 
-    if ((status = tg_arena_build(&arena, place_dump, &w, err)))
-        return status;
     if ((status = tg_archive_create(&w.archive, fd, err)) || (status = put_settings(&w, err)))
         goto done;
     while (!status && tg_attn_layers_next(layers, &layer))
@@ -139,6 +133,31 @@ tg_status tg_dump_write(int fd, tg_attn_layers *layers, const tg_dump_settings *
 
 done:
     tg_archive_abandon(w.archive);
+    return status;
+}
+
+struct placing {
+    tg_dump_buffers buffers;
+    const tg_attn_layers *layers;
+    unsigned stages;
+};
+
+static void place(tg_arena *arena, void *context)
+{
+    struct placing *p = context;
+
+    tg_dump_place(arena, &p->buffers, p->layers, p->stages);
+}
+
+tg_status tg_dump_write(int fd, tg_attn_layers *layers, const tg_dump_settings *dump, tg_err *err)
+{
+    struct placing p = {.layers = layers, .stages = dump->stages};
+    tg_arena arena = {0};
+    tg_status status;
+
+    if ((status = tg_arena_build(&arena, place, &p, err)))
+        return status;
+    status = tg_dump_write_in(&p.buffers, fd, layers, dump, err);
     tg_arena_free(&arena);
     return status;
 }

@@ -33,6 +33,19 @@ typedef struct tg_dump_settings {
 TG_MUST_CHECK tg_status tg_dump_write(int fd, tg_attn_layers *layers, const tg_dump_settings *dump,
                                       tg_err *err);
 
+/* The memory that this needs, for who writes several dumps of the same shape and stages. */
+typedef struct tg_dump_buffers {
+    tg_stage_scratch scratch;
+    int64_t *ids; /* [T] */
+    float *array; /* one stage */
+} tg_dump_buffers;
+void tg_dump_place(tg_arena *arena, tg_dump_buffers *buffers, const tg_attn_layers *layers,
+                   unsigned stages);
+
+/* tg_dump_write() in these buffers. */
+TG_MUST_CHECK tg_status tg_dump_write_in(tg_dump_buffers *buffers, int fd, tg_attn_layers *layers,
+                                         const tg_dump_settings *dump, tg_err *err);
+
 TG_API_END
 
 #endif
