@@ -127,18 +127,29 @@ tg_status cli_text_bos(int32_t *bos, const cli_text *t, const cli_model *m, bool
     return TG_OK;
 }
 
-/* Put the token before a prompt.  A probe still has to fit the context. */
+/* Put a token before a prompt, unless it is -1.  A probe still has to fit the context. */
+static tg_status put_before(tg_tokens_prompt *p, int32_t bos, const cli_text *t, const tg_model *model,
+                            tg_err *err)
+{
+    tg_status status = TG_OK;
+
+    if (bos >= 0 && !(status = tg_tokens_prompt_begin(p, bos, err)) && t->has_probe)
+        p->n = tg_size_min(p->n, model->config.n_ctx);
+    if (status)
+        tg_tokens_prompt_free(p);
+    return status;
+}
+
 static tg_status begin_prompt(tg_tokens_prompt *p, const cli_text *t, const cli_model *m, bool as_is,
                               tg_err *err)
 {
     int32_t bos;
-    tg_status status = cli_text_bos(&bos, t, m, as_is, err);
 
-    if (!status && bos >= 0 && !(status = tg_tokens_prompt_begin(p, bos, err)) && t->has_probe)
-        p->n = tg_size_min(p->n, m->model.config.n_ctx);
-    if (status)
+    if (cli_text_bos(&bos, t, m, as_is, err)) {
         tg_tokens_prompt_free(p);
-    return status;
+        return err->code;
+    }
+    return put_before(p, bos, t, &m->model, err);
 }
 
 /* ---- where the text comes from */
@@ -162,14 +173,19 @@ static enum source find_source(const cli_text *t, const cli_model *m)
     return m->model.probe_count > 0 ? PROBE : NOWHERE;
 }
 
+static tg_status make_prompt(const cli_text *t, tg_tokens_prompt *p, const tg_model *model, tg_err *err)
+{
+    if (t->has_probe)
+        return tg_probe_make(p, model, (tg_probe)t->probe, err);
+    return t->ids ? prompt_ids(p, model, t->ids, err)
+                  : tg_tokens_prompt_text(p, model->tokenizer, t->text, strlen(t->text), err);
+}
+
 static tg_status read_option(const cli_text *t, tg_tokens_prompt *p, const cli_model *m, tg_err *err)
 {
     if (t->has_probe && has_stdin(m))
         return tg_fail(err, TG_EUSAGE, "--probe and standard input name different texts: give only one");
-    if (t->has_probe)
-        return tg_probe_make(p, &m->model, (tg_probe)t->probe, err);
-    return t->ids ? prompt_ids(p, &m->model, t->ids, err)
-                  : tg_tokens_prompt_text(p, m->model.tokenizer, t->text, strlen(t->text), err);
+    return make_prompt(t, p, &m->model, err);
 }
 
 static tg_status no_text(const cli_model *m, tg_err *err)
@@ -210,6 +226,17 @@ tg_status cli_text_prompt(const cli_text *t, tg_tokens_prompt *p, const cli_mode
     if (source == OPTION || source == STDIN)
         status = read_source(source, t, p, m, err);
     return status ? status : begin_prompt(p, t, m, false, err);
+}
+
+tg_status cli_text_option(const cli_text *t, tg_tokens_prompt *p, const tg_model *model, tg_err *err)
+{
+    const bool has_bos = t->bos || (model->config.add_bos && !t->ids && !t->no_bos);
+    tg_status status;
+
+    *p = (tg_tokens_prompt){0};
+    if ((status = make_prompt(t, p, model, err)))
+        return status;
+    return put_before(p, has_bos ? tg_model_bos(model) : -1, t, model, err);
 }
 
 bool cli_text_is_probe(const cli_text *t, const cli_model *m)

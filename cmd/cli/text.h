@@ -47,6 +47,11 @@ TG_MUST_CHECK tg_status cli_text_bos(int32_t *bos, const cli_text *t, const cli_
 TG_MUST_CHECK tg_status cli_text_prompt(const cli_text *t, tg_tokens_prompt *p, const cli_model *m,
                                         tg_err *err);
 
+/* The prompt that the options name, for a tool that takes something else from standard input: with the token
+ * before it that the model says, about which it is silent.  Fails like cli_text_prompt(). */
+TG_MUST_CHECK tg_status cli_text_option(const cli_text *t, tg_tokens_prompt *p, const tg_model *model,
+                                        tg_err *err);
+
 /* Whether cli_text_or_probe() and cli_text_stream() would take the model's probe: nobody gave a text. */
 bool cli_text_is_probe(const cli_text *t, const cli_model *m);
 

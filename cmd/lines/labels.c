@@ -5,29 +5,17 @@
 #include <string.h>
 
 #include "cmd/cli/cli.h"
+#include "cmd/cli/token_text.h"
 #include "formats/json.h"
 #include "lib/base/decimal.h"
 #include "lib/base/size.h"
 #include "lib/view/label.h"
 
-#define VALUE_SIZE (TG_JSON_ESCAPE_MAX * TOKEN_TEXT_SIZE + 3) /* with quotes and NUL */
-#define SHOWN_SIZE (6 * TOKEN_TEXT_SIZE)                      /* of which more is never shown */
-
-/* The text of a token, without quotes, in at most `width` columns.  Returns its bytes. */
-static size_t show(char *out, size_t size, size_t width, const tg_tokenizer *tok, int32_t id)
-{
-    size_t n;
-    const unsigned char *text = tg_tokenizer_token(tok, id, &n);
-    char shown[SHOWN_SIZE];
-
-    (void)tg_label_show_token(shown, sizeof shown, text, n);
-    tg_label_copy(out, size, width, shown);
-    return strlen(out);
-}
+#define VALUE_SIZE (TG_JSON_ESCAPE_MAX * CLI_TOKEN_TEXT_SIZE + 3) /* with quotes and NUL */
 
 size_t label_quote(char *out, size_t size, size_t width, const tg_tokenizer *tok, int32_t id)
 {
-    const size_t n = show(out + 1, size - 2, width - 2, tok, id);
+    const size_t n = cli_token_text(out + 1, size - 2, width - 2, tok, id);
 
     out[0] = '"';
     memcpy(out + 1 + n, "\"", 2);
@@ -81,15 +69,13 @@ tg_status labels_make(token_labels *labels, const tg_tokenizer *tok, const int32
     return TG_OK;
 }
 
-/* A token's text as it is in text, or as TSV or JSON writes it; returns its bytes, without NUL. */
+/* A token's text as TSV or JSON writes it; returns its bytes, without NUL. */
 static size_t write_value(char out[VALUE_SIZE], table_format format, const tg_tokenizer *tok, int32_t id)
 {
-    const size_t n = show(out, TOKEN_TEXT_SIZE, SIZE_MAX, tok, id);
-    char text[TOKEN_TEXT_SIZE];
+    const size_t n = cli_token_text(out, CLI_TOKEN_TEXT_SIZE, SIZE_MAX, tok, id);
+    char text[CLI_TOKEN_TEXT_SIZE];
     size_t used = 0;
 
-    if (format == TABLE_TEXT)
-        return n;
     if (format == TABLE_TSV)
         return tg_label_field(out, out, n);
     memcpy(text, out, n);
@@ -103,12 +89,11 @@ static size_t write_value(char out[VALUE_SIZE], table_format format, const tg_to
 tg_status labels_make_values(token_labels *labels, table_format format, const tg_tokenizer *tok,
                              const int32_t *ids, size_t T, tg_err *err)
 {
-    const size_t nul = format != TABLE_TEXT;
     char value[VALUE_SIZE];
 
     *labels = (token_labels){.size = 1};
     for (size_t t = 0; t < T; t++)
-        labels->size = tg_size_max(labels->size, write_value(value, format, tok, ids[t]) + nul);
+        labels->size = tg_size_max(labels->size, write_value(value, format, tok, ids[t]) + 1);
     if (!(labels->text = calloc(T > 0 ? T : 1, labels->size)))
         return tg_fail_memory(err, T * labels->size, "the tokens' texts");
     for (size_t t = 0; t < T; t++) {

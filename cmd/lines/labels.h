@@ -15,14 +15,12 @@
 
 #define LABEL_COLUMNS 20     /* of a token's text in lines, with quotes */
 #define LABEL_SIZE 64        /* the same in bytes, with NUL */
-#define TOKEN_TEXT_SIZE 1024 /* bytes in records and archives, without quotes */
 
 /* The labels of tokens ids [T].  TG_ENOMEM. */
 TG_MUST_CHECK tg_status labels_make(token_labels *labels, const tg_tokenizer *tok, const int32_t *ids,
                                     size_t T, tg_err *err);
 
-/* The same as TSV or JSON writes their texts, without ids; in text, as archives have them, of which the
- * longest ends without NUL.  TG_ENOMEM. */
+/* The same as TSV or JSON writes their texts, without ids.  TG_ENOMEM. */
 TG_MUST_CHECK tg_status labels_make_values(token_labels *labels, table_format format, const tg_tokenizer *tok,
                                            const int32_t *ids, size_t T, tg_err *err);
 void labels_free(token_labels *labels); /* accepts a zeroed one */

@@ -6,6 +6,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "cmd/cli/token_text.h"
 #include "cmd/tg-attn-dump/example.h"
 #include "lib/base/size.h"
 #include "lib/gpt/family.h"
@@ -255,6 +256,6 @@ tg_status input_pack_text(token_labels *packed, const attn_input *in, tg_err *er
     *packed = (token_labels){.size = 1};
     if (!in->labels.text)
         return TG_OK;
-    return labels_make_values(packed, TABLE_TEXT, in->model.model.tokenizer, in->prompt.ids, in->prompt.n,
-                              err);
+    return cli_token_texts(&packed->text, &packed->size, in->model.model.tokenizer, in->prompt.ids,
+                           in->prompt.n, err);
 }

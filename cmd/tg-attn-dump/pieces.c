@@ -2,6 +2,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "cmd/cli/token_text.h"
 #include "cmd/tg-attn-dump/input.h"
 #include "cmd/lines/table.h"
 #include "lib/base/decimal.h"
@@ -124,7 +125,7 @@ static void print_token(const table *t, const attn_input *in, const struct text 
 {
     const tg_tokenizer *tok = in->model.model.tokenizer;
     const size_t to = from + bytes_of(in, p);
-    char text[TOKEN_TEXT_SIZE];
+    char text[CLI_TOKEN_TEXT_SIZE];
     table_cell cells[COLUMNS] = {
         [COLUMN_POSITION] = {.size = p},
         [COLUMN_ID] = {.size = (size_t)in->prompt.ids[p]},
