@@ -5,6 +5,7 @@
 #include "cmd/tg-attn-dump/input.h"
 #include "cmd/lines/table.h"
 #include "lib/base/size.h"
+#include "lib/dump/dump_rows.h"
 #include "lib/heads/head_stats.h"
 
 /* What a line has, in this order. */
@@ -13,11 +14,14 @@ enum { LAYER, HEAD, B, ENTROPY, DIST, DIAG, PREV, FIRST, INDUCT, I, J, PROB, TOK
 
 struct summary {
     const attn_input *input;
+    const tg_dump *dump; /* NULL: the input's layers are computed */
     table table;
     char title[2][COLUMNS_TITLE_SIZE]; /* of the tokens */
     tg_head_stats *heads;
     double *row;
     tg_head_stats_scratch scratch;
+    float *dump_row;      /* [T] of a dump, */
+    double *dump_scratch; /* and what it takes to make one */
 };
 
 static void place_summary(tg_arena *arena, void *context)
@@ -27,7 +31,12 @@ static void place_summary(tg_arena *arena, void *context)
 
     s->heads = tg_arena_take(arena, n->B * n->H, sizeof *s->heads);
     s->row = tg_arena_take(arena, n->T, sizeof *s->row);
-    tg_head_stats_place(arena, &s->scratch, n->T, n->D);
+    if (s->dump) {
+        s->dump_row = tg_arena_take(arena, n->T, sizeof *s->dump_row);
+        s->dump_scratch = tg_arena_take(arena, tg_dump_row_scratch(s->dump), sizeof *s->dump_scratch);
+    } else {
+        tg_head_stats_place(arena, &s->scratch, n->T, n->D);
+    }
 }
 
 /* ---- lines */
@@ -111,6 +120,11 @@ static void print_head(const struct summary *s, unsigned hidden, const tg_head_s
 
 /* ---- the header of a text */
 
+static tg_attention_rule rule_of(const struct summary *s, size_t l)
+{
+    return s->dump ? tg_dump_rule(s->dump, l) : tg_attn_layers_rule(&s->input->layers, l);
+}
+
 /* A head that attends equally to all keys that it sees. */
 static void print_uniform_of(const struct summary *s, const char *name, const tg_attn_filter *filter,
                              const tg_attention_rule *rule)
@@ -130,7 +144,7 @@ static void print_uniform(const struct summary *s, const tg_attn_filter *filter)
     bool any_full = false;
 
     for (size_t l = 0; l < n->L; l++) {
-        const tg_attention_rule rule = tg_attn_layers_rule(n, l);
+        const tg_attention_rule rule = rule_of(s, l);
 
         if (rule.window > 0 && tg_attn_keeps(filter->layer, l))
             windowed = rule;
@@ -142,10 +156,12 @@ static void print_uniform(const struct summary *s, const tg_attn_filter *filter)
         print_uniform_of(s, "in window:", filter, &windowed);
 }
 
-static bool has_window(const tg_attn_layers *n)
+static bool has_window(const struct summary *s)
 {
+    const tg_attn_layers *n = &s->input->layers;
+
     for (size_t l = 0; l < n->L; l++)
-        if (tg_attn_keeps(n->filter.layer, l) && tg_attn_layers_rule(n, l).window > 0)
+        if (tg_attn_keeps(n->filter.layer, l) && rule_of(s, l).window > 0)
             return true;
     return false;
 }
@@ -156,9 +172,9 @@ static void print_explanation(const struct summary *s)
     printf("# means over the queries i > 0 of p, the probabilities of a head:\n"
            "# entropy  -(sum of p ln p), nats    dist  sum of p (i - j), tokens\n"
            "# diag, prev, first  p at j = i, j = i - 1, j = 0\n");
-    if (s->input->labels.text)
+    if (s->input->layers.ids)
         printf("# induct   p at j < i that follow a copy of token i; of queries with such a j\n");
-    printf(has_window(&s->input->layers)
+    printf(has_window(s)
                ? "# i, j     the pair j < i whose p ln(p n) is greatest, of n keys that i sees, and its p\n"
                : "# i, j     the pair j < i whose p ln(p (i + 1)) is greatest, and its p\n");
 }
@@ -203,9 +219,52 @@ static tg_status print_layers(struct summary *s, tg_attn_layers *layers, tg_err 
     return tg_attn_layers_check(layers, err);
 }
 
-static tg_status show(attn_input *in, const attn_options *o, tg_err *err)
+/* ---- the heads of a dump */
+
+static void add_row_of_dump(struct summary *s, const tg_dump_layer *layer, size_t b, size_t h, size_t i)
 {
-    struct summary s = {.input = in};
+    const tg_attention_rule rule = tg_dump_rule(s->dump, layer->number);
+    const size_t first = tg_attention_first(&rule, i);
+
+    tg_dump_row(s->dump_row, s->dump, layer, TG_ATTN_PROBS, b, h, i, s->dump_scratch);
+    for (size_t j = 0; j <= i; j++)
+        s->row[j] = j < first ? 0 : (double)s->dump_row[j];
+    tg_head_stats_add(&s->heads[b * s->dump->H + h], s->row, first, i, s->input->layers.ids);
+}
+
+static void print_layer_of_dump(struct summary *s, const tg_dump_layer *layer, const tg_attn_filter *filter)
+{
+    const tg_dump *d = s->dump;
+
+    for (size_t n = 0; n < d->B * d->H; n++)
+        s->heads[n] = (tg_head_stats){0};
+    for (size_t b = 0; b < d->B; b++)
+        for (size_t h = 0; h < d->H; h++)
+            for (size_t i = 0; i < d->T && tg_attn_keeps(filter->head, h); i++)
+                if (tg_attn_keeps(filter->query, i))
+                    add_row_of_dump(s, layer, b, h, i);
+    print_layer(s, layer->number, filter);
+}
+
+static tg_status print_dump(struct summary *s, const tg_attn_filter *filter, tg_err *err)
+{
+    bool any = false;
+
+    for (size_t l = 0; l < s->dump->n; l++) {
+        if (!tg_dump_has_rows(&s->dump->layer[l], TG_ATTN_PROBS))
+            continue;
+        any = true;
+        print_layer_of_dump(s, &s->dump->layer[l], filter);
+    }
+    return any ? TG_OK
+               : tg_fail(err, TG_EDATA, "the dump has no probabilities, nor scores or q and k to make them from");
+}
+
+/* ---- a model, or a dump */
+
+static tg_status show_heads(attn_input *in, const tg_dump *dump, const attn_options *o, tg_err *err)
+{
+    struct summary s = {.input = in, .dump = dump};
     tg_arena arena;
     tg_status status;
 
@@ -214,17 +273,94 @@ static tg_status show(attn_input *in, const attn_options *o, tg_err *err)
     set_table(&s, o->format);
     if (!o->no_header)
         print_header(&s, &in->layers.filter);
-    status = print_layers(&s, &in->layers, err);
+    status = dump ? print_dump(&s, &in->layers.filter, err) : print_layers(&s, &in->layers, err);
     tg_arena_free(&arena);
+    return status;
+}
+
+static tg_status show(attn_input *in, const attn_options *o, tg_err *err)
+{
+    return show_heads(in, NULL, o, err);
+}
+
+/* The tokens of a dump, which the caller frees; NULL: it has none. */
+static tg_status take_ids(int32_t **ids, const tg_dump *dump, tg_err *err)
+{
+    *ids = NULL;
+    if (!dump->ids)
+        return TG_OK;
+    if (!(*ids = calloc(dump->T, sizeof **ids)))
+        return tg_fail_memory(err, dump->T * sizeof **ids, "token ids");
+    for (size_t t = 0; t < dump->T; t++)
+        (*ids)[t] = (int32_t)dump->ids[t]; /* they are only compared */
+    return TG_OK;
+}
+
+static tg_status show_dump(const tg_dump *dump, const attn_options *o, tg_err *err)
+{
+    attn_input in = {.layers = {.L = dump->n_layer,
+                                .B = dump->B,
+                                .T = dump->T,
+                                .C = dump->C,
+                                .H = dump->H,
+                                .KV = dump->KV,
+                                .D = dump->D,
+                                .filter = TG_ATTN_KEEP_ALL}};
+    int32_t *ids;
+    tg_status status;
+
+    if ((status = tg_attn_layers_select(&in.layers, &o->filter, err)))
+        return status;
+    if (dump->n == 0)
+        return tg_fail(err, TG_EDATA, "the dump has no such layer");
+    if ((status = take_ids(&ids, dump, err)))
+        return status;
+    in.layers.ids = ids;
+    snprintf(in.title, sizeof in.title, "a dump of %zu token%s through %zu layer%s of %zu head%s", dump->T,
+             cli_plural(dump->T), dump->n_layer, cli_plural(dump->n_layer), dump->H, cli_plural(dump->H));
+    status = show_heads(&in, dump, o, err);
+    free(ids);
     return status;
 }
 
 /* ---- the job */
 
 static bool wanted;
+static const char *path; /* of a dump, or NULL */
+
+static tg_status run(const attn_options *o, tg_err *err)
+{
+    const tg_dump_want want = {o->filter.layer, tg_dump_rows_stages(TG_ATTN_PROBS)};
+    tg_dump dump;
+    tg_status status;
+    int fd;
+
+    if (!path)
+        return input_run(&summary_job, o, err);
+    if ((status = cli_open_input(&fd, path, err)))
+        return status;
+    if (!(status = tg_dump_read(&dump, fd, want, err))) {
+        status = show_dump(&dump, o, err);
+        tg_dump_free(&dump);
+    }
+    cli_close_input(fd);
+    return status ? tg_err_in(err, cli_input_name(path)) : TG_OK;
+}
+
+static int check(const attn_options *o)
+{
+    if (path && !wanted)
+        return cli_usage("--dump goes with --summary");
+    if (path && (o->model || cli_text_given(&o->text) || o->text.bos || o->text.no_bos || o->qkv ||
+                 o->example != NOT_GIVEN || o->heads != NOT_GIVEN))
+        return cli_usage("--dump has its model's numbers, text and heads: give no other input");
+    return CLI_OK;
+}
 
 static const cli_option own[] = {
     CLI_FLAG_OPTION(0, "summary", &wanted, "print a line of statistics per head"),
+    CLI_INPUT_OPTION(0, "dump", &path, "FILE",
+                     "with --summary: of the dump in FILE, in place of a model's pass"),
 };
 
 const job summary_job = {
@@ -232,5 +368,7 @@ const job summary_job = {
     .n_options = sizeof own / sizeof own[0],
     .about = "shows statistics per head, not numbers with offsets",
     .accepts = "model|prompt|example|qkv|layer|head|query|heads|format|no-header|threads",
+    .check = check,
     .show = show,
+    .run = run,
 };
