@@ -4,6 +4,8 @@
 
 #include "cmd/tg-train/report.h"
 #include "cmd/tg-train/saving.h"
+#include "cmd/tg-train/snapshots.h"
+#include "lib/base/choice.h"
 
 /* ---- commands that a message suggests */
 
@@ -63,15 +65,48 @@ static cli_option setting(train_options *o, char letter, tg_setting_id id, const
     return option;
 }
 
-/* Name the file of the best model: NAME.best.npz for NAME.npz, or NAME.best for another name. */
-static int name_best(train_options *o)
+/* Derive a name from the model's: NAME + suffix for NAME.npz, or for another NAME. */
+static int name_after_model(char path[TRAIN_PATH_SIZE], const train_options *o, const char *suffix,
+                            const char *option)
 {
     const char *const target = train_target(o), *const ending = cli_ending(target);
-    const bool npz = ending && strcmp(ending, "npz") == 0;
-    const int n = snprintf(o->best, sizeof o->best, "%.*s.best%s", (int)strlen(target) - (npz ? 4 : 0),
-                           target, npz ? ".npz" : "");
+    const size_t n = strlen(target) - (ending && strcmp(ending, "npz") == 0 ? strlen(".npz") : 0);
 
-    return (size_t)n < sizeof o->best ? CLI_OK : cli_usage("the model's name is too long for --keep-best");
+    if (n + strlen(suffix) >= TRAIN_PATH_SIZE)
+        return cli_usage("the model's name is too long for --%s", option);
+    memcpy(path, target, n);
+    strcpy(path + n, suffix);
+    return CLI_OK;
+}
+
+static int name_best(train_options *o)
+{
+    const char *const ending = cli_ending(train_target(o));
+
+    return name_after_model(o->best, o, ending && strcmp(ending, "npz") == 0 ? ".best.npz" : ".best",
+                            "keep-best");
+}
+
+/* A text to probe the model with is one of the built-in ones, by name, or any other. */
+static int check_probe(train_options *o)
+{
+    if (!o->probe_text && (o->probe_dir || o->probe_every_given))
+        return cli_usage("--%s goes with --probe", o->probe_dir ? "probe-dir" : "probe-every");
+    if (!o->probe_text)
+        return CLI_OK;
+    if (*o->probe_text == '\0')
+        return cli_usage("--probe must not be empty");
+    if (o->probe_dir && cli_is_dash(o->probe_dir))
+        return cli_usage("--probe-dir is a directory, not standard output");
+    o->probe.has_probe = tg_choice_find(&o->probe.probe, TG_PROBES, o->probe_text);
+    if (!o->probe.has_probe)
+        o->probe.text = o->probe_text;
+    if (!o->probe_dir)
+        return name_after_model(o->snapshots, o, ".probe", "probe");
+    if (strlen(o->probe_dir) >= sizeof o->snapshots)
+        return cli_usage("--probe-dir is too long");
+    strcpy(o->snapshots, o->probe_dir);
+    return CLI_OK;
 }
 
 static int check(train_options *o)
@@ -79,7 +114,9 @@ static int check(train_options *o)
     if (o->val && (o->given[TG_SET_VAL_FRACTION] || o->given[TG_SET_VAL_BLOCKS]))
         return cli_usage("--val names a separate text for validation: --%s does not apply",
                          o->name[o->given[TG_SET_VAL_FRACTION] ? TG_SET_VAL_FRACTION : TG_SET_VAL_BLOCKS]);
-    return o->keep_best ? name_best(o) : CLI_OK;
+    if (o->keep_best && name_best(o))
+        return CLI_USAGE;
+    return check_probe(o);
 }
 
 static const cli_tool about = {
@@ -133,6 +170,14 @@ static int parse(int argc, char **argv, train_options *o)
                         "steps between saves; 0 to save only at the end"),
         CLI_FLAG_OPTION(0, "keep-best", &o->keep_best,
                         "also keep the model with the least validation loss, as NAME.best.npz"),
+        CLI_TEXT_OPTION(0, "probe", &o->probe_text, "TEXT",
+                        "write dumps of the attention on TEXT as the model learns: snapshots, for "
+                        "tg-attn-view; repeat, names and text are the texts of tg-attn-dump --probe"),
+        CLI_SIZE_OPTION(0, "probe-every", &o->probe_every, "N", 0, TG_STEPS_MAX,
+                        "steps between snapshots; 0 for only the first and the last",
+                        .given = &o->probe_every_given),
+        CLI_OUTPUT_OPTION(0, "probe-dir", &o->probe_dir, "DIR",
+                          "the directory of the snapshots (default: NAME.probe of NAME.npz)"),
         CLI_APPEND_OPTION(0, "log", &o->log, "FILE", "append a line per step to FILE, as TSV"),
         CLI_FLAG_OPTION(
             0, "no-lock", &o->no_lock,
@@ -162,8 +207,9 @@ struct job {
     tg_trainer trainer;
     train_saving saving;
     train_report report;
+    train_snapshots snapshots;
     tg_watch watch; /* of a step or an evaluation */
-    bool log_failed;
+    bool record_failed; /* what is written besides the model: the log, or a snapshot */
     bool compared; /* the first validation has been compared with training */
 };
 
@@ -181,8 +227,8 @@ static void say_how_to_resume(const struct job *job)
              job->o->again);
 }
 
-/* Writing the log failed: save the steps done so far. */
-static void save_without_log(struct job *job)
+/* Writing the log or a snapshot failed: save the steps done so far. */
+static void save_without_record(struct job *job)
 {
     tg_err err = {0};
 
@@ -265,8 +311,32 @@ static bool watch(void *context, double fraction)
     return !cli_abandon_asked();
 }
 
+/* Write the snapshot of this step, if it is due.  The first step's is that of the model as it was. */
+static tg_status take_snapshot(struct job *job, tg_err *err)
+{
+    tg_status status;
+
+    if (job->setup.run.step > 0 && !due(job, job->o->probe_every))
+        return TG_OK;
+    train_report_pause(&job->report);
+    status = train_snapshots_write(&job->snapshots, err);
+    train_report_resume(&job->report);
+    return status;
+}
+
+/* A line of the log, and a snapshot.  The run is saved if either fails, unless the model is a bad one. */
+static tg_status record(struct job *job, tg_err *err)
+{
+    tg_status status = train_report_step(&job->report, err);
+
+    if (!status)
+        status = take_snapshot(job, err);
+    job->record_failed = status && status != TG_EDATA;
+    return status;
+}
+
 /* What is done after a step: evaluate, then log, then save.  In this order a saved step is in the log even if
- * the run is killed at any moment, and a bad model does not replace a good one. */
+ * the run is killed at any moment, and has its snapshot, and a bad model does not replace a good one. */
 static tg_status after_step(struct job *job, tg_err *err)
 {
     const train_options *o = job->o;
@@ -281,11 +351,10 @@ static tg_status after_step(struct job *job, tg_err *err)
     train_report_resume(r);
     if (status)
         return status;
-    if ((status = train_report_step(r, err)))
-        job->log_failed = true;
+    status = record(job, err);
     if (!best && !is_save_due(job))
         return status;
-    if (tg_team_agree(job->team, (int)status) != TG_OK) /* the first process alone has a log */
+    if (tg_team_agree(job->team, (int)status) != TG_OK) /* the first process alone has these */
         return status;
     train_report_pause(r);
     status = best ? train_save_best(&job->saving, err) : train_save_meanwhile(&job->saving, err);
@@ -310,12 +379,12 @@ static tg_status one_step(struct job *job, tg_err *err)
 }
 
 /* What the processes agree on before each step, besides the number of a signal that asks to stop. */
-enum { GO_ON = 0, FAILED = 1000, LOG_FAILED };
+enum { GO_ON = 0, FAILED = 1000, RECORD_FAILED };
 
 /* All members of a team stop at the same step, and for the same reason. */
 static int agree(const struct job *job, tg_status status)
 {
-    const int own = job->log_failed ? LOG_FAILED : status ? FAILED : cli_stop_signal();
+    const int own = job->record_failed ? RECORD_FAILED : status ? FAILED : cli_stop_signal();
     const int all = tg_team_agree(job->team, own);
 
     if (all == GO_ON || all >= FAILED)
@@ -362,8 +431,8 @@ static tg_status train(struct job *job, tg_err *err)
             train_report_say(&job->report);
     }
     cli_let_abandon(false);
-    if (agreed == LOG_FAILED)
-        save_without_log(job);
+    if (agreed == RECORD_FAILED)
+        save_without_record(job);
     if (!(status = team_settle(job->team, status, err)))
         return conclude(job, err);
     if (status == TG_EDATA)
@@ -433,6 +502,8 @@ static tg_status prepare(struct job *job, tg_err *err)
     train_setup *s = &job->setup;
     const char *log = job->team->rank == 0 ? job->o->log : NULL;
     const size_t passes = s->run.settings.accumulate;
+    const bool probes = job->team->rank == 0 && job->o->probe_text;
+    size_t more = 0;
     tg_status status;
 
     if (job->team->size > passes)
@@ -442,7 +513,11 @@ static tg_status prepare(struct job *job, tg_err *err)
             job->team->size, passes, passes == 1 ? "" : "es", job->team->size);
     if ((log && (status = check_log(job, log, err))) ||
         (status = train_report_open(&job->report, &s->run.settings, s->run.step, log, err)) ||
-        (status = train_setup_announce(s, err)) || (status = open_trainer(job, err)))
+        (probes && (status = train_snapshots_open(&job->snapshots, s, &more, err))) ||
+        (status = train_setup_announce(s, more, err)) || (status = open_trainer(job, err)))
+        return status;
+    train_snapshots_say(&job->snapshots);
+    if ((status = take_snapshot(job, err)))
         return status;
     return train_saving_begin(&job->saving, s, &job->trainer, err);
 }
@@ -476,6 +551,7 @@ static tg_status run(const train_options *o, tg_err *err)
     if (!(status = team_begin_compute(&job.team, o->threads, err)))
         status = work(&job, err);
     status = team_settle(job.team, status, err);
+    train_snapshots_close(&job.snapshots);
     tg_trainer_close(&job.trainer);
     train_setup_free(&job.setup);
     team_end();
@@ -498,6 +574,7 @@ int main(int argc, char **argv)
         .eval_every = 250,
         .eval_tokens = 32768,
         .save_every = 500,
+        .probe_every = 250,
     };
     tg_err err = {0};
 
@@ -508,6 +585,7 @@ int main(int argc, char **argv)
         return team_exit(CLI_USAGE);
     cli_may_write(train_target(&o));
     cli_may_write(o.keep_best ? o.best : NULL);
+    cli_may_write(o.probe_text && (o.probe_dir || !cli_output_is_stream(train_target(&o))) ? o.snapshots : NULL);
     cli_catch_status();
     if (team_confine(&err) || run(&o, &err))
         return team_exit(cli_report(&err));

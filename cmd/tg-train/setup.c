@@ -435,14 +435,15 @@ void train_setup_free(train_setup *s)
 
 /* ---- the announcement */
 
-/* The memory for the weights and moments, the text, and the trainer's buffers. */
-static tg_status memory_needed(const train_setup *s, size_t *bytes, tg_err *err)
+/* The memory for the weights and moments, the text, the trainer's buffers, and what else there is. */
+static tg_status memory_needed(const train_setup *s, size_t more, size_t *bytes, tg_err *err)
 {
     const size_t parts[] = {
         3 * s->run.model.table.floats * sizeof(float),
         s->tokens.count * s->tokens.width,
         s->val.count * s->val.width,
         tg_trainer_bytes(&s->run, &s->batches, s->team),
+        more,
     };
 
     *bytes = 0;
@@ -500,13 +501,13 @@ static void say_texts(const train_setup *s, size_t bytes)
                  cli_bytes(bytes));
 }
 
-tg_status train_setup_announce(const train_setup *s, tg_err *err)
+tg_status train_setup_announce(const train_setup *s, size_t more, tg_err *err)
 {
     const tg_run *run = &s->run;
     const tg_config *c = &run->model.config;
     const tg_batches *b = &s->batches;
     size_t bytes;
-    tg_status status = memory_needed(s, &bytes, err);
+    tg_status status = memory_needed(s, more, &bytes, err);
 
     if (status)
         return status;

@@ -6,6 +6,7 @@
 #define TG_CMD_TRAIN_SETUP_H
 
 #include "cmd/cli/cli.h"
+#include "cmd/cli/text.h"
 #include "cmd/team/team.h"
 #include "formats/lock.h"
 #include "formats/path.h"
@@ -15,16 +16,22 @@
 #include "lib/train/trainer.h"
 
 #define TRAIN_COMMAND_SIZE 1024
+#define TRAIN_PATH_SIZE 4096
+#define TRAIN_SNAPSHOT_SIZE (TRAIN_PATH_SIZE + 32) /* DIRECTORY/000050.npz */
 
 typedef struct train_options {
     const char *model, *output, *log;
     const char *val; /* a separate token archive to validate on; NULL: a part of the text */
     bool keep_best, no_lock;
-    char best[4096];                       /* with keep_best: the file of the best model */
+    char best[TRAIN_PATH_SIZE];            /* with keep_best: the file of the best model */
+    const char *probe_text, *probe_dir;    /* NULL: not given */
+    cli_text probe;                        /* with probe_text: what it names */
+    char snapshots[TRAIN_PATH_SIZE];       /* likewise: their directory */
     tg_settings asked;                     /* valid only where `given` */
     bool given[TG_SETTINGS];               /* by tg_setting_id */
     char name[TG_SETTINGS][CLI_NAME_SIZE]; /* of the options, "min-lr", by tg_setting_id */
-    size_t eval_every, eval_tokens, save_every, threads;
+    size_t eval_every, eval_tokens, save_every, probe_every, threads;
+    bool probe_every_given;
     char **files; /* [n_files] of tokens */
     size_t n_files;
     char again[TRAIN_COMMAND_SIZE]; /* the command as it was given */
@@ -65,7 +72,8 @@ TG_MUST_CHECK tg_status train_setup_load(train_setup *setup, const train_options
                                          const tg_team *team, tg_err *err);
 void train_setup_free(train_setup *setup);
 
-/* Report what is trained, on what, and the memory needed.  TG_ENOMEM: the size overflows a size_t. */
-TG_MUST_CHECK tg_status train_setup_announce(const train_setup *setup, tg_err *err);
+/* Report what is trained, on what, and the memory needed, which includes `more` bytes.  TG_ENOMEM: the size
+ * overflows a size_t. */
+TG_MUST_CHECK tg_status train_setup_announce(const train_setup *setup, size_t more, tg_err *err);
 
 #endif
