@@ -69,11 +69,6 @@ static tg_status load_file(train_setup *s, tg_tokens *tokens, const char *path, 
     return status ? tg_err_in(err, cli_input_name(path)) : TG_OK;
 }
 
-const char *train_target(const train_options *o)
-{
-    return o->output ? o->output : cli_model_path(o->model);
-}
-
 static bool val_is_stdin(const train_options *o)
 {
     return o->val && cli_is_dash(o->val);

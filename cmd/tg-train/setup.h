@@ -5,43 +5,14 @@
 #ifndef TG_CMD_TRAIN_SETUP_H
 #define TG_CMD_TRAIN_SETUP_H
 
-#include "cmd/cli/cli.h"
-#include "cmd/cli/text.h"
 #include "cmd/team/team.h"
+#include "cmd/tg-train/options.h"
 #include "formats/lock.h"
 #include "formats/path.h"
 #include "lib/base/status.h"
 #include "lib/tokens/tokens.h"
 #include "lib/train/recipe.h"
 #include "lib/train/trainer.h"
-
-#define TRAIN_COMMAND_SIZE 1024
-#define TRAIN_PATH_SIZE 4096
-#define TRAIN_SNAPSHOT_SIZE (TRAIN_PATH_SIZE + 32) /* DIRECTORY/000050.npz */
-
-typedef struct train_options {
-    const char *model, *output, *log;
-    const char *val; /* a separate token archive to validate on; NULL: a part of the text */
-    bool keep_best, no_lock;
-    char best[TRAIN_PATH_SIZE];            /* with keep_best: the file of the best model */
-    const char *probe_text, *probe_dir;    /* NULL: not given */
-    cli_text probe;                        /* with probe_text: what it names */
-    char snapshots[TRAIN_PATH_SIZE];       /* likewise: their directory */
-    tg_settings asked;                     /* valid only where `given` */
-    bool given[TG_SETTINGS];               /* by tg_setting_id */
-    char name[TG_SETTINGS][CLI_NAME_SIZE]; /* of the options, "min-lr", by tg_setting_id */
-    size_t eval_every, eval_tokens, save_every, probe_every, threads;
-    bool probe_every_given;
-    char **files; /* [n_files] of tokens */
-    size_t n_files;
-    char again[TRAIN_COMMAND_SIZE]; /* the command as it was given */
-} train_options;
-
-/* Whether the text, or a part of it, or the validation text comes from standard input. */
-bool train_text_is_stdin(const train_options *o);
-
-/* The file that the model is saved to. */
-const char *train_target(const train_options *o);
 
 typedef struct train_setup {
     const train_options *options;
@@ -65,6 +36,9 @@ typedef struct train_setup {
     tg_batches batches;
     tg_run run;
 } train_setup;
+
+/* Whether the text, or a part of it, or the validation text comes from standard input. */
+bool train_text_is_stdin(const train_options *o);
 
 /* Read the text and the model, settle the run's settings, and check that the target can be written.
  * All members of a team succeed or fail.  The caller frees *setup, also after a failure. */

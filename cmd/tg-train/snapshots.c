@@ -12,7 +12,8 @@ static tg_status check_length(const tg_tokens_prompt *p, const tg_model *model, 
 {
     if (p->n <= model->config.n_ctx)
         return TG_OK;
-    return tg_fail(err, TG_EUSAGE, "--probe has %s tokens, which exceeds the model's context of %s: shorten it",
+    return tg_fail(err, TG_EUSAGE,
+                   "--probe has %s tokens, which exceeds the model's context of %s: shorten it",
                    cli_count(p->n), cli_count(model->config.n_ctx));
 }
 
@@ -100,6 +101,9 @@ static tg_status write_file(train_snapshots *s, const char *path, tg_err *err)
     cli_output out;
     tg_status status = cli_output_begin(&out, path, CLI_OUT_DUMP, err);
 
+    if (status == TG_EUSAGE) /* --force would also begin the run anew */
+        return tg_fail(err, TG_EUSAGE,
+                       "%s: a file that is no snapshot: remove it, or choose another --probe-dir", path);
     if (status)
         return status;
     tg_attn_layers_rewind(&s->layers);

@@ -22,8 +22,8 @@ typedef struct train_snapshots {
 } train_snapshots;
 
 /* Take all memory, of which *bytes is the number, and make the directory.
- * TG_EUSAGE, TG_EDATA: the text is none for the model.  TG_EIO, TG_ENOMEM.  The caller closes *s, also after a
- * failure, and while it is zeroed. */
+ * TG_EUSAGE, TG_EDATA: the text is none for the model.  TG_EIO, TG_ENOMEM.  The caller closes *s, also after
+ * a failure, and while it is zeroed. */
 TG_MUST_CHECK tg_status train_snapshots_open(train_snapshots *s, const train_setup *setup, size_t *bytes,
                                              tg_err *err);
 void train_snapshots_close(train_snapshots *s);
