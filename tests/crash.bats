@@ -17,7 +17,8 @@ load faults
     need_sweep
     LINES='tg-train -m run.npz -n 4 -b 1 --save-every 1 in/t.npz
 tg-train -m in/m.npz -o new.npz -n 2 -b 1 --save-every 1 in/t.npz
-tg-train -m run.npz -n 4 -b 1 --save-every 0 --eval-every 1 --keep-best in/t.npz'
+tg-train -m run.npz -n 4 -b 1 --save-every 0 --eval-every 1 --keep-best in/t.npz
+tg-train -m run.npz -n 4 -b 1 --save-every 1 --probe To --probe-every 1 in/t.npz'
     sweep_all kill
     swept "kills at system calls of training"
 }

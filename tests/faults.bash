@@ -77,6 +77,7 @@ tg-train -m run.npz -n 4 -b 2 --save-every 1 in/t.npz
 tg-train -m run.npz -n 4 -b 2 --save-every 1 --log log in/t.npz
 tg-train -m in/m.npz -o run.npz -n 4 -b 2 in/t.npz
 tg-train -m run.npz -n 4 -b 2 --save-every 1 --eval-every 1 --keep-best --val in/t.npz in/t.npz
+tg-train -m run.npz -n 4 -b 1 --probe To --probe-every 1 in/t.npz
 2 tg-train -m hf -n 4 -b 2 in/t.npz
 2 tg-train -m in/m.npz -o new.npz -n 2 -b 2 --log run.npz in/t.npz
 2 tg-init -P tinygpt -o run.npz
@@ -91,6 +92,7 @@ tg-attn-dump -m in/run.npz -p Tobe -f jsonl
 tg-attn-dump -m in/run.npz -p Tobe -o dump.npz
 tg-attn-dump -m in/run.npz --check in/dump.npz
 tg-attn-dump -m in/run.npz -p Tobe --summary
+tg-attn-dump --summary --dump in/dump.npz
 tg-attn-dump -m in/run.npz -p Tobeornot --ablate all
 tg-attn-dump -m in/run.npz -p Tobe --trace 0,1,2,1 --backward --target x
 tg-attn-dump --example mha

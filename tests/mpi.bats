@@ -104,6 +104,12 @@ same_as_alone() {
     [[ $(grep -c 'the best model, in three.best.npz' <<< "$stderr") = 1 ]]
     cmp one.npz three.npz
     cmp one.best.npz three.best.npz
+    # the first process alone writes snapshots
+    run -0 --separate-stderr team 3 -o probed.npz -m untrained.npz --probe To --probe-every 10 "${files[@]}"
+    cmp one.npz probed.npz
+    tg-train -q -o one.again.npz -m untrained.npz --probe To --probe-every 10 "${files[@]}"
+    diff -r probed.probe one.again.probe
+    [[ $(ls probed.probe | wc -l) = 4 ]]
     # another text for each process
     run -2 --separate-stderr "$MPIRUN" "${OPTIONS[@]}" -n 2 sh -c \
         'cp $([ ${PMI_RANK:-$OMPI_COMM_WORLD_RANK} = 0 ] && echo v.npz || echo t.npz) $$.npz; exec tg-train -o two.npz -m untrained.npz -a 2 --val $$.npz t.npz'

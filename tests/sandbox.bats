@@ -236,6 +236,8 @@ same() {
     same "tg-train -o - -m model.npz -n 2 -b 2 tokens.npz text.npz 2> /dev/null || true"
     same "tg-train -m model.npz -o - -n 2 -b 2 < tokens.npz | tg-info"
     same "mkdir -p logs && rm -f logs/* && tg-train -m model.npz -o made -n 2 -b 2 --log logs/new.tsv tokens.npz"
+    same "rm -rf made.probe && tg-train -m model.npz -o made -n 2 -b 2 --probe To tokens.npz && ls made.probe"
+    same "mkdir -p logs/probe && tg-train -m model.npz -o made -n 2 -b 2 --probe To --probe-dir logs/probe tokens.npz && ls logs/probe"
     same "tg-eval -m model.npz --logits -o made text"
     same "tg-attn-dump -m model.npz -p To -o made"
     same "tg-sample -m model.npz -p To -n 3 --attention made"

@@ -331,6 +331,66 @@ static void archive_of_a_model(void)
     tg_model_free(&m);
 }
 
+/* ---- the same memory, again and again */
+
+struct again {
+    tg_attn_layers layers;
+    tg_dump_buffers buffers;
+};
+
+static void place_again(tg_arena *arena, void *context)
+{
+    struct again *a = context;
+
+    tg_dump_place(arena, &a->buffers, &a->layers, TG_ATTN_EVERY);
+}
+
+/* Write a dump in the given memory; it must be the one that memory of its own gives. */
+static void same_dump(struct again *a, const tg_model *m, const tg_dump_settings *what)
+{
+    tg_attn_layers layers;
+    tg_err err = {0};
+    FILE *got = tmpfile(), *want;
+    int c;
+
+    CHECK(got != NULL);
+    tg_attn_layers_rewind(&a->layers);
+    CHECK_OK(tg_dump_write_in(&a->buffers, fileno(got), &a->layers, what, &err), &err);
+    CHECK_OK(tg_attn_layers_model(&layers, m, ids, T, &err), &err);
+    want = dump_of(&layers, what, TG_OK, &err);
+    tg_attn_layers_close(&layers);
+    CHECK(lseek(fileno(got), 0, SEEK_SET) == 0);
+    do
+        CHECK_EQ(c = fgetc(got), fgetc(want));
+    while (c != EOF);
+    CHECK(ftell(got) > 1000);
+    fclose(got);
+    fclose(want);
+}
+
+/* A model whose parameters change, as in training. */
+static void archives_in_the_same_memory(void)
+{
+    const tg_dump_settings what = {
+        .stage = TG_ATTN_EVERY, .ids = ids, .text = "To be, or", .text_size = 1};
+    struct again a;
+    tg_arena arena = {0};
+    tg_model m;
+    tg_err err = {0};
+
+    small_model(&m);
+    CHECK_OK(tg_attn_layers_model(&a.layers, &m, ids, T, &err), &err);
+    CHECK_OK(tg_arena_build(&arena, place_again, &a, &err), &err);
+    for (int times = 0; times < 3; times++) {
+        same_dump(&a, &m, &what);
+        for (size_t i = 0; i < m.table.floats; i++)
+            m.params[i] *= 1.1f;
+    }
+    tg_arena_free(&arena);
+    tg_attn_layers_close(&a.layers);
+    tg_model_free(&m);
+}
+
 /* One stage of given arrays in two sequences; then with two numbers changed. */
 static void archive_of_one_stage(void)
 {
@@ -410,6 +470,7 @@ int main(void)
     RUN(layers_are_found);
     RUN(layers_are_selected);
     RUN(archive_of_a_model);
+    RUN(archives_in_the_same_memory);
     RUN(archive_of_one_stage);
     RUN(archive_is_finite);
     RUN(too_large);
