@@ -163,3 +163,17 @@ snapshots() {
     run -1 --separate-stderr tg-attn-dump --summary --dump model.npz
     said "tg-attn-dump: model.npz: "
 }
+
+# With all its steps in `make soak`, where a head must form.
+@test "the recipe for an induction head" {
+    sed -n '/^## An induction head/,/^## /p' "$ROOT/docs/recipes.md" |
+        sed -n '/^    awk/,/^    done/ { s/^    //; p }' > recipe
+    soak || sed -i 's/6e6/6e4/; s/--steps 7000/--steps 4/; s/--probe-every 500/--probe-every 2/' recipe
+    run -0 --separate-stderr bash -e recipe
+    if soak; then
+        [[ ${#lines[@]} = 15 ]]
+        awk '{ share[NR] = $4 } END { exit !(share[1] < 0.2 && share[NR] > 0.5) }' <<< "$output"
+    else
+        [[ ${#lines[@]} = 3 && ${lines[2]} = "forming.probe/000004.npz "[01]$'\t'[0-3]$'\t'0.* ]]
+    fi
+}
