@@ -82,12 +82,13 @@ for l, window in enumerate([2, T]):
     python3 -c '
 import numpy as np
 a = np.load("d.npz")
-np.savez("qk.npz", **{k: a[k] for k in a.files if not k.startswith("h.") or k[3:] in ("." + s for s in "qk")})'
+for kept in "qk", "qkv":
+    np.savez(kept + ".npz", **{k: a[k] for k in a.files if not k.startswith("h.") or k[3:] in ("." + s for s in kept)})'
     tg-attn-view --show scores --color never qk.npz --layer 1 | cmp - <(tg-attn-view --show scores --color never d.npz --layer 1)
-    # the page is made of q and k in any case
+    # the page is made of q, k and v in any case
     tg-attn-view -q -o page.html d.npz
-    tg-attn-view -q -o qk.html qk.npz
-    cmp <(sed 's/"name": "d.npz"//' page.html) <(sed 's/"name": "qk.npz"//' qk.html)
+    tg-attn-view -q -o qkv.html qkv.npz
+    cmp <(sed 's/"name": "d.npz"//' page.html) <(sed 's/"name": "qkv.npz"//' qkv.html)
 }
 
 @test "a summary counts the keys that a query sees" {

@@ -49,7 +49,7 @@ static void place(tg_arena *arena, void *context)
 {
     train_snapshots *s = context;
 
-    tg_dump_place(arena, &s->buffers, &s->layers, s->dump.stage);
+    tg_dump_place(arena, &s->buffers, &s->layers, s->dump.stages);
 }
 
 static tg_status take_memory(train_snapshots *s, tg_err *err)
@@ -65,7 +65,7 @@ tg_status train_snapshots_open(train_snapshots *s, const train_setup *setup, siz
     const train_options *o = setup->options;
     tg_status status;
 
-    *s = (train_snapshots){.run = &setup->run, .dump = {.stage = TG_ATTN_EVERY, .text_size = 1}};
+    *s = (train_snapshots){.run = &setup->run, .dump = {.stages = TG_DUMP_EVERY, .text_size = 1}};
     if (setup->stream && !o->probe_dir)
         return tg_fail(err, TG_EUSAGE,
                        "--probe needs a place for its snapshots, as the model is not saved to a file: give "

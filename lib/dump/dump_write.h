@@ -39,8 +39,7 @@ typedef struct tg_dump_buffers {
     int64_t *ids; /* [T] */
     float *array; /* one stage */
 } tg_dump_buffers;
-void tg_dump_place(tg_arena *arena, tg_dump_buffers *buffers, const tg_attn_layers *layers,
-                   unsigned stages);
+void tg_dump_place(tg_arena *arena, tg_dump_buffers *buffers, const tg_attn_layers *layers, unsigned stages);
 
 /* tg_dump_write() in these buffers. */
 TG_MUST_CHECK tg_status tg_dump_write_in(tg_dump_buffers *buffers, int fd, tg_attn_layers *layers,

@@ -342,7 +342,7 @@ static void place_again(tg_arena *arena, void *context)
 {
     struct again *a = context;
 
-    tg_dump_place(arena, &a->buffers, &a->layers, TG_ATTN_EVERY);
+    tg_dump_place(arena, &a->buffers, &a->layers, TG_DUMP_EVERY);
 }
 
 /* Write a dump in the given memory; it must be the one that memory of its own gives. */
@@ -371,8 +371,7 @@ static void same_dump(struct again *a, const tg_model *m, const tg_dump_settings
 /* A model whose parameters change, as in training. */
 static void archives_in_the_same_memory(void)
 {
-    const tg_dump_settings what = {
-        .stage = TG_ATTN_EVERY, .ids = ids, .text = "To be, or", .text_size = 1};
+    const tg_dump_settings what = {.stages = TG_DUMP_EVERY, .ids = ids, .text = "To be, or", .text_size = 1};
     struct again a;
     tg_arena arena = {0};
     tg_model m;
