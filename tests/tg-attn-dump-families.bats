@@ -70,7 +70,7 @@ for l, window in enumerate([2, T]):
     for mask in -1e9 -inf min; do
         tg-attn-dump -m mistral.npz -p abcdef --mask "$mask" -o d.npz --force
         run -0 --separate-stderr tg-attn-view --show scores --color never d.npz --layer 1
-        [[ ${lines[8]} =~ ^'5 f      -      -      -  '-?[0-9]\.[0-9] ]]
+        [[ ${lines[8]} =~ ^'5 f'\ {21,}-?[0-9]\.[0-9] ]]
         [[ $output != *1000000* && $output != *inf* ]]
         tg-attn-dump -m mistral.npz -p abcdef --stage scores --mask "$mask" -o s.npz --force
         tg-attn-view --show scores --color never s.npz --layer 1 | cmp - <(echo "$output")

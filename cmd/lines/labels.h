@@ -13,8 +13,8 @@
 #include "lib/base/status.h"
 #include "lib/text/tokenizer.h"
 
-#define LABEL_COLUMNS 20     /* of a token's text in lines, with quotes */
-#define LABEL_SIZE 64        /* the same in bytes, with NUL */
+#define LABEL_COLUMNS 20 /* of a token's text in lines, with quotes */
+#define LABEL_SIZE 64    /* the same in bytes, with NUL */
 
 /* The labels of tokens ids [T].  TG_ENOMEM. */
 TG_MUST_CHECK tg_status labels_make(token_labels *labels, const tg_tokenizer *tok, const int32_t *ids,

@@ -257,7 +257,8 @@ static tg_status print_dump(struct summary *s, const tg_attn_filter *filter, tg_
         print_layer_of_dump(s, &s->dump->layer[l], filter);
     }
     return any ? TG_OK
-               : tg_fail(err, TG_EDATA, "the dump has no probabilities, nor scores or q and k to make them from");
+               : tg_fail(err, TG_EDATA,
+                         "the dump has no probabilities, nor scores or q and k to make them from");
 }
 
 /* ---- a model, or a dump */

@@ -1,5 +1,6 @@
 #include "lib/view/raster.h"
 
+#include <assert.h>
 #include <limits.h>
 #include <stdint.h>
 #include <stdlib.h>
@@ -136,9 +137,10 @@ static unsigned shade_of(const unsigned char *glyph, size_t x, size_t y, size_t 
 {
     unsigned covered = 0;
 
-    for (unsigned sample = 0; sample < SAMPLES * SAMPLES; sample++)
-        covered += covers(glyph, ((double)x + (sample % SAMPLES + 0.5) / SAMPLES) / (double)size,
-                          ((double)y + (sample / SAMPLES + 0.5) / SAMPLES) / (double)size);
+    for (unsigned row = 0; row < SAMPLES; row++)
+        for (unsigned column = 0; column < SAMPLES; column++)
+            covered += covers(glyph, ((double)x + (column + 0.5) / SAMPLES) / (double)size,
+                              ((double)y + (row + 0.5) / SAMPLES) / (double)size);
     return (covered * SHADES + SAMPLES * SAMPLES / 2) / (SAMPLES * SAMPLES);
 }
 
@@ -179,16 +181,18 @@ static void put_shade(struct line *l, unsigned char *pixel, unsigned shade)
 
 static void put_letter(struct line *l, const unsigned char *glyph, size_t first)
 {
-    const bool smooth = l->raster->palette && l->size > 1;
+    const size_t size = l->size;
+    const bool smooth = l->raster->palette && size > 1;
 
-    for (size_t across = 0; across < TG_FONT_HEIGHT * l->size; across++) {
-        for (size_t along = 0; along < TG_FONT_WIDTH * l->size; along++) {
+    assert(size > 0);
+    for (size_t across = 0; across < TG_FONT_HEIGHT * size; across++) {
+        for (size_t along = 0; along < TG_FONT_WIDTH * size; along++) {
             unsigned char *pixel = pixel_at(l, first + along, across);
             unsigned shade = 0;
 
             if (pixel && smooth)
-                shade = shade_of(glyph, along, across, l->size);
-            else if (pixel && is_lit(glyph, (int)(along / l->size), (int)(across / l->size)))
+                shade = shade_of(glyph, along, across, size);
+            else if (pixel && is_lit(glyph, (int)(along / size), (int)(across / size)))
                 shade = SHADES;
             if (shade > 0)
                 put_shade(l, pixel, shade);
