@@ -86,7 +86,7 @@ advises() {
     means tg-train --warmup-iters --warmup
     means tg-train --random-seed --seed
     means tg-train --decay --weight-decay
-    means tg-train --every "--eval-every or --save-every"
+    means tg-train --every "--eval-every or --save-every or --probe-every"
     means tg-init --epsilon --layer-norm-epsilon
 }
 

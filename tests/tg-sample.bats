@@ -549,6 +549,7 @@ ids_of() {
 }
 
 @test "--logprobs: --top, --format, --no-header, without a prompt, with --stop, after a full context" {
+    need jq
     tiny
     [[ $(tg-sample -p x -n 0 --logprobs --top 0) = $'t\tid\tfrom\tto\ttext\tlogprob\trank\tentropy' ]]
     [[ $(tg-sample -p x -n 2 --logprobs --no-header | cut -f 1,3,4) = $'1\t1\t2\n2\t2\t3' ]]
@@ -607,6 +608,7 @@ ids_of() {
 }
 
 @test "--attention -: the rows of each token, as tg-attn-dump prints them for the text up to it" {
+    need jq
     for options in '' '-P baby-llama --n-kv-head 1' '-P baby-qwen3' '-P baby-gemma3 --window 5' '-P baby-neox'; do
         # shellcheck disable=SC2086
         tg-init -q $options --n-layer 2 --n-head 2 --n-embd 16 --n-ctx 40 -o model.npz --force

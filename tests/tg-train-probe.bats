@@ -96,13 +96,11 @@ snapshots() {
     [[ ! -e part.probe ]]
 }
 
-@test "--probe: a snapshot that cannot be written stops the run, and the model is saved" {
-    "${RUN[@]}" -q -n 3 -m untrained.npz -o want.npz t.npz
+@test "--probe: a snapshot that cannot be written stops the run, and the same command takes it again" {
     mkdir -p model.probe/000003.npz
-    run -3 --separate-stderr "${RUN[@]}" --probe repeat --probe-every 1 t.npz
+    run -3 --separate-stderr "${RUN[@]}" --save-every 1 --probe repeat --probe-every 1 t.npz
     [[ ${stderr_lines[-1]} = "tg-train: model.probe/000003.npz: "*"irectory" ]]
-    [[ $stderr = *"tg-train: saved model.npz at step 3 of 7"* ]]
-    run -1 tg-attn-dump -m model.npz --check model.probe/000002.npz
+    tg-attn-dump -m model.npz --check model.probe/000002.npz > /dev/null # the last that was saved
     rmdir model.probe/000003.npz
     "${RUN[@]}" -q --probe repeat --probe-every 1 t.npz
     snapshots model.probe 0 1 2 3 4 5 6 7

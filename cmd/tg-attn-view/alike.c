@@ -9,7 +9,7 @@ static tg_status check_sizes(const tg_dump *a, const tg_dump *b, tg_err *err)
         const char *what;
         size_t a, b;
     } sizes[] = {
-        {"tokens", a->T, b->T},   {"layers", a->n_layer, b->n_layer}, {"of them in the dump", a->n, b->n},
+        {"tokens", a->T, b->T},   {"layers", a->n_layer, b->n_layer}, {"layers in the dump", a->n, b->n},
         {"heads", a->H, b->H},    {"heads of keys", a->KV, b->KV},    {"channels of a head", a->D, b->D},
         {"channels", a->C, b->C}, {"sequences", a->B, b->B},
     };
@@ -35,7 +35,7 @@ static tg_status check_rules(const tg_dump *a, const tg_dump *b, tg_err *err)
 static tg_status check_tokens(const tg_dump *a, const tg_dump *b, tg_err *err)
 {
     if (!a->ids != !b->ids)
-        return tg_fail(err, TG_EDATA, "it has %s tokens, unlike the first dump", b->ids ? "" : "no");
+        return tg_fail(err, TG_EDATA, "it has %stokens, unlike the first dump", b->ids ? "" : "no ");
     for (size_t t = 0; a->ids && t < a->T; t++)
         if (a->ids[t] != b->ids[t])
             return tg_fail(err, TG_EDATA, "token %zu is %lld, but %lld in the first dump", t,

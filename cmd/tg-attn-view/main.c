@@ -139,7 +139,7 @@ static int parse(int argc, char **argv, struct options *o)
         CLI_FORCE(0),
         CLI_TEXT_OPTION('l', "layer", &o->layer_list, "L,...", "only these layers, from 0"),
         CLI_TEXT_OPTION('a', "head", &o->head_list, "H,...",
-                        "only these heads, from 0; a page shows the first of them"),
+                        "only these heads, from 0; a page opens at the lowest"),
         CLI_SIZE_OPTION('b', "batch", &o->batch, "B", 0, INDEX_MAX,
                         "the sequence of the batch to draw, from 0"),
         CLI_TEXT_OPTION(0, "title", &o->title, "TEXT", "what is above the picture, or a page's title"),

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "cmd/cli/token_text.h"
 #include "cmd/lines/labels.h"
 #include "lib/base/grow.h"
 #include "lib/base/size.h"
@@ -131,12 +132,12 @@ static tg_status begin_file(sample_attention *a, tg_err *err)
 static tg_status write_layers(sample_attention *a, tg_attn_layers *layers, tg_err *err)
 {
     char source[TG_DUMP_SOURCE_SIZE];
-    tg_dump_settings dump = {.stages =
-                                 TG_DUMP_BIT(TG_ATTN_Q) | TG_DUMP_BIT(TG_ATTN_K) | TG_DUMP_BIT(TG_ATTN_V),
-                             .ids = a->ids,
-                             .text = a->labels.text,
-                             .text_size = a->labels.size,
-                             .source = source_of(source, a->m->path)};
+    const tg_dump_settings dump = {.stages = TG_DUMP_BIT(TG_ATTN_Q) | TG_DUMP_BIT(TG_ATTN_K) |
+                                             TG_DUMP_BIT(TG_ATTN_V),
+                                   .ids = a->ids,
+                                   .text = a->text,
+                                   .text_size = a->text_size,
+                                   .source = source_of(source, a->m->path)};
     cli_job job;
     tg_status status;
 
@@ -154,7 +155,7 @@ static tg_status write_file(sample_attention *a, tg_err *err)
     tg_attn_layers layers;
     tg_status status;
 
-    if ((status = labels_make_values(&a->labels, TABLE_TEXT, model->tokenizer, a->ids, a->n, err)) ||
+    if ((status = cli_token_texts(&a->text, &a->text_size, model->tokenizer, a->ids, a->n, err)) ||
         (status = tg_attn_layers_model(&layers, model, a->ids, a->n, err)))
         return status;
     status = write_layers(a, &layers, err);

@@ -22,7 +22,7 @@ typedef struct sample_attention {
     tg_attn_growing growing;
     columns columns;
     token_labels labels; /* owned */
-    char *text;          /* [text_size] of a row; owned */
+    char *text;          /* [text_size] of a row; of a file [n][text_size], of the tokens; owned */
     size_t text_size;
     table_text row;
     tg_status status; /* of the rows, and their error */

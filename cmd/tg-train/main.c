@@ -16,9 +16,9 @@ struct job {
     train_saving saving;
     train_report report;
     train_snapshots snapshots;
-    tg_watch watch;     /* of a step or an evaluation */
-    bool record_failed; /* what is written besides the model: the log, or a snapshot */
-    bool compared;      /* the first validation has been compared with training */
+    tg_watch watch; /* of a step or an evaluation */
+    bool log_failed;
+    bool compared; /* the first validation has been compared with training */
 };
 
 /* How to finish a run that was stopped and whose model is in a file. */
@@ -35,8 +35,8 @@ static void say_how_to_resume(const struct job *job)
              job->o->again);
 }
 
-/* Writing the log or a snapshot failed: save the steps done so far. */
-static void save_without_record(struct job *job)
+/* Writing the log failed: save the steps done so far. */
+static void save_without_log(struct job *job)
 {
     tg_err err = {0};
 
@@ -132,15 +132,14 @@ static tg_status take_snapshot(struct job *job, tg_err *err)
     return status;
 }
 
-/* A line of the log, and a snapshot.  The run is saved if either fails, unless the model is a bad one. */
+/* A line of the log, and a snapshot.  The run is saved if the log fails.  It is not if a snapshot does, so
+ * that the same command takes it again. */
 static tg_status record(struct job *job, tg_err *err)
 {
-    tg_status status = train_report_step(&job->report, err);
+    const tg_status status = train_report_step(&job->report, err);
 
-    if (!status)
-        status = take_snapshot(job, err);
-    job->record_failed = status && status != TG_EDATA;
-    return status;
+    job->log_failed = status && status != TG_EDATA;
+    return status ? status : take_snapshot(job, err);
 }
 
 /* What is done after a step: evaluate, then log, then save.  In this order a saved step is in the log even if
@@ -187,12 +186,12 @@ static tg_status one_step(struct job *job, tg_err *err)
 }
 
 /* What the processes agree on before each step, besides the number of a signal that asks to stop. */
-enum { GO_ON = 0, FAILED = 1000, RECORD_FAILED };
+enum { GO_ON = 0, FAILED = 1000, LOG_FAILED };
 
 /* All members of a team stop at the same step, and for the same reason. */
 static int agree(const struct job *job, tg_status status)
 {
-    const int own = job->record_failed ? RECORD_FAILED : status ? FAILED : cli_stop_signal();
+    const int own = job->log_failed ? LOG_FAILED : status ? FAILED : cli_stop_signal();
     const int all = tg_team_agree(job->team, own);
 
     if (all == GO_ON || all >= FAILED)
@@ -239,8 +238,8 @@ static tg_status train(struct job *job, tg_err *err)
             train_report_say(&job->report);
     }
     cli_let_abandon(false);
-    if (agreed == RECORD_FAILED)
-        save_without_record(job);
+    if (agreed == LOG_FAILED)
+        save_without_log(job);
     if (!(status = team_settle(job->team, status, err)))
         return conclude(job, err);
     if (status == TG_EDATA)

@@ -128,7 +128,7 @@ const cards = [{
     name: "q·k", panel: "trace",
     strips: ({products}) => [products],
     lines: ({masked, sum}) => masked ? [say("not computed")] : [say("Σ of {0} products", D), `= ${textOf(sum)}`],
-    sentence: () => say("Their products are added: the sum is large where q and k have large numbers of the " +
+    sentence: () => say("Their products are added: the sum is large when q and k have large numbers of the " +
         "same sign in the same places.")
 }, {
     name: CAP ? "scale, cap" : "scale", panel: "trace",
@@ -138,24 +138,24 @@ const cards = [{
         `= ${score}`, `scores.data[${offsetOf(h, i, j)}]`],
     sentence: () => say((dump.attnScale ? "The model’s own factor takes the place of 1/√D"
         : "Divided by √D = √{0}, so that scores of many channels are not larger than those of few") +
-        (CAP ? ", and a cap keeps the result below it." : "."), D)
+        (CAP ? ", and a cap keeps the result between -cap and cap." : "."), D)
 }, {
     name: "mask", panel: "cell",
     strips: () => [],
     lines: ({masked, layer, i, j}) => [maskRows({layer, i, j})[0][2], say(masked ? "masked" : "seen")],
     sentence: ({layer}) => say("A query looks at itself and at keys before it, not at those after it" +
-        (windowOf(layer) < Infinity ? ", and in this layer at {0} keys at most." : "."), windowOf(layer))
+        (windowOf(layer) < Infinity ? "; a window of {0} hides the others in this layer." : "."), windowOf(layer))
 }, {
     name: "softmax", panel: "row",
     strips: ({row}) => [row.probs.subarray(row.first)],
     lines: ({masked, e, row, prob, h, i, j}) => [...(masked ? ["0"] : [`${textOf(e)} / ${textOf(row.sum)}`,
         `= ${prob}`]), `probs.data[${offsetOf(h, i, j)}]`],
     sentence: ({i}) => say("The scores of query {0} become shares of 1: each exp(score - max), divided by the sum " +
-        "of all.", i)
+        "of these exponentials.", i)
 }, {
     name: "Σ p·v", panel: "sum",
     strips: ({weighted, att}) => [weighted, att],
-    lines: ({h, i, j}) => [say("key {0}; all keys:", j), range("att", baseOf(i, h))],
+    lines: ({h, i, j}) => [say("above: key {0}; below: all", j), range("att", baseOf(i, h))],
     sentence: ({i}) => say("Each key’s v is multiplied by its share, and all are added: what this head gives to " +
         "query {0}, before the output projection.", i)
 }].filter((card) => dump.values || card.panel !== "sum");

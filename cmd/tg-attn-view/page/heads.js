@@ -6,7 +6,7 @@ const MEASURES = [
     ["diag", "to itself", "p at j = i"],
     ["prev", "to the token before", "p at j = i − 1"],
     ["first", "to the first token", "p at j = 0"],
-    ["induct", "induction", "p at keys after an earlier copy of token i"]
+    ["induct", "induction", "p at keys after an earlier copy of token i, of queries that have one"]
 ];
 
 const measured = dump.layers.flatMap((layer, l) => Array.from({length: H}, (_, h) => ({layer, l, h, of: dumps[0].measures[l][h]})))
@@ -25,7 +25,7 @@ function orderHeads() {
         button.hidden = head.line.hidden = by >= 0 && number(head) < least;
     });
     byId("thumbs").classList.toggle("ordered", by >= 0);
-    byId("order").textContent = by < 0 ? say("Layers down, heads across.") : say("By {0}.", say(MEASURES[by][1]));
+    byId("order").textContent = by < 0 ? say("Layers down, heads across.") : say("Sorted by: {0}.", say(MEASURES[by][1]));
     byId("least").disabled = by < 0;
     [...byId("measures").tHead.rows[0].cells].forEach((cell, n) => {
         cell.setAttribute("aria-sort", n - 1 !== by ? "none" : down ? "descending" : "ascending");
@@ -87,6 +87,6 @@ function makeMeasures() {
     const least = element("label", "at least ", {title: "hide heads with less in the column that sorts"});
     least.append(element("input", "", {type: "number", step: "any", id: "least"}));
     least.firstElementChild.addEventListener("input", (event) => setLeast(event.target.valueAsNumber));
-    byId("heads").append(table, element("p", "Means over the queries after the first. A title sorts."), least);
+    byId("heads").append(table, element("p", "Means over the queries after the first. Click a column’s title to sort."), least);
     fillMeasures();
 }

@@ -101,11 +101,15 @@ function setShow(show) {
     recolor();
 }
 
+const nameDump = () => {
+    byId("dump-name").textContent = say("{0} of {1}: {2}", which + 1, dumps.length, dumps[which].name);
+};
+
 function setDump(nth) {
     const before = which;
     which = clamp(nth, 0, dumps.length - 1);
     byId("dump-number").value = which;
-    byId("dump-name").textContent = say("{0} of {1}: {2}", which + 1, dumps.length, dumps[which].name);
+    nameDump();
     if (which === before)
         return;
     thumbs.forEach((thumb) => thumb.restart());
@@ -160,6 +164,7 @@ function setLanguage(wanted) {
     sayStated();
     describe();
     nameHeads();
+    nameDump();
     if (measured.length > 0)
         orderHeads();
     showTheme();
@@ -414,18 +419,18 @@ function sizeTerms() {
 const layoutOf = (heads) => dump.layout === "bhtd" ? `[B,${heads},T,D]` : `[B,T,${heads},D]`;
 
 function describe() {
-    const names = dump.title ?? (dumps.length > 2 ? `${dumps[0].name} to ${dumps.at(-1).name}`
+    const names = dump.title ?? (dumps.length > 2 ? say("{0} to {1}", dumps[0].name, dumps.at(-1).name)
         : dumps.map(({name}) => name).join(", "));
-    document.title = `Attention: ${names}`;
+    document.title = say("Attention: {0}", names);
     byId("name").textContent = names;
     byId("dumps").hidden = dumps.length === 1;
     byId("dump-number").max = dumps.length - 1;
     byId("shape").textContent = say(plural("{0} tokens, {1} layers of {2} heads, ", T, dump.nLayer, H), T, dump.nLayer, H) +
         (KV < H ? say(plural("KV = {0} heads of keys, ", KV), KV) : "") + `C = ${C}, D = ${D}` +
         (B > 1 ? say(", B = {0}, of which b = {1}", B, b) : "") +
-        (KV < H ? say("; q lies as {0}, k as {1}", layoutOf("H"), layoutOf("KV")) : say("; q and k lie as {0}", layoutOf("H")));
+        (KV < H ? say("; q is stored as {0}, k as {1}", layoutOf("H"), layoutOf("KV")) : say("; q and k are stored as {0}", layoutOf("H")));
     if (dump.window)
-        byId("hidden").textContent = ", or hidden by the layer’s window";
+        byId("hidden").textContent = say(", or hidden by the layer’s window");
 }
 
 function onResize() {

@@ -2,90 +2,98 @@
 
 const CHINESE = {
     // the head of the page
-    "dump": "存档", "layer": "层", "head": "头", "show": "显示", "probabilities": "概率", "scores": "分数",
-    "difference from the first": "与第一个之差", "colours": "颜色", "each head's own": "每个头各自的范围",
+    "dump": "转储", "layer": "层", "head": "头", "show": "显示", "probabilities": "概率", "scores": "分数",
+    "difference from the first": "与第一个转储之差", "colours": "颜色", "each head's own": "每个头各自的范围",
     "square root": "平方根", "linear": "线性", "logarithmic": "对数", "all": "全部", "dark": "深色", "light": "浅色",
-    "keys ?": "按键 ?", "show more tokens (-)": "显示更多 token (-)", "show fewer tokens (+)": "显示更少 token (+)",
-    "show all tokens (0)": "显示全部 token (0)", "light or dark (d)": "浅色或深色 (d)", "keys (?)": "按键 (?)",
+    "shortcuts ?": "快捷键 ?", "Attention": "注意力", "Attention: {0}": "注意力：{0}", "{0} to {1}": "{0} 到 {1}", "show more tokens (-)": "显示更多 token (-)", "show fewer tokens (+)": "显示更少 token (+)",
+    "show all tokens (0)": "显示全部 token (0)", "light or dark (d)": "浅色或深色 (d)", "shortcuts (?)": "快捷键 (?)",
     "What is shown": "显示什么", "Zoom": "缩放", "{0} of {1}: {2}": "第 {0} 个，共 {1} 个：{2}",
     "{0} tokens, {1} layers of {2} heads, ": "{0} 个 token，{1} 层，每层 {2} 个头，",
     "KV = {0} heads of keys, ": "KV = {0} 个 key 头，", ", B = {0}, of which b = {1}": "，B = {0}，这里是 b = {1}",
-    "; q lies as {0}, k as {1}": "；q 按 {0} 存放，k 按 {1} 存放", "; q and k lie as {0}": "；q 与 k 按 {0} 存放",
+    "; q is stored as {0}, k as {1}": "；q 按 {0} 存放，k 按 {1} 存放", "; q and k are stored as {0}": "；q 与 k 按 {0} 存放",
     // the heads
-    "Heads": "注意力头", "Layers down, heads across.": "从上到下是层，从左到右是头。", "By {0}.": "按{0}排列。",
-    "Means over the queries after the first. A title sorts.": "对第一个以后的 query 取平均。点列名排序。",
-    "at least": "至少", "hide heads with less in the column that sorts": "隐藏排序的那一列中更小的头",
+    "Heads": "注意力头", "Layers down, heads across.": "从上到下是层，从左到右是头。", "Sorted by: {0}.": "按“{0}”排列。",
+    "Means over the queries after the first. Click a column’s title to sort.": "对第一个以后的 query 取平均。点列名排序。",
+    "at least": "至少", "hide heads with less in the column that sorts": "隐藏排序列中数值更小的头",
     "dist": "距离", "diag": "自己", "prev": "前一个", "first": "第一个", "induct": "归纳",
     "entropy": "熵", "distance": "距离", "to itself": "看自己", "to the token before": "看前一个 token",
-    "to the first token": "看第一个 token", "induction": "归纳", "layer {0}, head {1}": "第 {0} 层，第 {1} 个头",
+    "to the first token": "看第一个 token", "induction": "归纳", "layer {0}, head {1}": "第 {0} 层，头 {1}",
     ", key head {0}": "，key 头 {0}",
-    "−Σ p ln p, in nats: 0 if one key has all of p": "−Σ p ln p，单位 nat：全部给一个 key 时为 0",
+    "−Σ p ln p, in nats: 0 if one key has all of p": "−Σ p ln p，单位 nat：p 全部在一个 key 上时为 0",
     "Σ p (i − j), in tokens": "Σ p (i − j)，单位 token", "p at j = i": "j = i 处的 p", "p at j = i − 1": "j = i − 1 处的 p",
-    "p at j = 0": "j = 0 处的 p", "p at keys after an earlier copy of token i": "token i 先前出现处之后的 key 上的 p",
+    "p at j = 0": "j = 0 处的 p", "p at keys after an earlier copy of token i, of queries that have one": "token i 先前出现处之后的 key 上的 p，只计有这种 key 的 query",
     // the map
-    "One head": "一个头", "Layer {0}, head {1}": "第 {0} 层，第 {1} 个头", ", window {0}: ": "，窗口 {0}：", ": ": "：",
+    "One head": "一个头", "Layer {0}, head {1}": "第 {0} 层，头 {1}", ", window {0}: ": "，窗口 {0}：", ": ": "：",
     " ({0} of {1} tokens)": "（{1} 个 token 中的 {0} 个）", "differences of probabilities": "概率之差",
-    "probability": "概率", "score": "分数", "difference of probabilities": "概率之差", "masked": "被遮住",
+    "probability": "概率", "score": "分数", "difference of probabilities": "概率之差", "masked": "被掩码",
     "key →": "key →", "query ↓": "query ↓",
     "attention of layer {0}, head {1}: {2} of {3} queries by {3} keys":
-        "第 {0} 层第 {1} 个头的注意力：{3} 个 query 对 {3} 个 key 的{2}",
-    "colours: {0} from {1} to {2}; hatched: masked": "颜色：{0}，从 {1} 到 {2}；斜线：被遮住",
-    "query {0}, key {1}": "query {0}，key {1}", "score {0}, probability {1}": "分数 {0}，概率 {1}", "{0} at {1}": "{0}，在 {1}",
+        "第 {0} 层头 {1} 的注意力：{3} 个 query 对 {3} 个 key 的{2}",
+    "colours: {0} from {1} to {2}; hatched: masked": "颜色：{0}，从 {1} 到 {2}；斜线：被掩码",
+    "query {0}, key {1}": "query {0}，key {1}", "score {0}, probability {1}": "分数 {0}，概率 {1}", "{0} at {1}": "{0}（{1}）",
     "{0}: {1}": "{0}：{1}", ", part of {0}": "，是 {0} 的一部分", " and ": "与",
     // the panel
-    "The chosen cell": "选中的格子", "What the panel shows": "面板显示什么", "cell": "格子", "trace": "推导",
-    "row: where it looks": "一行：看哪里", "sum: what it takes": "加权和：取走什么", "chosen": "选中的",
+    "The chosen cell": "选中的格子", "What the panel shows": "面板显示什么", "cell": "格子", "trace": "跟踪",
+    "row: where it looks": "一行：看哪里", "sum: what it takes": "加权和：取得什么", "chosen": "选中的",
     "click another cell": "点击可选别的格子", "here": "指针处", "copy": "复制", "Copy": "复制", "value": "数值", "row": "行",
     "command": "命令", "link": "链接", "the number that is shown": "显示的数",
     "the query's row, as tg-attn-dump -f tsv prints it": "这个 query 的一行，与 tg-attn-dump -f tsv 打印的一样",
-    "the command that derives this score": "推导这个分数的命令", "the address of this view": "这个画面的地址",
+    "the command that derives this score": "推导这个分数的命令", "the address of this view": "当前视图的地址",
     "{0} copied": "已复制{0}", " ({0}: your file)": "（{0}：你的文件）",
-    "layer, head": "层，头", "key head": "key 头", "offset": "偏移", "mask": "掩码", "in the first": "在第一个中",
+    "layer, head": "层、头", "key head": "key 头", "offset": "偏移", "mask": "掩码", "in the first": "第一个转储中",
     "difference": "差", "of {0} from it": "{0} 减去它", ", rounded down": "，向下取整",
     "stands for “not looked at”": "表示“不看”", "this layer has no window": "这一层没有窗口",
-    "hidden by the window of {0} keys": "被 {0} 个 key 的窗口遮住", "after the window of {0} keys": "在 {0} 个 key 的窗口之后",
+    "hidden by the window of {0} keys": "在 {0} 个 key 的窗口之外", "after the window of {0} keys": "在 {0} 个 key 的窗口之后",
     "in the window of {0} keys": "在 {0} 个 key 的窗口之内",
-    "Trace": "推导", "in double precision; what is stored is float32": "以双精度计算；存放的是 float32",
-    "sum": "和", "scale": "缩放", "cap": "上限", "max": "最大值", "exponential": "指数", "their sum": "指数之和",
+    "Trace": "跟踪", "in double precision; what is stored is float32": "以双精度计算；存放的是 float32",
+    "sum": "和", "scale": "缩放", "cap": "软上限", "max": "最大值", "exponential": "指数", "their sum": "指数之和",
     "{0}, a setting of the model": "{0}，模型自己的设定", "not computed: {0}": "没有计算：{0}",
-    "masked, {0}": "被遮住，{0}", "hidden, {0}": "被窗口遮住，{0}", "of the row: {0}, at key {1}": "本行的：{0}，在 key {1}",
+    "masked, {0}": "被掩码，{0}", "hidden, {0}": "在窗口之外，{0}", "of the row: {0}, at key {1}": "本行的：{0}，在 key {1}",
     "over j = {0} to {1}: {2}": "j 从 {0} 到 {1}：{2}",
     "Query {0}: {1} keys, the most probable first": "query {0}：{1} 个 key，概率大的在前",
-    "probability p": "概率 p", "Weighted sum": "加权和", "channel": "通道", "in double precision": "以双精度计算",
+    "Query {0}: {1} key": "query {0}：{1} 个 key", "probability p": "概率 p", "Weighted sum": "加权和", "channel": "通道", "in double precision": "以双精度计算",
     "Product terms": "各个乘积", "Parts of the weighted sum": "加权和的各个部分",
     // the text and the steps
     "Text": "文本", "where query": "query", "looks": "看哪里", "who looks at key": "谁在看 key",
     "How the numbers are made, step by step": "这些数怎样一步一步得来", "step": "下一步", "next step (.)": "下一步 (.)",
-    "scale, cap": "缩放，上限", "softmax": "softmax", "not computed": "没有计算", "Σ of {0} products": "{0} 个乘积之和",
-    "capped at {0}": "上限 {0}", "seen": "看得见", "key {0}; all keys:": "key {0}；全部 key：",
+    "scale, cap": "缩放、软上限", "softmax": "softmax", "not computed": "没有计算", "Σ of {0} products": "{0} 个乘积之和",
+    "capped at {0}": "软上限 {0}", "seen": "看得见", "above: key {0}; below: all": "上：key {0}；下：全部",
     "Query {0} has a vector q, and key {1} a vector k, of {2} numbers each in this head.":
         "在这个头里，query {0} 有向量 q，key {1} 有向量 k，各有 {2} 个数。",
-    "Their products are added: the sum is large where q and k have large numbers of the same sign in the same places.":
-        "逐个相乘再相加：q 与 k 在同样的位置有同号的大数时，和就大。",
+    "Their products are added: the sum is large when q and k have large numbers of the same sign in the same places.":
+        "逐个相乘再相加：q 与 k 在相同位置上的数同号且绝对值大时，和就大。",
     "The model’s own factor takes the place of 1/√D.": "这里用模型自己的系数代替 1/√D。",
-    "The model’s own factor takes the place of 1/√D, and a cap keeps the result below it.":
-        "这里用模型自己的系数代替 1/√D，再用上限压住结果。",
+    "The model’s own factor takes the place of 1/√D, and a cap keeps the result between -cap and cap.":
+        "这里用模型自己的系数代替 1/√D，再用软上限限制结果。",
     "Divided by √D = √{0}, so that scores of many channels are not larger than those of few.":
-        "除以 √D = √{0}，通道多时分数才不会更大。",
-    "Divided by √D = √{0}, so that scores of many channels are not larger than those of few, and a cap keeps the result below it.":
-        "除以 √D = √{0}，通道多时分数才不会更大；再用上限压住结果。",
+        "除以 √D = √{0}，这样通道多时分数也不会更大。",
+    "Divided by √D = √{0}, so that scores of many channels are not larger than those of few, and a cap keeps the result between -cap and cap.":
+        "除以 √D = √{0}，这样通道多时分数也不会更大；再用软上限限制结果。",
     "A query looks at itself and at keys before it, not at those after it.": "query 看自己和它前面的 key，不看后面的。",
-    "A query looks at itself and at keys before it, not at those after it, and in this layer at {0} keys at most.":
-        "query 看自己和它前面的 key，不看后面的；在这一层最多看 {0} 个 key。",
-    "The scores of query {0} become shares of 1: each exp(score - max), divided by the sum of all.":
-        "query {0} 的各个分数变成 1 的份额：每个 exp(分数 - 最大值) 除以它们的总和。",
+    "A query looks at itself and at keys before it, not at those after it; a window of {0} hides the others in this layer.":
+        "query 看自己和它前面的 key，不看后面的；这一层的窗口是 {0}，更早的也看不到。",
+    "The scores of query {0} become shares of 1: each exp(score - max), divided by the sum of these exponentials.":
+        "query {0} 的各个分数变成总和为 1 的份额：每个 exp(分数 - 最大值) 除以它们的总和。",
     "Each key’s v is multiplied by its share, and all are added: what this head gives to query {0}, before the output projection.":
-        "每个 key 的 v 乘以它的份额，再全部相加：这就是这个头交给 query {0} 的，接着才是输出投影。",
+        "每个 key 的 v 乘以它的份额，再全部相加：这就是这个头交给 query {0} 的结果，之后才是输出投影。",
     // the list of keys
-    "Keys, while the map has the focus": "焦点在图上时的按键", "arrows": "方向键", "close": "关闭", "Keys": "按键",
+    "Keyboard shortcuts, while the map has the focus": "焦点在图上时的快捷键", "arrows": "方向键", "close": "关闭", "Keyboard shortcuts": "快捷键",
     "move the cell; with Shift, ten at a time": "移动格子；按住 Shift 一次十格",
-    "the first key; the last that is not masked": "第一个 key；最后一个没被遮住的 key",
-    "head before, next head": "上一个头，下一个头", "layer before, next layer": "上一层，下一层",
+    "the first key; the last that is not masked": "第一个 key；最后一个没被掩码的 key",
+    "previous head, next head": "上一个头，下一个头", "previous layer, next layer": "上一层，下一层",
     "show fewer tokens, more, all; so does the wheel, or two fingers; drag to move":
         "显示更少、更多、全部 token；滚轮或两指也可以；拖动可移动",
-    "probabilities or scores; with several dumps also differences from the first": "概率或分数；有几个存档时还有与第一个之差",
-    "dump before, next dump": "上一个存档，下一个存档", "the text by the query, or by the key": "按 query 或按 key 给文本着色",
-    "step before, next step": "上一步，下一步", "light or dark": "浅色或深色", "this list": "这个列表"
+    "probabilities or scores; with several dumps also differences from the first": "概率或分数；有几个转储时还有与第一个之差",
+    "previous dump, next dump": "上一个转储，下一个转储", "colour the text by the query, or by the key": "按 query 或按 key 给文本着色",
+    "previous step, next step": "上一步，下一步", "light or dark": "浅色或深色", "this list": "这个列表", "attention map": "注意力图", "q at": "q 的位置", "k at": "k 的位置", "v at": "v 的位置",
+    "Point at a cell to see its numbers under the map and beside those of the chosen cell, or at a word to see its row or its column. A click chooses the cell: the panel shows it, and the buttons copy it.":
+        "指针移到某个格子，图的下方和选中格子的旁边就显示它的数；移到某个词，就显示它的一行或一列。点击选中格子：面板显示它，按钮复制它。",
+    "Hatched cells are masked": "画斜线的格子被掩码", ", or hidden by the layer’s window": "，或在本层窗口之外",
+    ". A number that two decimals would round to 0 is left out. Where there are more tokens than pixels, a pixel shows the greatest of its cells; of differences, the one furthest from 0.":
+        "。两位小数会舍成 0 的数不写出。token 比像素多时，一个像素显示其中最大的数；若是差，则取离 0 最远的。",
+    "“Each head’s own” scale ends at a value that the greatest probability of one row in ten exceeds, or at 1 if that is above 0.9; the others end at 1, so that heads can be compared. Scores diverge around 0, as far as the head’s largest score, whatever its sign. A character made of several tokens stands above them, in the colour of the greatest.":
+        "“每个头各自的范围”止于这样一个值：每十行中有一行的最大概率超过它；若它大于 0.9，则止于 1。其余范围都止于 1，便于比较各个头。分数以 0 为中心，两侧都到本头绝对值最大的分数为止。由几个 token 组成的字符写在它们上方，取其中最大者的颜色。",
+    "The page’s address keeps the view.": "网页的地址保存当前视图。"
 };
 
 let language = "en";
@@ -94,16 +102,17 @@ let language = "en";
 const say = (text, ...parts) => (language === "zh" && CHINESE[text] || text)
     .replace(/\{(\d)\}/g, (_, n) => parts[n]);
 
-// What stands in page.html: texts, titles and names, each with its English, which its Chinese replaces.
+// What stands in page.html: texts, titles and names, each as it is there, and how to replace it.
 const stated = [];
+const oneLine = (text) => text.trim().replace(/\s+/g, " ");
 
 function findStated() {
     const walk = document.createTreeWalker(document.body, NodeFilter.SHOW_TEXT | NodeFilter.SHOW_ELEMENT);
     while (walk.nextNode()) {
         const node = walk.currentNode;
-        if (node.nodeType === Node.TEXT_NODE && Object.hasOwn(CHINESE, node.data.trim()))
+        if (node.nodeType === Node.TEXT_NODE && Object.hasOwn(CHINESE, oneLine(node.data)))
             stated.push([node.data, (text) => { node.data = text; }]);
-        for (const name of node.nodeType === Node.ELEMENT_NODE ? ["title", "aria-label"] : [])
+        for (const name of node.nodeType === Node.ELEMENT_NODE ? ["title", "aria-label", "aria-roledescription"] : [])
             if (Object.hasOwn(CHINESE, node.getAttribute(name) ?? ""))
                 stated.push([node.getAttribute(name), (text) => node.setAttribute(name, text)]);
     }
@@ -111,5 +120,5 @@ function findStated() {
 
 function sayStated() {
     for (const [english, put] of stated)
-        put(english.replace(english.trim(), say(english.trim())));
+        put(english.replace(english.trim(), () => say(oneLine(english))));
 }
