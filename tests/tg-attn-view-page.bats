@@ -1250,7 +1250,7 @@ for panel in "cell", "trace", "row", "sum":
             seen |= set(re.findall("[A-Za-z]{2,}", page.run("""[document.body.innerText, document.title, byId('map').getAttribute('aria-label'),
                 byId('legend').getAttribute('aria-label'), byId('said').textContent, ...[...document.querySelectorAll('[title]')].filter((e) => !e.closest('#text')).map((e) => e.title)].join(' ')""")))
 page.run("byId('help').showModal()")
-keys = set(re.findall("[A-Za-z]{2,}", page.run("byId('help').querySelector('table').innerText")))
+keys = set(re.findall("[A-Za-z]{2,}", page.run("byId('help').innerText")))
 assert seen - names == set(), seen - names
 assert keys - names == set(), keys - names
 page.run("byId('help').close(); keepAddress()")
