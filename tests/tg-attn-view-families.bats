@@ -63,7 +63,7 @@ page.run("goTo(1, 3)"); page.settle()
 assert ["key head", "1", "= h/(H/KV) = 3/3"] in facts(), facts()
 shape = page.run("byId('shape').textContent")
 assert "6 heads, KV = 2 heads of keys, C = 10, D = 4; " in shape, shape
-assert shape.endswith("q lies as [B,T,H,D], k as [B,T,KV,D]" if bthd else "q lies as [B,H,T,D], k as [B,KV,T,D]"), shape
+assert shape.endswith("q is stored as [B,T,H,D], k as [B,T,KV,D]" if bthd else "q is stored as [B,H,T,D], k as [B,KV,T,D]"), shape
 assert page.run("thumbs[5].button.title") == "layer 0, head 5, key head 1"
 END
     done
@@ -112,7 +112,7 @@ page.wait("thumbs.every((t) => t.rows === T)")
 probs = page.run("Array.from(rowOf(0, 0, T - 1).probs.subarray(T - 3))")
 assert page.run("[view.i, view.j]") == [11, 9 + probs.index(max(probs))]
 assert page.run("byId('title').textContent") == "Layer 0, head 0, window 3: probabilities"
-assert page.run("byId('help').textContent.includes('(j > i, or hidden by the layer’s window)')")
+assert page.run("byId('help').textContent.includes('Hatched cells are masked, or hidden by the layer’s window. ')")
 masked = lambda: page.run("words.map((w) => w.classList.contains('masked') ? '-' : '+').join('')")
 page.run("moveTo(9, 4)"); page.settle()
 assert masked() == "-------+++--", masked()
