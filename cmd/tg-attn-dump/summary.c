@@ -6,7 +6,7 @@
 #include "cmd/lines/table.h"
 #include "lib/base/size.h"
 #include "lib/dump/dump_rows.h"
-#include "lib/heads/head_stats.h"
+#include "lib/heads/dump_stats.h"
 
 /* What a line has, in this order. */
 enum { LAYER, HEAD, B, ENTROPY, DIST, DIAG, PREV, FIRST, INDUCT, I, J, PROB, TOKEN_I, TOKEN_J, ID_I, ID_J };
@@ -14,14 +14,12 @@ enum { LAYER, HEAD, B, ENTROPY, DIST, DIAG, PREV, FIRST, INDUCT, I, J, PROB, TOK
 
 struct summary {
     const attn_input *input;
-    const tg_dump *dump; /* NULL: the input's layers are computed */
+    tg_dump_stats *of_dump; /* NULL: the input's layers are computed */
     table table;
     char title[2][COLUMNS_TITLE_SIZE]; /* of the tokens */
     tg_head_stats *heads;
     double *row;
     tg_head_stats_scratch scratch;
-    float *dump_row;      /* [T] of a dump, */
-    double *dump_scratch; /* and what it takes to make one */
 };
 
 static void place_summary(tg_arena *arena, void *context)
@@ -29,14 +27,11 @@ static void place_summary(tg_arena *arena, void *context)
     struct summary *s = context;
     const tg_attn_layers *n = &s->input->layers;
 
-    s->heads = tg_arena_take(arena, n->B * n->H, sizeof *s->heads);
     s->row = tg_arena_take(arena, n->T, sizeof *s->row);
-    if (s->dump) {
-        s->dump_row = tg_arena_take(arena, n->T, sizeof *s->dump_row);
-        s->dump_scratch = tg_arena_take(arena, tg_dump_row_scratch(s->dump), sizeof *s->dump_scratch);
-    } else {
-        tg_head_stats_place(arena, &s->scratch, n->T, n->D);
-    }
+    if (s->of_dump)
+        return;
+    s->heads = tg_arena_take(arena, n->B * n->H, sizeof *s->heads);
+    tg_head_stats_place(arena, &s->scratch, n->T, n->D);
 }
 
 /* ---- lines */
@@ -122,7 +117,7 @@ static void print_head(const struct summary *s, unsigned hidden, const tg_head_s
 
 static tg_attention_rule rule_of(const struct summary *s, size_t l)
 {
-    return s->dump ? tg_dump_rule(s->dump, l) : tg_attn_layers_rule(&s->input->layers, l);
+    return s->of_dump ? tg_dump_rule(s->of_dump->dump, l) : tg_attn_layers_rule(&s->input->layers, l);
 }
 
 /* A head that attends equally to all keys that it sees. */
@@ -221,40 +216,20 @@ static tg_status print_layers(struct summary *s, tg_attn_layers *layers, tg_err 
 
 /* ---- the heads of a dump */
 
-static void add_row_of_dump(struct summary *s, const tg_dump_layer *layer, size_t b, size_t h, size_t i)
-{
-    const tg_attention_rule rule = tg_dump_rule(s->dump, layer->number);
-    const size_t first = tg_attention_first(&rule, i);
-
-    tg_dump_row(s->dump_row, s->dump, layer, TG_ATTN_PROBS, b, h, i, s->dump_scratch);
-    for (size_t j = 0; j <= i; j++)
-        s->row[j] = j < first ? 0 : (double)s->dump_row[j];
-    tg_head_stats_add(&s->heads[b * s->dump->H + h], s->row, first, i, s->input->layers.ids);
-}
-
-static void print_layer_of_dump(struct summary *s, const tg_dump_layer *layer, const tg_attn_filter *filter)
-{
-    const tg_dump *d = s->dump;
-
-    for (size_t n = 0; n < d->B * d->H; n++)
-        s->heads[n] = (tg_head_stats){0};
-    for (size_t b = 0; b < d->B; b++)
-        for (size_t h = 0; h < d->H; h++)
-            for (size_t i = 0; i < d->T && tg_attn_keeps(filter->head, h); i++)
-                if (tg_attn_keeps(filter->query, i))
-                    add_row_of_dump(s, layer, b, h, i);
-    print_layer(s, layer->number, filter);
-}
-
 static tg_status print_dump(struct summary *s, const tg_attn_filter *filter, tg_err *err)
 {
+    const tg_dump *dump = s->of_dump->dump;
     bool any = false;
 
-    for (size_t l = 0; l < s->dump->n; l++) {
-        if (!tg_dump_has_rows(&s->dump->layer[l], TG_ATTN_PROBS))
+    for (size_t l = 0; l < dump->n; l++) {
+        const tg_dump_layer *layer = &dump->layer[l];
+
+        if (!tg_dump_stats_can(layer))
             continue;
+        if (tg_dump_stats_of_layer(s->of_dump, layer, filter, err))
+            return err->code;
+        print_layer(s, layer->number, filter);
         any = true;
-        print_layer_of_dump(s, &s->dump->layer[l], filter);
     }
     return any ? TG_OK
                : tg_fail(err, TG_EDATA,
@@ -263,9 +238,9 @@ static tg_status print_dump(struct summary *s, const tg_attn_filter *filter, tg_
 
 /* ---- a model, or a dump */
 
-static tg_status show_heads(attn_input *in, const tg_dump *dump, const attn_options *o, tg_err *err)
+static tg_status show_heads(attn_input *in, tg_dump_stats *of_dump, const attn_options *o, tg_err *err)
 {
-    struct summary s = {.input = in, .dump = dump};
+    struct summary s = {.input = in, .of_dump = of_dump, .heads = of_dump ? of_dump->heads : NULL};
     tg_arena arena;
     tg_status status;
 
@@ -274,7 +249,7 @@ static tg_status show_heads(attn_input *in, const tg_dump *dump, const attn_opti
     set_table(&s, o->format);
     if (!o->no_header)
         print_header(&s, &in->layers.filter);
-    status = dump ? print_dump(&s, &in->layers.filter, err) : print_layers(&s, &in->layers, err);
+    status = of_dump ? print_dump(&s, &in->layers.filter, err) : print_layers(&s, &in->layers, err);
     tg_arena_free(&arena);
     return status;
 }
@@ -282,19 +257,6 @@ static tg_status show_heads(attn_input *in, const tg_dump *dump, const attn_opti
 static tg_status show(attn_input *in, const attn_options *o, tg_err *err)
 {
     return show_heads(in, NULL, o, err);
-}
-
-/* The tokens of a dump, which the caller frees; NULL: it has none. */
-static tg_status take_ids(int32_t **ids, const tg_dump *dump, tg_err *err)
-{
-    *ids = NULL;
-    if (!dump->ids)
-        return TG_OK;
-    if (!(*ids = calloc(dump->T, sizeof **ids)))
-        return tg_fail_memory(err, dump->T * sizeof **ids, "token ids");
-    for (size_t t = 0; t < dump->T; t++)
-        (*ids)[t] = (int32_t)dump->ids[t]; /* they are only compared */
-    return TG_OK;
 }
 
 static tg_status show_dump(const tg_dump *dump, const attn_options *o, tg_err *err)
@@ -307,20 +269,20 @@ static tg_status show_dump(const tg_dump *dump, const attn_options *o, tg_err *e
                                 .KV = dump->KV,
                                 .D = dump->D,
                                 .filter = TG_ATTN_KEEP_ALL}};
-    int32_t *ids;
+    tg_dump_stats stats;
     tg_status status;
 
     if ((status = tg_attn_layers_select(&in.layers, &o->filter, err)))
         return status;
     if (dump->n == 0)
         return tg_fail(err, TG_EDATA, "the dump has no such layer");
-    if ((status = take_ids(&ids, dump, err)))
+    if ((status = tg_dump_stats_open(&stats, dump, err)))
         return status;
-    in.layers.ids = ids;
+    in.layers.ids = stats.ids;
     snprintf(in.title, sizeof in.title, "a dump of %zu token%s through %zu layer%s of %zu head%s", dump->T,
              cli_plural(dump->T), dump->n_layer, cli_plural(dump->n_layer), dump->H, cli_plural(dump->H));
-    status = show_heads(&in, dump, o, err);
-    free(ids);
+    status = show_heads(&in, &stats, o, err);
+    tg_dump_stats_close(&stats);
     return status;
 }
 
