@@ -1237,7 +1237,7 @@ english = page.run("document.body.innerText")
 assert page.run("document.documentElement.lang") == "en"
 page.run("byId('language').click()"); page.settle()
 assert page.run("document.documentElement.lang") == "zh" and page.run("byId('language').textContent") == "English"
-assert page.run("localStorage.getItem(KEPT_LANGUAGE)") == "zh"
+assert page.run("localStorage.getItem('tg-attn-view language')") == "zh"
 names = {"query", "key", "token", "softmax", "page", "html", "dump", "npz", "other", "window", "Attention", "English", "tg", "attn",
          "tsv", "exp", "score", "max", "cap", "tanh", "scores", "probs", "data", "att", "float", "sum", "at", "id", "nat", "ASCII",
          "probability", "abcdefghijklmn", "ln", "mask", "Home", "End", "base", "of", "JavaScript", "Shift", "H", "KV"}
@@ -1257,7 +1257,7 @@ page.run("byId('help').close(); keepAddress()")
 assert "lang=zh" in page.run("location.hash")
 page.run("location.hash = '#lang=en'"); page.settle()
 assert page.run("document.documentElement.lang") == "en"
-page.run("localStorage.removeItem(KEPT_LANGUAGE)")
+page.run("localStorage.removeItem('tg-attn-view language')")
 END
 }
 

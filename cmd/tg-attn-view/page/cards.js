@@ -116,10 +116,10 @@ function showSum(row, att) {
 const range = (name, base) => `${name}.data[${base}..${base + D - 1}]`;
 const scaleText = dump.attnScale ? `· ${textOf(dump.attnScale)}` : `/ √${D}`;
 
-// What a card shows: strips of numbers, and lines of text; and what its step says.  A masked cell has no
-// numbers of its own from q·k on.
+// What a card shows: strips of numbers, in one scale of colours unless they are `apart`, and lines of text; and
+// what its step says.  A masked cell has no numbers of its own from q·k on.
 const cards = [{
-    name: "q, k", panel: "trace",
+    name: "q, k", panel: "trace", apart: true,
     strips: ({q, k}) => [q, k],
     lines: ({h, i, j}) => [range("q", baseOf(i, h)), range("k", keyBaseOf(j, h))],
     sentence: ({i, j}) => say("Query {0} has a vector q, and key {1} a vector k, of {2} numbers each in this head.",
@@ -175,12 +175,15 @@ function partsOf(row) {
     };
 }
 
+// A card's nth strip.
+const stripOf = ({button}, n) => button.querySelectorAll("canvas")[n]
+    ?? button.insertBefore(element("canvas", "", {class: "strip"}), button.lastChild);
+
 function showCard(card, parts) {
-    const strips = card.strips(parts), canvases = card.button.querySelectorAll("canvas");
-    const most = card.name === "q, k" ? 0 : Math.max(...strips.map(greatest), 0); // q and k each on its own scale
-    strips.forEach((numbers, n) => paintStrip(canvases[n], numbers, most || greatest(numbers)));
-    card.button.querySelector("strong").textContent = `${cards.indexOf(card) + 1}  ${say(card.name)}`;
-    const text = card.lines(parts).join("\n"), lines = card.button.querySelector(".lines");
+    const strips = card.strips(parts), most = Math.max(...strips.map(greatest), 0);
+    strips.forEach((numbers, n) => paintStrip(stripOf(card, n), numbers, card.apart ? greatest(numbers) : most));
+    card.button.firstChild.textContent = `${cards.indexOf(card) + 1}  ${say(card.name)}`;
+    const text = card.lines(parts).join("\n"), lines = card.button.lastChild;
     if (lines.textContent !== text)
         lines.textContent = text;
     card.button.setAttribute("aria-pressed", String(cards[view.card] === card));
@@ -217,11 +220,7 @@ function setChannel(d) {
 function makeCards() {
     cards.forEach((card, n) => {
         card.button = element("button", "", {type: "button", class: "card", "aria-pressed": "false"});
-        card.button.append(element("strong", ""));
-        const strips = {"q, k": 2, "Σ p·v": 2, "q·k": 1, softmax: 1}[card.name] || 0;
-        for (let s = 0; s < strips; s++)
-            card.button.append(element("canvas", "", {class: "strip", width: 1, height: 1}));
-        card.button.append(element("span", "", {class: "lines"}));
+        card.button.append(element("strong", ""), element("span", "", {class: "lines"}));
         card.button.addEventListener("click", () => goToCard(n));
         byId("card-list").append(card.button);
     });

@@ -43,44 +43,23 @@ function paint(canvas, cells, side, scale) {
     canvas.getContext("2d").putImageData(image, 0, 0);
 }
 
-// The work of one thumbnail: like Head, but the rows are not kept.
-class Thumb {
+// One thumbnail: the rows as fewer cells.
+class Thumb extends Rows {
     constructor(layer, h, canvas) {
-        Object.assign(this, {layer, h, canvas});
+        super(layer, h);
+        this.canvas = canvas;
+    }
+
+    begin() {
+        super.begin();
         this.side = Math.min(T, THUMB);
-        this.row = newRow();
-        this.restart();
+        for (const name of ["scores", "probs", "diff"])
+            this[name] = new Float32Array(this.side ** 2).fill(NaN);
     }
 
-    // The shown dump is another.
-    restart() {
-        this.probs = new Float32Array(this.side ** 2).fill(NaN);
-        this.scores = new Float32Array(this.side ** 2).fill(NaN);
-        this.diff = new Float32Array(this.side ** 2).fill(NaN);
-        this.maxima = new Float32Array(T);
-        Object.assign(this, {rows: 0, most: 0, mostDiff: 0, top: 1});
-    }
-
-    work(deadline) {
-        const data = layerOf(this.layer), base = firstOf(this.layer);
-        for (; this.rows < T && performance.now() < deadline; this.rows++)
-            this.addRow(data, base, this.rows);
-        if (this.rows === T)
-            this.top = topOf(this.maxima);
-        return this.rows === T;
-    }
-
-    addRow(data, base, i) {
-        const [scores, probs, diff] = this.row;
-        const {first} = fillShown(this.row, data, base, this.h, i);
-        reduceRow(this.scores, this.side, T, i, scores, 0, i + 1);
-        reduceRow(this.probs, this.side, T, i, probs, 0, i + 1);
-        reduceRow(this.diff, this.side, T, i, diff, 0, i + 1, true);
-        for (let j = first; j <= i; j++) {
-            this.most = Math.max(this.most, Math.abs(scores[j]));
-            this.mostDiff = Math.max(this.mostDiff, Math.abs(diff[j]));
-            this.maxima[i] = Math.max(this.maxima[i], probs[j]);
-        }
+    keep(i) {
+        ["scores", "probs", "diff"].forEach((name, n) =>
+            reduceRow(this[name], this.side, T, i, this.row[n], 0, i + 1, name === "diff"));
     }
 
     draw() {

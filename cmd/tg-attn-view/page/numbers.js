@@ -149,24 +149,21 @@ function topOf(maxima) {
     return top > 0.9 ? 1 : top;
 }
 
-const newRow = () => [new Float64Array(T), new Float64Array(T), new Float64Array(T)];
-
-// A head's rows, computed a few at a time: work(deadline) goes on until then; true when all are
-// there.  Rounded, as they are in a dump; NaN: masked.
-class Head {
+// A head's rows, computed a few at a time: work(deadline) goes on until then; true when all are there.  What
+// becomes of a row, keep(i) says: `row` has its scores, probabilities and differences, NaN where masked.
+class Rows {
     constructor(layer, h) {
         this.layer = layer;
         this.h = h;
-        this.which = which;
+        this.row = [new Float64Array(T), new Float64Array(T), new Float64Array(T)];
+        this.begin();
+    }
+
+    begin() {
         this.rows = 0;
-        this.scores = new Float32Array(rowStart(T));
-        this.probs = new Float32Array(rowStart(T));
-        this.diff = dumps.length > 1 ? new Float32Array(rowStart(T)) : null;
         this.maxima = new Float32Array(T); // of the rows' probabilities
-        this.most = 0; // the greatest score, without its sign
-        this.mostDiff = 0;
+        this.most = this.mostDiff = 0;     // the greatest score and difference, without their signs
         this.top = 1;
-        this.row = newRow();
     }
 
     work(deadline) {
@@ -179,20 +176,29 @@ class Head {
     }
 
     addRow(data, base, i) {
-        const [scores, probs, diff] = this.row, at = rowStart(i);
-        const {first} = fillShown(this.row, data, base, this.h, i);
-        for (const stored of [this.scores, this.probs, this.diff])
-            stored?.fill(NaN, at, at + first);
+        const [scores, probs, diff] = this.row, {first} = fillShown(this.row, data, base, this.h, i);
+        this.keep(i);
         for (let j = first; j <= i; j++) {
-            this.scores[at + j] = scores[j];
-            this.probs[at + j] = probs[j];
             this.most = Math.max(this.most, Math.abs(scores[j]));
-            this.maxima[i] = Math.max(this.maxima[i], probs[j]);
-            if (!this.diff)
-                continue;
-            this.diff[at + j] = diff[j];
             this.mostDiff = Math.max(this.mostDiff, Math.abs(diff[j]));
+            this.maxima[i] = Math.max(this.maxima[i], probs[j]);
         }
+    }
+}
+
+// All of them, one after the other, rounded as they are in a dump.
+class Head extends Rows {
+    constructor(layer, h) {
+        super(layer, h);
+        this.which = which;
+        this.scores = new Float32Array(rowStart(T));
+        this.probs = new Float32Array(rowStart(T));
+        this.diff = dumps.length > 1 ? new Float32Array(rowStart(T)) : null;
+    }
+
+    keep(i) {
+        [this.scores, this.probs, this.diff].forEach((kept, n) =>
+            kept?.set(this.row[n].subarray(0, i + 1), rowStart(i)));
     }
 }
 

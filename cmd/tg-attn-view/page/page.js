@@ -112,7 +112,7 @@ function setDump(nth) {
     nameDump();
     if (which === before)
         return;
-    thumbs.forEach((thumb) => thumb.restart());
+    thumbs.forEach((thumb) => thumb.begin()); // again
     fillMeasures();
     recolor();
     later(workOnThumbs);
@@ -129,9 +129,23 @@ function setWay(way) {
     refresh();
 }
 
-// ---- the theme, which is kept for all pages
+// ---- the theme and the language, which the browser keeps for all pages, if it is allowed to
 
-const KEPT = "tg-attn-view theme";
+function keep(what, value) {
+    try {
+        window.localStorage.setItem(`tg-attn-view ${what}`, value);
+    } catch { /* it lasts as long as the page */ }
+}
+
+// Which of these was kept; undefined: none.
+function keptOf(what, ...all) {
+    try {
+        const value = window.localStorage.getItem(`tg-attn-view ${what}`);
+        return all.find((one) => one === value);
+    } catch {
+        return undefined;
+    }
+}
 
 function showTheme() {
     byId("theme").textContent = say(isDark() ? "light" : "dark");
@@ -140,23 +154,15 @@ function showTheme() {
 
 function changeTheme() {
     const theme = document.documentElement.dataset.theme = isDark() ? "light" : "dark";
-    try {
-        window.localStorage.setItem(KEPT, theme);
-    } catch { /* not allowed here: it lasts as long as the page */ }
+    keep("theme", theme);
     showTheme();
 }
 
 function restoreTheme() {
-    try {
-        const theme = window.localStorage.getItem(KEPT);
-        if (theme === "light" || theme === "dark")
-            document.documentElement.dataset.theme = theme;
-    } catch { /* nothing is kept */ }
+    const theme = keptOf("theme", "light", "dark");
+    if (theme)
+        document.documentElement.dataset.theme = theme;
 }
-
-// ---- the language, kept as well
-
-const KEPT_LANGUAGE = "tg-attn-view language";
 
 function setLanguage(wanted) {
     language = document.documentElement.lang = wanted;
@@ -172,20 +178,11 @@ function setLanguage(wanted) {
 
 function changeLanguage() {
     setLanguage(language === "en" ? "zh" : "en");
-    try {
-        window.localStorage.setItem(KEPT_LANGUAGE, language);
-    } catch { /* as above */ }
+    keep("language", language);
 }
 
 // The one that was chosen here, or else the browser's.
-function keptLanguage() {
-    try {
-        const kept = window.localStorage.getItem(KEPT_LANGUAGE);
-        if (kept === "en" || kept === "zh")
-            return kept;
-    } catch { /* nothing is kept */ }
-    return window.navigator.language.startsWith("zh") ? "zh" : "en";
-}
+const firstLanguage = () => keptOf("language", "en", "zh") ?? (window.navigator.language.startsWith("zh") ? "zh" : "en");
 
 // ---- the address, which keeps the rest
 
@@ -237,7 +234,7 @@ function readAddress(address) {
     const number = (name, other, low, high) =>
         /^\d{1,9}$/.test(parts.get(name) || "") ? clamp(Number(parts.get(name)), low, high) : other;
     const choice = (name, other, ...all) => all.includes(parts.get(name)) ? parts.get(name) : other;
-    setLanguage(choice("lang", keptLanguage(), "en", "zh"));
+    setLanguage(choice("lang", firstLanguage(), "en", "zh"));
     setDump(number("dump", 1, 1, dumps.length) - 1);
     const layer = number("layer", view.layer, 0, dump.nLayer);
     goTo(dump.layers.includes(layer) ? layer : view.layer, number("head", view.head, 0, H - 1));
