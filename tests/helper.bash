@@ -46,6 +46,16 @@ tg_fixtures() {
     cd "$FIXTURES" || return 1
 }
 
+# training_fixtures OPTION...: the same, and make t.npz, 10,000 tokens, and untrained.npz, a model of 2 layers and 2 heads.
+training_fixtures() {
+    tg_fixtures || return 1
+    # Threads that wait by spinning take the processors from each other.
+    export OMP_NUM_THREADS=1
+    make_text > text
+    tg-tokenize text > t.npz
+    tg-init --n-layer 2 --n-head 2 "$@" -o untrained.npz 2> /dev/null
+}
+
 # ---- what a test needs, or else is skipped
 
 need() {

@@ -5,11 +5,7 @@ load helper
 # A model of 2 layers, 2 heads, 32 channels and 16 positions, 10,000 tokens, and what one process makes of
 # them in 50 steps.
 setup_file() {
-    tg_fixtures
-    export OMP_NUM_THREADS=1
-    make_text > text
-    tg-tokenize text > t.npz
-    tg-init --n-layer 2 --n-head 2 --n-embd 32 --n-ctx 16 -o untrained.npz 2> /dev/null
+    training_fixtures --n-embd 32 --n-ctx 16
     cp untrained.npz alone.npz
     tg-train -m alone.npz "${RUN[@]}" t.npz 2> /dev/null
 }

@@ -3,12 +3,7 @@ load helper
 # A model of 2 layers, 2 heads, 32 channels and 16 positions, and 10,000 tokens; and what
 # runs of 120 and 240 steps that were never stopped make of it.
 setup_file() {
-    tg_fixtures
-    # Threads that wait by spinning take the processors from each other.
-    export OMP_NUM_THREADS=1
-    make_text > text
-    tg-tokenize text > t.npz
-    tg-init --n-layer 2 --n-head 2 --n-embd 32 --n-ctx 16 -o untrained.npz 2> /dev/null
+    training_fixtures --n-embd 32 --n-ctx 16
     local steps lengths=(120)
     [[ -n ${TG_QUICK:-} ]] || lengths+=(240) # for slow tests
     for steps in "${lengths[@]}"; do
