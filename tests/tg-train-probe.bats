@@ -4,11 +4,7 @@ load helper
 
 # 10,000 tokens; a model of 2 layers, 2 heads, 16 channels and 48 positions.
 setup_file() {
-    tg_fixtures
-    export OMP_NUM_THREADS=1
-    make_text > text
-    tg-tokenize text > t.npz
-    tg-init --n-layer 2 --n-head 2 --n-embd 16 --n-ctx 48 -o untrained.npz 2> /dev/null
+    training_fixtures --n-embd 16 --n-ctx 48
 }
 
 setup() {
@@ -99,7 +95,7 @@ snapshots() {
 @test "--probe: a snapshot that cannot be written stops the run, and the same command takes it again" {
     mkdir -p model.probe/000003.npz
     run -3 --separate-stderr "${RUN[@]}" --save-every 1 --probe repeat --probe-every 1 t.npz
-    [[ ${stderr_lines[-1]} = "tg-train: model.probe/000003.npz: "*"irectory" ]]
+    [[ ${stderr_lines[-1]} = "tg-train: model.probe/000003.npz: "*"irectory; rerun the command to take it again" ]]
     tg-attn-dump -m model.npz --check model.probe/000002.npz > /dev/null # the last that was saved
     rmdir model.probe/000003.npz
     "${RUN[@]}" -q --probe repeat --probe-every 1 t.npz
@@ -118,7 +114,7 @@ snapshots() {
 @test "--probe: before the first step, and a model stays as it is" {
     : > model.probe
     run -3 --separate-stderr "${RUN[@]}" --probe repeat t.npz
-    [[ ${stderr_lines[-1]} = "tg-train: model.probe/000000.npz: cannot be written: Not a directory" ]]
+    [[ ${stderr_lines[-1]} = "tg-train: model.probe/000000.npz: cannot be written: Not a directory; rerun the command to take it again" ]]
     run -3 --separate-stderr "${RUN[@]}" --probe repeat --probe-dir absent/dir t.npz
     said "tg-train: absent/dir: cannot make the directory: No such file or directory"
     run -2 --separate-stderr "${RUN[@]}" --probe "$(printf '%049d' 0)" t.npz
@@ -138,7 +134,11 @@ snapshots() {
     "${RUN[@]}" -q --probe abcabdabc --probe-every 0 t.npz
     tg-attn-dump -p abcabdabc --summary -f tsv > want
     tg-attn-dump --summary --dump model.probe/000007.npz -f tsv > got
-    # float32 has seven digits
+    [[ $(wc -l < got) = 5 ]]
+    cmp <(cut -f 1-12 want) <(cut -f 1-12 got)
+    # of probabilities alone: float32 has seven digits
+    tg-attn-dump -p abcabdabc --stage probs -o probs.npz
+    tg-attn-dump --summary --dump probs.npz -f tsv > got
     paste want got | awk -F '\t' '
         NR > 1 { for (n = 1; n <= 12; n++) { d = $n - $(n + 16); if (d * d > 1e-12 || ($n == "") != ($(n + 16) == "")) bad = 1 } rows++ }
         END { exit bad || rows != 4 }'

@@ -1,5 +1,5 @@
 /*
- * labels: the tokens' texts, as lines, records and archives show them.
+ * labels: the tokens' texts, as lines and records show them.
  *
  * Every character is visible (tg_label_show_token).  In lines a text is quoted, follows its id,
  * and is cut to few columns; ids are left out where the text tells them, as with bytes.

@@ -15,15 +15,10 @@ static const char *output; /* the file; "-": standard output */
 static const char *source_of(char text[TG_DUMP_SOURCE_SIZE], const attn_input *in, const attn_options *o)
 {
     char name[TG_CHOICE_SIZE];
-    int n;
 
-    if (in->path && cli_is_dash(in->path))
-        return NULL;
     if (o->example != NOT_GIVEN)
-        n = snprintf(text, TG_DUMP_SOURCE_SIZE, "--example %s", tg_choice_name(name, EXAMPLES, o->example));
-    else
-        n = snprintf(text, TG_DUMP_SOURCE_SIZE, "%s %s", o->qkv ? "--qkv" : "-m", in->path);
-    return n < TG_DUMP_SOURCE_SIZE ? text : NULL;
+        return tg_dump_source(text, "--example", tg_choice_name(name, EXAMPLES, o->example));
+    return in->path && cli_is_dash(in->path) ? NULL : tg_dump_source(text, o->qkv ? "--qkv" : "-m", in->path);
 }
 
 static tg_status show(attn_input *in, const attn_options *o, tg_err *err)

@@ -109,14 +109,6 @@ static tg_status begin_lines(sample_attention *a, tg_err *err)
 
 /* ---- a file */
 
-/* What names the input, for the command that tg-attn-view's page copies.  NULL: nothing does so later. */
-static const char *source_of(char text[TG_DUMP_SOURCE_SIZE], const char *path)
-{
-    if (cli_is_dash(path) || snprintf(text, TG_DUMP_SOURCE_SIZE, "-m %s", path) >= TG_DUMP_SOURCE_SIZE)
-        return NULL;
-    return text;
-}
-
 static tg_status begin_file(sample_attention *a, tg_err *err)
 {
     const char *path = a->o->attention;
@@ -132,12 +124,12 @@ static tg_status begin_file(sample_attention *a, tg_err *err)
 static tg_status write_layers(sample_attention *a, tg_attn_layers *layers, tg_err *err)
 {
     char source[TG_DUMP_SOURCE_SIZE];
-    const tg_dump_settings dump = {.stages = TG_DUMP_BIT(TG_ATTN_Q) | TG_DUMP_BIT(TG_ATTN_K) |
-                                             TG_DUMP_BIT(TG_ATTN_V),
-                                   .ids = a->ids,
-                                   .text = a->text,
-                                   .text_size = a->text_size,
-                                   .source = source_of(source, a->m->path)};
+    const tg_dump_settings dump = {
+        .stages = TG_DUMP_BIT(TG_ATTN_Q) | TG_DUMP_BIT(TG_ATTN_K) | TG_DUMP_BIT(TG_ATTN_V),
+        .ids = a->ids,
+        .text = a->text,
+        .text_size = a->text_size,
+        .source = cli_is_dash(a->m->path) ? NULL : tg_dump_source(source, "-m", a->m->path)};
     cli_job job;
     tg_status status;
 

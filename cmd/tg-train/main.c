@@ -129,6 +129,9 @@ static tg_status take_snapshot(struct job *job, tg_err *err)
     train_report_pause(&job->report);
     status = train_snapshots_write(&job->snapshots, err);
     train_report_resume(&job->report);
+    if (status == TG_EIO || status == TG_ENOMEM)
+        strncat(err->message, "; rerun the command to take it again",
+                sizeof err->message - strlen(err->message) - 1);
     return status;
 }
 

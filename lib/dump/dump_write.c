@@ -1,5 +1,7 @@
 #include "lib/dump/dump_write.h"
 
+#include <stdio.h>
+
 #include "formats/archive.h"
 #include "lib/base/atomic_min.h"
 #include "lib/base/finite.h"
@@ -15,6 +17,11 @@ struct writer {
 };
 
 /* ---- settings and tokens */
+
+const char *tg_dump_source(char text[TG_DUMP_SOURCE_SIZE], const char *option, const char *name)
+{
+    return snprintf(text, TG_DUMP_SOURCE_SIZE, "%s %s", option, name) < TG_DUMP_SOURCE_SIZE ? text : NULL;
+}
 
 static tg_status put_tokens(struct writer *w, size_t T, tg_err *err)
 {

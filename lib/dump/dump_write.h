@@ -22,6 +22,9 @@ typedef struct tg_dump_settings {
     const char *source; /* "-m FILE", "--qkv FILE" or "--example NAME"; NULL: none */
 } tg_dump_settings;
 
+/* Write what `option` names, as "-m FILE", for dump->source.  Returns text; NULL: it would be too long. */
+const char *tg_dump_source(char text[TG_DUMP_SOURCE_SIZE], const char *option, const char *name);
+
 /*
  * Write the remaining layers that the layers' filter keeps to fd: whole arrays, whatever heads,
  * queries and keys it keeps.  Needs memory for one array at a time, of which the largest is
