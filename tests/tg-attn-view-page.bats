@@ -1051,7 +1051,7 @@ assert lines[1] == "not computed" and lines[3] == "j > i\nmasked", lines
 # without v there is no sum
 page.requests.clear()
 page.open("file://" + os.path.abspath("bare.html")); page.settle()
-assert page.run("[cards.length, panels.join(), byId('tab-sum').hidden]") == [5, "cell,trace,row", True]
+assert page.run("[cards.length, panels.join(), byId('tab-sum').hidden]") == [5, "cell,trace,row,edit,quiz", True]
 page.run("setPanel('row')"); page.settle()
 assert page.run("byId('keys').querySelectorAll('canvas').length") == 0
 END
@@ -1242,7 +1242,7 @@ names = {"query", "key", "token", "softmax", "page", "html", "dump", "npz", "oth
          "tsv", "exp", "score", "max", "cap", "tanh", "scores", "probs", "data", "att", "float", "sum", "at", "id", "nat", "ASCII",
          "probability", "abcdefghijklmn", "ln", "mask", "Home", "End", "base", "of", "JavaScript", "Shift", "H", "KV"}
 seen = set()
-for panel in "cell", "trace", "row", "sum":
+for panel in "cell", "trace", "row", "sum", "edit", "quiz", "quiz", "quiz", "quiz":
     for i, j in ((9, 4), (3, 7), (9, 1)):
         page.run(f"goTo(0, 1); moveTo({i}, {j}); setPanel('{panel}')"); page.settle()
         for card in range(6):
@@ -1275,12 +1275,99 @@ import json, os
 page.run(open(os.environ["AXE"] + "/axe.min.js", encoding="utf8").read() + "; 0")
 for width, height in ((1280, 800), (390, 844)):
     page.size(width, height)
-    for step in ("0", "setPanel('trace')", "setPanel('row')", "setPanel('sum')", "setShow('scores')", "setDump(1), setShow('diff')",
+    for step in ("0", "setPanel('trace')", "setPanel('row')", "setPanel('sum')", "setPanel('edit')", "setPanel('quiz')", "setShow('scores')", "setDump(1), setShow('diff')",
                  "changeTheme()", "setLanguage('zh')", "byId('help').showModal()", "byId('help').close(), setLanguage('en')"):
         page.run(step), page.settle()
         found = json.loads(page.run("""axe.run().then((all) => JSON.stringify({passes: all.passes.length,
             faults: all.violations.map(({id, nodes}) => [id, nodes.map((node) => node.failureSummary)])}))"""))
         assert found["faults"] == [] and found["passes"] >= 30, (width, step, found)
 page.run("localStorage.clear()")
+END
+}
+
+@test "page: numbers of a small example can be changed, and what follows changes with them" {
+    slow
+    need_chromium
+    need_numpy
+    tg-attn-dump --example mha -o dump.npz
+    tg-attn-view -q --html -o page.html dump.npz
+    dump large.npz T=20 H=2 L=1 D=8
+    tg-attn-view -q --html -o large.html large.npz
+    page page.html << 'END'
+import os
+import numpy as np
+dump = np.load("dump.npz")
+q, k, v = (dump[f"h.0.{name}"][0].astype("f8") for name in "qkv")
+def head(h):
+    s = q[:, h] @ k[:, h].T / 2 ** 0.5
+    p = np.tril(np.exp(s)) / np.tril(np.exp(s)).sum(1, keepdims=True)
+    return s, p, p @ v[:, h]
+def check(h):
+    page.run(f"goTo(0, {h})"); page.settle()
+    s, p, att = head(h)
+    rows = page.run(f"Array.from({{length: T}}, (_, i) => {{ const r = rowOf(0, {h}, i); return [...r.probs, ...attOf(layerOf(0), {h}, r, i)]; }})")
+    for i, row in enumerate(rows):
+        assert np.allclose(row, [*p[i, : i + 1], *att[i]], atol=1e-12), (h, i, row)
+    got = page.run(f"(h => (h.work(Infinity), Array.from(h.probs)))(headOf(0, {h}))")
+    assert np.allclose(got, p[np.tril_indices(3)], atol=1e-6)
+page.run("setPanel('edit'); goTo(0, 1)"); page.settle()
+inputs = lambda n: page.run(f"[...byId('vectors').children[{n}].querySelectorAll('input')].map((e) => Number(e.value))")
+assert [inputs(n) for n in range(3)] == [x[:, 1].ravel().tolist() for x in (q, k, v)]
+assert page.run("byId('undo').disabled")
+for n, (name, a) in enumerate((("q", q), ("k", k), ("v", v))):
+    a[1, 1, 0] = n + 2.5
+    page.run(f"""(e => {{ e.value = {n + 2.5}; e.dispatchEvent(new Event('input')); }})(byId('vectors').children[{n}].querySelectorAll('input')[2])"""); page.settle()
+    check(1), check(0)
+    page.run("goTo(0, 1)"); page.settle()
+assert page.run("['row', 'command', 'link'].every((what) => byId(`copy-${what}`).disabled) && !byId('copy-value').disabled")
+assert page.run("getComputedStyle(byId('measures')).display") == "none"
+# what is no number changes nothing
+page.run("""(e => { e.value = ''; e.dispatchEvent(new Event('input')); })(byId('vectors').children[0].querySelector('input'))"""); page.settle()
+check(1)
+page.run("byId('undo').click()"); page.settle()
+q, k, v = (dump[f"h.0.{name}"][0].astype("f8") for name in "qkv")
+check(0), check(1)
+assert page.run("!byId('copy-row').disabled && getComputedStyle(byId('measures')).display !== 'none'")
+page.requests.clear()
+page.open("file://" + os.path.abspath("large.html")); page.settle()
+assert page.run("[panels.includes('edit'), byId('tab-edit').hidden]") == [False, True]
+END
+}
+
+@test "page: the quiz asks for a number that the page hides, and knows the answer" {
+    slow
+    need_chromium
+    tg-attn-dump --example mha -o dump.npz
+    tg-attn-view -q --html -o page.html dump.npz
+    page page.html << 'END'
+page.run("setPanel('quiz')"); page.settle()
+text = lambda id: page.run(f"byId('{id}').textContent")
+def answer(what):
+    page.run(f"byId('answer').value = '{what}'; byId('quiz-form').requestSubmit()")
+    return text("verdict")
+for kind in range(4):
+    page.run(f"""question = {{kind: QUESTIONS[{kind}], layer: 0, h: 1, i: 2, j: 1, row: rowOf(0, 1, 2)}}; goTo(0, 1); moveTo(2, 1);
+        byId('question').textContent = question.kind.ask(question)"""); page.settle()
+    hidden = page.run("[hidesNumbers(), getComputedStyle(byId('here')).visibility, getComputedStyle(byId('card-list')).visibility]")
+    assert hidden == ([True, "hidden", "hidden"] if kind > 1 else [False, "visible", "visible"]), (kind, hidden)
+    right = ["16", "10", "-0.71", "0.14"][kind]
+    assert answer("17" if kind < 2 else "0.99").startswith("Not "), text("verdict")
+    assert answer(right).startswith("Right: "), (kind, text("verdict"))
+    if kind > 1:
+        tally = page.run("[tally.asked, tally.right]")
+        assert answer("0.1") == "Two decimals at least." and page.run("[tally.asked, tally.right]") == tally
+        assert answer(["-0.70711", "0.140029"][kind - 2]).startswith("Right") and answer(["-0.70712", "0.140039"][kind - 2]).startswith("Not")
+    page.run("byId('show-answer').click()")
+    exact = ["16", "10", "-0.707106781", "0.140029245"][kind]
+    assert text("verdict").endswith(f" = {exact}"), text("verdict")
+assert text("question") == "Query 2 has the scores 0.7071, -0.7071, 0. What is the probability of key 1?", text("question")
+# every question has an answer that it takes, of a cell that is seen
+for _ in range(40):
+    page.run("byId('next-question').click()"); page.settle()
+    i, j, exact = page.run("[question.i, question.j, question.kind.answer(question)]")
+    assert 0 <= j <= i < 3
+    assert answer(str(exact) if isinstance(exact, int) else f"{exact:.4f}").startswith("Right"), (text("question"), exact)
+page.run("setPanel('cell')"); page.settle()
+assert page.run("getComputedStyle(byId('here')).visibility") == "visible"
 END
 }

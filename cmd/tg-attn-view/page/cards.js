@@ -196,7 +196,8 @@ function showCards(parts) {
 
 // ---- which part the panel shows
 
-const panels = ["cell", "trace", "row", "sum"].filter((panel) => dump.values || panel !== "sum");
+const PANELS = ["cell", "trace", "row", "sum", "edit", "quiz"];
+const panels = PANELS.filter((panel) => panel === "sum" ? dump.values : panel !== "edit" || isSmall);
 
 function setPanel(panel) {
     view.panel = panel;
@@ -225,7 +226,7 @@ function makeCards() {
         byId("card-list").append(card.button);
     });
     byId("step").addEventListener("click", () => goToCard((view.card + 1) % cards.length));
-    for (const panel of ["cell", "trace", "row", "sum"]) {
+    for (const panel of PANELS) {
         byId(`tab-${panel}`).hidden = !panels.includes(panel);
         byId(`tab-${panel}`).addEventListener("click", () => setPanel(panel));
     }

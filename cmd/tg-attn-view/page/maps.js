@@ -8,7 +8,7 @@ const view = {
     here: null,             // the cell {i, j} under the pointer
     show: dump.show, kind: dump.scale,
     way: "row",             // how the text is coloured
-    panel: "cell",          // what the panel shows: the cell, its trace, its row, or the weighted sum
+    panel: "cell",          // what the panel shows: one of PANELS
     card: 0, channel: 0,    // the step that is explained; the channel of the weighted sum
     from: {i: 0, j: 0, n: T} // the square of tokens that the large map shows
 };
@@ -176,7 +176,7 @@ function shortText(x) {
 function drawValues(context, head, scale) {
     const {i: i0, j: j0, n} = view.from, {left, top, cell} = frame, {inks} = paletteOf(view.show);
     const numbers = head[view.show], end = Math.min(i0 + n, head.rows);
-    if (cell < VALUE_LEAST)
+    if (cell < VALUE_LEAST || hidesNumbers())
         return;
     context.font = cell < 38 ? "10px system-ui, sans-serif" : FONT;
     context.textAlign = "center";
@@ -284,7 +284,7 @@ function nameMap() {
 // Returns whether anything but the cursor has changed.
 function drawMap(head) {
     const canvas = byId("map"), ratio = window.devicePixelRatio || 1, room = roomFor(), {i, j, n} = view.from;
-    const key = [language, which, view.layer, view.head, view.show, view.kind, i, j, n, head.rows, isDark(), room.width,
+    const key = [language, hidesNumbers(), which, view.layer, view.head, view.show, view.kind, i, j, n, head.rows, isDark(), room.width,
         room.height, ratio].join();
     const changed = key !== baseKey;
     if (changed) {

@@ -31,6 +31,7 @@ function draw() {
     showCell();
     showHere();
     showText(head);
+    document.body.classList.toggle("hides", hidesNumbers());
     addressLater();
     if (!done)
         refresh();
@@ -459,6 +460,7 @@ function start() {
     makeThumbs();
     makeMeasures();
     makeCards();
+    makeLearning();
     sizeThumbs();
     sizeTerms();
     makeText();

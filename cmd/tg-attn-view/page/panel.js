@@ -172,10 +172,7 @@ function showCell() {
     const parts = partsOf(row);
     showFacts(row);
     showSteps(row, showTerms());
-    if (view.panel === "row")
-        showKeys(row);
-    else if (view.panel === "sum")
-        showSum(row, parts.att);
+    ({row: () => showKeys(row), sum: () => showSum(row, parts.att), edit: showVectors, quiz: showQuiz})[view.panel]?.();
     showCards(parts);
     byId("said").textContent = say("{0}: {1}", placeText(view), numbersText(row, view));
 }

@@ -34,7 +34,7 @@ const CHINESE = {
     "{0}: {1}": "{0}：{1}", ", part of {0}": "，是 {0} 的一部分", " and ": "与",
     // the panel
     "The chosen cell": "选中的格子", "What the panel shows": "面板显示什么", "cell": "格子", "trace": "跟踪",
-    "row: where it looks": "一行：看哪里", "sum: what it takes": "加权和：取得什么", "chosen": "选中的",
+    "where the query looks": "query 看哪里", "what it takes from each key": "从每个 key 取得什么", "chosen": "选中的",
     "click another cell": "点击可选别的格子", "here": "指针处", "copy": "复制", "Copy": "复制", "value": "数值", "row": "行",
     "command": "命令", "link": "链接", "the number that is shown": "显示的数",
     "the query's row, as tg-attn-dump -f tsv prints it": "这个 query 的一行，与 tg-attn-dump -f tsv 打印的一样",
@@ -53,6 +53,16 @@ const CHINESE = {
     "Query {0}: {1} keys, the most probable first": "query {0}：{1} 个 key，概率大的在前",
     "Query {0}: {1} key": "query {0}：{1} 个 key", "probability p": "概率 p", "Weighted sum": "加权和", "channel": "通道", "in double precision": "以双精度计算",
     "Product terms": "各个乘积", "Parts of the weighted sum": "加权和的各个部分",
+    // to learn
+    "numbers": "数值", "change q, k and v": "改动 q、k、v", "Numbers": "数值", "quiz": "测验", "Quiz": "测验",
+    "change one: all that follows from it changes": "改动一个数，由它得出的一切随之改变", "as in the dump": "恢复转储中的数",
+    "check": "检查", "how": "怎么算", "next": "下一题", "Right: {0}.": "对：{0}。", "Not {0}.": "不是 {0}。",
+    " {0} of {1} right.": " 答对 {0} 题，共 {1} 题。", "Two decimals at least.": "至少写两位小数。",
+    "Where in scores.data is score [{0},{1},{2},{3}] of layer {4}?": "第 {4} 层的分数 [{0},{1},{2},{3}] 在 scores.data 的哪里？",
+    "Where in q.data does the vector of query {0} begin, in head {1}?": "头 {1} 中 query {0} 的向量从 q.data 的哪里开始？",
+    "Query {0} has q = ({1}), and key {2} has k = ({3}). What is the score?":
+        "query {0} 的 q = ({1})，key {2} 的 k = ({3})。分数是多少？",
+    "Query {0} has the scores {1}. What is the probability of key {2}?": "query {0} 的各个分数是 {1}。key {2} 的概率是多少？",
     // the text and the steps
     "Text": "文本", "where query": "query", "looks": "看哪里", "who looks at key": "谁在看 key",
     "How the numbers are made, step by step": "这些数怎样一步一步得来", "step": "下一步", "next step (.)": "下一步 (.)",
