@@ -43,7 +43,7 @@ static const table_column kinds[COLUMN_KINDS] = {
 
 /* The columns of each stage's lines, except the tokens'. */
 static const unsigned shown[TG_ATTN_EVERY + 1] = {
-    [TG_ATTN_X] = OF_CHANNELS,        [TG_ATTN_QKV] = OF_CHANNELS,
+    [TG_ATTN_RESID] = OF_CHANNELS,    [TG_ATTN_X] = OF_CHANNELS,        [TG_ATTN_QKV] = OF_CHANNELS,
     [TG_ATTN_Q_PROJECTED] = OF_HEADS, [TG_ATTN_K_PROJECTED] = OF_HEADS,
     [TG_ATTN_Q_NORMED] = OF_HEADS,    [TG_ATTN_K_NORMED] = OF_HEADS,
     [TG_ATTN_Q] = OF_HEADS,           [TG_ATTN_K] = OF_HEADS,

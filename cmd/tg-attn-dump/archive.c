@@ -1,7 +1,9 @@
 /* --output: attention as an archive, for NumPy and for tg-attn-view. */
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
+#include "cmd/cli/token_text.h"
 #include "cmd/tg-attn-dump/example.h"
 #include "cmd/tg-attn-dump/input.h"
 #include "lib/base/choice.h"
@@ -21,6 +23,58 @@ static const char *source_of(char text[TG_DUMP_SOURCE_SIZE], const attn_input *i
     return in->path && cli_is_dash(in->path) ? NULL : tg_dump_source(text, o->qkv ? "--qkv" : "-m", in->path);
 }
 
+/* ---- what there is besides the stages */
+
+#define WEIGHTS_MAX (64ULL << 20) /* bytes of the output projections */
+
+static size_t text_of(const void *context, char *out, size_t size, int32_t id)
+{
+    char text[CLI_TOKEN_TEXT_SIZE];
+    const size_t n = cli_token_text(text, size + 1, SIZE_MAX, context, id);
+
+    memcpy(out, text, n);
+    return n;
+}
+
+/* The projections of a large model would be most of the dump of a short text. */
+static bool choose_weights(const attn_input *in)
+{
+    const tg_attn_layers *n = &in->layers;
+    const size_t layers = n->filter.layer == TG_ATTN_ALL ? n->L : 1;
+    const unsigned long long bytes = 4ULL * layers * n->H * n->D * n->C;
+
+    if (bytes > WEIGHTS_MAX)
+        cli_note("without the output projections, which are %s: -l chooses a layer", cli_bytes(bytes));
+    return bytes <= WEIGHTS_MAX;
+}
+
+/* All of it goes with all stages. */
+static tg_status add_extras(tg_dump_settings *dump, const attn_input *in, const attn_options *o, tg_err *err)
+{
+    const tg_model *model = in->layers.model;
+    size_t target = 0;
+    tg_status status = TG_OK;
+
+    if (options_have_target(o) && !model)
+        return tg_fail(err, TG_EUSAGE, "--target needs a model");
+    if (options_have_target(o) && (status = input_find_target(&target, o, model, err)))
+        return status;
+    if (options_have_target(o) && target >= model->config.vocab_size)
+        return tg_fail(err, TG_EUSAGE, "target %zu is out of range: expected 0 to %zu", target,
+                       model->config.vocab_size - 1);
+    dump->gradient = options_have_target(o);
+    dump->target = (int32_t)target;
+    if (!model || o->stage != TG_ATTN_EVERY)
+        return TG_OK;
+    dump->weights = choose_weights(in);
+    dump->next = true;
+    dump->text_of = tg_tokenizer_has_text(model->tokenizer) ? text_of : NULL;
+    dump->context = model->tokenizer;
+    return TG_OK;
+}
+
+/* ---- all of it */
+
 static tg_status show(attn_input *in, const attn_options *o, tg_err *err)
 {
     cli_output out = {0};
@@ -31,7 +85,7 @@ static tg_status show(attn_input *in, const attn_options *o, tg_err *err)
     char source[TG_DUMP_SOURCE_SIZE];
     tg_status status = input_check_stage(in, o, err);
 
-    if (status || (in->has_model && (status = cli_check_output_differs_model(output, in->model.path, err))) ||
+    if (status || (status = add_extras(&dump, in, o, err)) || (in->has_model && (status = cli_check_output_differs_model(output, in->model.path, err))) ||
         (o->qkv && (status = cli_check_output_differs(output, o->qkv, err))) ||
         (status = cli_check_output_differs(output, "-", err)) || /* the text */
         (status = input_pack_text(&text, in, err)))
@@ -71,7 +125,7 @@ const job archive_job = {
     .options = own,
     .n_options = sizeof own / sizeof own[0],
     .about = "writes whole arrays, so that every offset stays valid",
-    .accepts = "model|prompt|example|qkv|layer|heads|stage|layout|mask|threads",
+    .accepts = "model|prompt|example|qkv|layer|heads|stage|layout|mask|target|threads",
     .show = show,
     .run = run,
 };

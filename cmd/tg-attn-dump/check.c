@@ -141,7 +141,7 @@ static tg_status check_arrays(struct check *c, tg_plain_layers *of_plain, tg_err
             tg_plain_layers_find(of_plain, dumped->number, &layer);
         else if (!tg_attn_layers_find(&c->in.layers, dumped->number, &layer))
             return tg_fail(err, TG_EDATA, "layer %zu is not in the input", dumped->number);
-        for (tg_attn_stage stage = TG_ATTN_X; !status && stage < TG_ATTN_EVERY; stage++) {
+        for (tg_attn_stage stage = TG_ATTN_RESID; !status && stage < TG_ATTN_EVERY; stage++) {
             if (!dumped->data[stage])
                 continue;
             if (!tg_attn_layer_has(&layer, stage))
@@ -234,7 +234,7 @@ static tg_status check_dump(struct check *c, attn_options *o, tg_err *err)
 
 static tg_status run(const attn_options *given, tg_err *err)
 {
-    const tg_dump_want want = {TG_ATTN_ALL, TG_DUMP_EVERY};
+    const tg_dump_want want = {.layer = TG_ATTN_ALL, .stages = TG_DUMP_EVERY};
     struct check c = {.name = cli_input_name(path)};
     attn_options o = *given;
     tg_status status;

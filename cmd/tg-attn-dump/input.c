@@ -259,3 +259,27 @@ tg_status input_pack_text(token_labels *packed, const attn_input *in, tg_err *er
     return cli_token_texts(&packed->text, &packed->size, in->model.model.tokenizer, in->prompt.ids,
                            in->prompt.n, err);
 }
+
+tg_status input_find_target(size_t *target, const attn_options *o, const tg_model *model, tg_err *err)
+{
+    tg_tokens_prompt text = {0};
+    char shown[LABEL_SIZE];
+    tg_status status = TG_OK;
+
+    if (!o->target) {
+        *target = o->target_id;
+        return TG_OK;
+    }
+    if (!tg_tokenizer_has_text(model->tokenizer))
+        return tg_fail(err, TG_EUSAGE, "the model has no tokenizer: name the target with --target-id");
+    if ((status =
+             tg_tokens_prompt_continue(&text, model->tokenizer, o->target, strlen(o->target), err)))
+        return status;
+    cli_escape(shown, sizeof shown, (const unsigned char *)o->target, strlen(o->target));
+    if (text.n == 1)
+        *target = (size_t)text.ids[0];
+    else
+        status = tg_fail(err, TG_EUSAGE, "--target must be one token, but '%s' is %zu", shown, text.n);
+    tg_tokens_prompt_free(&text);
+    return status;
+}

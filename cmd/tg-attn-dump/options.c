@@ -58,6 +58,13 @@ static const job *owner_of(const char *option)
     return NULL;
 }
 
+static bool is_of_loss(const char *option)
+{
+    size_t number;
+
+    return tg_choice_find(&number, "target|target-id", option);
+}
+
 static bool accepts(const job *j, const char *option)
 {
     const job *owner = owner_of(option);
@@ -65,6 +72,8 @@ static bool accepts(const job *j, const char *option)
 
     if (owner)
         return owner == j;
+    if (is_of_loss(option))
+        return j->accepts && tg_choice_find(&number, j->accepts, "target");
     if (tg_choice_find(&number, "ids|probe|bos|no-bos", option)) /* they go wherever a text goes */
         option = "prompt";
     return !j->accepts || tg_choice_find(&number, j->accepts, option);
@@ -77,7 +86,8 @@ static int check_accepted(const job *what, const cli_option *options)
             continue;
         if (name_of(what))
             return cli_usage("--%s does not go with --%s, which %s", o->name, name_of(what), what->about);
-        return cli_usage("--%s goes with --%s", o->name, name_of(owner_of(o->name)));
+        return cli_usage("--%s goes with --%s", o->name,
+                         is_of_loss(o->name) ? "trace, or with -o" : name_of(owner_of(o->name)));
     }
     return CLI_OK;
 }
@@ -89,6 +99,8 @@ static int check_sources(const attn_options *o)
             "--example, --qkv, and -m, -p, --ids or --probe name different inputs: give only one");
     if ((o->example != NOT_GIVEN || o->qkv) && (o->text.bos || o->text.no_bos))
         return cli_usage("--%s goes with a model", o->text.bos ? "bos" : "no-bos");
+    if (o->target && o->target_id != NOT_GIVEN)
+        return cli_usage("--target and --target-id cannot be combined");
     if (o->text.text && *o->text.text == '\0')
         return cli_usage("--prompt must not be empty");
     return cli_text_check(&o->text);
@@ -161,6 +173,9 @@ int parse_options(int argc, char **argv, attn_options *o, const job **what)
         CLI_ENUM_OPTION(
             's', "stage", &o->stage, TG_ATTN_STAGES,
             "only this stage, instead of scores with probabilities; with -o, instead of all stages"),
+        CLI_TEXT_OPTION(0, "target", &o->target, "TOKEN",
+                        "the token to predict next: of whose loss --trace --backward and -o have the gradient"),
+        CLI_SIZE_OPTION(0, "target-id", &o->target_id, "ID", 0, INDEX_MAX, "the same, by its id"),
         CLI_ENUM_OPTION(0, "layout", &o->layout, TG_ATTN_LAYOUTS,
                         "the order of q, k, v and att: as in [B,T,C], or a copy with heads first"),
         CLI_ENUM_OPTION(
@@ -175,6 +190,7 @@ int parse_options(int argc, char **argv, attn_options *o, const job **what)
     *o = (attn_options){.text.probe = NOT_GIVEN,
                         .example = NOT_GIVEN,
                         .heads = NOT_GIVEN,
+                        .target_id = NOT_GIVEN,
                         .stage = TG_ATTN_EVERY,
                         .filter = TG_ATTN_KEEP_ALL};
     list_options(options, shared);

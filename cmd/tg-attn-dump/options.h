@@ -18,6 +18,8 @@ typedef struct attn_options {
     const char *model, *qkv; /* NULL: not given */
     cli_text text;
     size_t example, heads; /* or NOT_GIVEN */
+    const char *target;    /* the token of the loss; NULL: not given; */
+    size_t target_id;      /* or its id; or NOT_GIVEN */
     tg_attn_filter filter;
     table_format format;
     tg_attn_stage stage;
@@ -29,6 +31,12 @@ typedef struct attn_options {
 } attn_options;
 
 struct attn_input;
+
+/* Whether a target is given. */
+static inline bool options_have_target(const attn_options *o)
+{
+    return o->target || o->target_id != NOT_GIVEN;
+}
 
 /* One kind of result.  A job keeps its own options in its own file. */
 typedef struct job {

@@ -293,7 +293,7 @@ static const char *path; /* of a dump, or NULL */
 
 static tg_status run(const attn_options *o, tg_err *err)
 {
-    const tg_dump_want want = {o->filter.layer, tg_dump_rows_stages(TG_ATTN_PROBS)};
+    const tg_dump_want want = {.layer = o->filter.layer, .stages = tg_dump_rows_stages(TG_ATTN_PROBS)};
     tg_dump dump;
     tg_status status;
     int fd;

@@ -5,20 +5,18 @@
 
 #include "cmd/tg-attn-dump/places.h"
 
-#define INDEX_MAX 1e15 /* for --target-id, until the model is known */
-
 enum through { THROUGH_ATT, THROUGH_OUT };
 
 /* The job's own options. */
 static struct {
-    const char *element, *channel, *target; /* NULL: not given */
-    size_t through, target_id;              /* or NOT_GIVEN */
+    const char *element, *channel; /* NULL: not given */
+    size_t through;                /* or NOT_GIVEN */
     bool backward;
     /* parsed by check() */
     tg_attn_index at;
     bool has_head;                  /* one of the indices is a head */
     size_t channels[2], n_channels; /* of the weighted sum, and of the output */
-} given = {.through = NOT_GIVEN, .target_id = NOT_GIVEN};
+} given = {.through = NOT_GIVEN};
 
 /* ---- parsing */
 
@@ -59,12 +57,8 @@ static int parse_channels(void)
     return CLI_OK;
 }
 
-static int check_backward(bool has_model)
+static int check_backward(bool has_model, bool has_target)
 {
-    const bool has_target = given.target || given.target_id != NOT_GIVEN;
-
-    if (given.target && given.target_id != NOT_GIVEN)
-        return cli_usage("--target and --target-id cannot be combined");
     if (has_target && !given.backward)
         return cli_usage("--target needs --backward: it is the target of the loss");
     if (given.backward && has_model && !has_target)
@@ -83,35 +77,10 @@ static int check(const attn_options *o)
         return cli_usage("--through out needs a model: only a model has an output projection");
     if (parse_element() || parse_channels())
         return CLI_USAGE;
-    return check_backward(has_model);
+    return check_backward(has_model, options_have_target(o));
 }
 
 /* ---- what to derive, now that the model is known */
-
-/* Find the token that --target or --target-id names. */
-static tg_status find_target(size_t *target, const tg_model *model, tg_err *err)
-{
-    tg_tokens_prompt text = {0};
-    char shown[LABEL_SIZE];
-    tg_status status = TG_OK;
-
-    if (!given.target) {
-        *target = given.target_id;
-        return TG_OK;
-    }
-    if (!tg_tokenizer_has_text(model->tokenizer))
-        return tg_fail(err, TG_EUSAGE, "the model has no tokenizer: name the target with --target-id");
-    if ((status =
-             tg_tokens_prompt_continue(&text, model->tokenizer, given.target, strlen(given.target), err)))
-        return status;
-    cli_escape(shown, sizeof shown, (const unsigned char *)given.target, strlen(given.target));
-    if (text.n == 1)
-        *target = (size_t)text.ids[0];
-    else
-        status = tg_fail(err, TG_EUSAGE, "--target must be one token, but '%s' is %zu", shown, text.n);
-    tg_tokens_prompt_free(&text);
-    return status;
-}
 
 static tg_status find_what(tg_derive_what *what, const attn_input *in, const attn_options *o, tg_err *err)
 {
@@ -129,7 +98,7 @@ static tg_status find_what(tg_derive_what *what, const attn_input *in, const att
         return tg_fail(err, TG_EUSAGE,
                        "--trace %s must be B,H,I,J, four numbers, because there are %zu heads", given.element,
                        n->H);
-    return given.backward && n->model ? find_target(&what->target, n->model, err) : TG_OK;
+    return given.backward && n->model ? input_find_target(&what->target, o, n->model, err) : TG_OK;
 }
 
 static trace_page page_of(const attn_input *in, const attn_options *o, const tg_derivation *d)
@@ -192,16 +161,13 @@ static const cli_option own[] = {
     CLI_TEXT_OPTION(0, "channel", &given.channel, "D[,C]",
                     "trace channel D of the head's weighted sum, and C of the output"),
     CLI_FLAG_OPTION(0, "backward", &given.backward, "trace the score's gradient as well"),
-    CLI_TEXT_OPTION(0, "target", &given.target, "TOKEN",
-                    "the token to predict next, whose loss --backward differentiates"),
-    CLI_SIZE_OPTION(0, "target-id", &given.target_id, "ID", 0, INDEX_MAX, "the same, by its id"),
 };
 
 const job trace_job = {
     .options = own,
     .n_options = sizeof own / sizeof own[0],
     .about = "derives a single score",
-    .accepts = "model|prompt|example|qkv|layer|heads|threads",
+    .accepts = "model|prompt|example|qkv|layer|heads|target|threads",
     .check = check,
     .show = show,
 };

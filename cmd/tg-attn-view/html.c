@@ -1,11 +1,10 @@
-/* view: one page that holds q, k and v of one or more dumps, and computes the rest when it is shown. */
+/* view: one page that holds numbers of one or more dumps, and computes the rest when it is shown. */
 #include <assert.h>
 #include <string.h>
 
 #include "cmd/cli/cli.h"
-#include "cmd/tg-attn-view/view.h"
+#include "cmd/tg-attn-view/parts.h"
 #include "formats/base64.h"
-#include "formats/json.h"
 #include "formats/sha256.h"
 #include "lib/base/choice.h"
 #include "lib/base/decimal.h"
@@ -31,18 +30,6 @@ static void put_policy(tg_sink *out)
 
 /* ---- what the dump says, as JSON */
 
-/* Write a JSON string without "<", so that no text can end the HTML element that contains it. */
-static void put_string(tg_sink *out, const char *text)
-{
-    tg_sink_put(out, "\"", 1);
-    for (; *text != '\0'; text++) {
-        char escaped[TG_JSON_ESCAPE_MAX + 1];
-
-        tg_sink_put(out, escaped, tg_json_escape(escaped, (unsigned char)*text, "\"\\<>&"));
-    }
-    tg_sink_put(out, "\"", 1);
-}
-
 /* The file's name, and what names the dump's input on a command line; not what cannot be typed
  * there as it is shown. */
 static void put_names(tg_sink *out, const view *v)
@@ -52,10 +39,10 @@ static void put_names(tg_sink *out, const view *v)
 
     view_input(v, shown, 1024);
     tg_sink_puts(out, "\"name\": ");
-    put_string(out, shown);
+    parts_put_string(out, shown);
     cli_escape(shown, sizeof shown, (const unsigned char *)source, strlen(source));
     tg_sink_puts(out, ", \"source\": ");
-    put_string(out, strcmp(shown, source) == 0 ? source : "");
+    parts_put_string(out, strcmp(shown, source) == 0 ? source : "");
 }
 
 static void put_tokens(tg_sink *out, const view *v)
@@ -65,7 +52,7 @@ static void put_tokens(tg_sink *out, const view *v)
     tg_sink_print(out, ", \"tokens\": %s", v->label ? "[" : "null");
     for (size_t t = 0; v->label && t < dump->T; t++) {
         tg_sink_put(out, ", ", t > 0 ? 2 : 0);
-        put_string(out, v->label[t]);
+        parts_put_string(out, v->label[t]);
     }
     tg_sink_print(out, "%s, \"ids\": %s", v->label ? "]" : "", dump->ids ? "[" : "null");
     for (size_t t = 0; dump->ids && t < dump->T; t++)
@@ -174,7 +161,7 @@ static void put_measures(tg_sink *out, const view *v)
 }
 
 /* Write what differs from dump to dump: n of them. */
-static void put_dumps(tg_sink *out, const view *v, size_t n)
+static void put_dumps(tg_sink *out, const view *v, size_t n, unsigned parts)
 {
     char title[1024];
 
@@ -182,7 +169,7 @@ static void put_dumps(tg_sink *out, const view *v, size_t n)
     if (v->title) {
         view_name(v, title, sizeof title);
         tg_sink_puts(out, "\"title\": ");
-        put_string(out, title);
+        parts_put_string(out, title);
         tg_sink_puts(out, ", ");
     }
     tg_sink_puts(out, "\"dumps\": [");
@@ -190,19 +177,20 @@ static void put_dumps(tg_sink *out, const view *v, size_t n)
         tg_sink_puts(out, d > 0 ? ", {" : "{");
         put_names(out, &v[d]);
         put_measures(out, &v[d]);
+        parts_put_dump_facts(out, &v[d], parts);
         tg_sink_puts(out, "}");
     }
     tg_sink_puts(out, "]");
 }
 
-static void put_facts(tg_sink *out, const view *v, size_t n)
+static void put_facts(tg_sink *out, const view *v, size_t n, unsigned parts)
 {
     const tg_scale_kind scale = v->show == TG_ATTN_PROBS ? v->scale.kind : TG_SCALE_AUTO;
     const tg_dump *a = v->dump;
     char layout[TG_CHOICE_SIZE], mask[TG_CHOICE_SIZE], name[TG_CHOICE_SIZE];
 
     tg_sink_print(out, "<script type=\"application/json\" id=\"dump\">");
-    put_dumps(out, v, n);
+    put_dumps(out, v, n, parts);
     tg_sink_print(out, ", \"layout\": \"%s\", \"mask\": \"%s\"",
                   tg_choice_name(layout, TG_ATTN_LAYOUTS, a->layout),
                   tg_choice_name(mask, TG_ATTN_MASKS, a->mask));
@@ -214,74 +202,18 @@ static void put_facts(tg_sink *out, const view *v, size_t n)
                   tg_choice_name(name, TG_SCALE_KINDS, scale));
     for (size_t m = 0; m < v->n; m += view_same_layer(v, m))
         tg_sink_print(out, "%s%zu", m > 0 ? ", " : "", v->map[m].layer->number);
-    tg_sink_print(out, "], \"values\": %s", v->values ? "true" : "false");
+    tg_sink_puts(out, "]");
+    parts_put_facts(out, v, parts);
     put_tokens(out, v);
     put_colors(out);
     tg_sink_print(out, "}</script>\n");
 }
 
-/* ---- q, k and v */
-
-#define PIECE 12288              /* bytes: a multiple of 3, for base64, and of a float's size */
-#define VALUES_MAX (24ULL << 20) /* bytes of q, k and v, which base64 makes a third more */
-
-/* Write sequence b of an array of the nth dump, which is contiguous in either layout. */
-static void put_array(tg_sink *out, const view *v, size_t nth, const tg_dump_layer *layer,
-                      tg_attn_stage stage)
+static void put_data(tg_sink *out, const view *v, size_t n, unsigned parts)
 {
-    const tg_dump *a = v->dump;
-    const size_t size = a->T * (tg_attn_stage_of_keys(stage) ? a->KV : a->H) * a->D;
-    const unsigned char *data = (const unsigned char *)(layer->data[stage] + v->b * size);
-    char text[TG_BASE64_SIZE(PIECE)];
-
-    tg_sink_print(out, "<script type=\"text/plain\" id=\"%s%zu.%zu\">", tg_attn_stage_name(stage),
-                  layer->number, nth);
-    for (size_t at = 0, n; at < size * sizeof(float); at += n) {
-        n = tg_size_min(PIECE, size * sizeof(float) - at);
-        tg_sink_put(out, text, tg_base64_encode(text, data + at, n));
-    }
-    tg_sink_print(out, "</script>\n");
-}
-
-/* Whether all layers have v; *bytes grows by those of q, k and v, and *more by those of v. */
-static bool has_values(const view *v, unsigned long long *bytes, unsigned long long *more)
-{
-    const tg_dump *a = v->dump;
-    bool all = true;
-
-    for (size_t m = 0; m < v->n; m += view_same_layer(v, m)) {
-        all = all && v->map[m].layer->data[TG_ATTN_V];
-        *bytes += (unsigned long long)a->T * (a->H + 2 * a->KV) * a->D * sizeof(float);
-        *more += (unsigned long long)a->T * a->KV * a->D * sizeof(float);
-    }
-    return all;
-}
-
-/* Whether a page has v: where all of it is there, and so that no page is large for what a glance at the
- * patterns does not need. */
-static bool choose_values(const view *v, size_t n)
-{
-    unsigned long long bytes = 0, more = 0;
-    bool all = true;
-
+    put_facts(out, v, n, parts);
     for (size_t d = 0; d < n; d++)
-        all = has_values(&v[d], &bytes, &more) && all;
-    if (all && bytes > VALUES_MAX)
-        cli_note("without the values v, which would add %s: -l chooses a layer", cli_bytes(more / 3 * 4));
-    return all && bytes <= VALUES_MAX;
-}
-
-static void put_data(tg_sink *out, const view *v, size_t n)
-{
-    put_facts(out, v, n);
-    for (size_t d = 0; d < n; d++) {
-        for (size_t m = 0; m < v[d].n; m += view_same_layer(&v[d], m)) {
-            put_array(out, &v[d], d, v[d].map[m].layer, TG_ATTN_Q);
-            put_array(out, &v[d], d, v[d].map[m].layer, TG_ATTN_K);
-            if (v->values)
-                put_array(out, &v[d], d, v[d].map[m].layer, TG_ATTN_V);
-        }
-    }
+        parts_put_arrays(out, &v[d], d, parts);
 }
 
 /* ---- the page */
@@ -296,7 +228,7 @@ static void put_until(tg_sink *out, const char **at, const char *marker)
     *at = found + strlen(marker);
 }
 
-tg_status view_html(view *v, size_t n, tg_sink *out, tg_err *err)
+tg_status view_html(view *v, size_t n, bool whole, tg_sink *out, tg_err *err)
 {
     const char *at = view_page_html;
     tg_status status = TG_OK;
@@ -305,13 +237,12 @@ tg_status view_html(view *v, size_t n, tg_sink *out, tg_err *err)
         status = view_measure(&v[d], err);
     if (status)
         return status;
-    v->values = choose_values(v, n);
     put_until(out, &at, "@POLICY@");
     put_policy(out);
     put_until(out, &at, "@STYLE@");
     tg_sink_put(out, view_page_style, view_page_style_size);
     put_until(out, &at, "@DATA@");
-    put_data(out, v, n);
+    put_data(out, v, n, parts_choose(v, n, whole));
     put_until(out, &at, "@SCRIPT@");
     tg_sink_put(out, view_page_script, view_page_script_size);
     tg_sink_puts(out, at);

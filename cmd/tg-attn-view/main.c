@@ -20,7 +20,7 @@ struct options {
     const char *output, *layer_list, *head_list, *title;
     bool wanted[FORMATS]; /* its option is given */
     enum format format;
-    bool scale_given, color_given, paper_given;
+    bool scale_given, color_given, paper_given, whole;
     view_list layers, heads;
     size_t batch, show, scale, color, width;
     view_paper paper;
@@ -118,6 +118,8 @@ static int check_pairs(const struct options *o)
     if (o->format != ANSI && (o->color_given || o->width > 0))
         return cli_usage("--color and --width are for the terminal, and do not go with --%s",
                          formats[o->format].name);
+    if (o->format != HTML && o->whole)
+        return cli_usage("--whole is for pages, and does not go with --%s", formats[o->format].name);
     if (o->format == HTML && o->paper_given)
         return cli_usage("--paper does not go with --html: a page has a switch for light and dark");
     if (o->scale_given && o->show == SHOW_SCORES && o->scale != TG_SCALE_LINEAR && o->scale != TG_SCALE_AUTO)
@@ -142,6 +144,8 @@ static int parse(int argc, char **argv, struct options *o)
                         "only these heads, from 0; a page opens at the lowest"),
         CLI_SIZE_OPTION('b', "batch", &o->batch, "B", 0, INDEX_MAX,
                         "the sequence of the batch to draw, from 0"),
+        CLI_FLAG_OPTION(0, "whole", &o->whole,
+                        "with --html: put in all that the dump has, however heavy the page gets"),
         CLI_TEXT_OPTION(0, "title", &o->title, "TEXT", "what is above the picture, or a page's title"),
         CLI_CHOICE_OPTION(0, "show", &o->show, "probs|scores", "what to draw"),
         CLI_CHOICE_OPTION(
@@ -197,7 +201,7 @@ static tg_status draw(view *v, const struct options *o, int fd, unsigned long lo
         return view_png(v, fd, err);
     out = (tg_sink){.fd = fd};
     if (o->format == HTML)
-        status = view_html(v, o->n_inputs, &out, err);
+        status = view_html(v, o->n_inputs, o->whole, &out, err);
     else if (o->format == SVG)
         status = view_svg(v, &out, err);
     else
@@ -234,10 +238,14 @@ static tg_status draw_to_output(view *v, const struct options *o, tg_err *err)
 
 static tg_dump_want wanted(const struct options *o)
 {
-    const unsigned page = TG_DUMP_BIT(TG_ATTN_Q) | TG_DUMP_BIT(TG_ATTN_K) | TG_DUMP_BIT(TG_ATTN_V);
+    const unsigned page = TG_DUMP_BIT(TG_ATTN_RESID) | TG_DUMP_BIT(TG_ATTN_Q_PROJECTED) |
+                          TG_DUMP_BIT(TG_ATTN_K_PROJECTED) | TG_DUMP_BIT(TG_ATTN_Q_NORMED) |
+                          TG_DUMP_BIT(TG_ATTN_K_NORMED) | TG_DUMP_BIT(TG_ATTN_Q) | TG_DUMP_BIT(TG_ATTN_K) |
+                          TG_DUMP_BIT(TG_ATTN_V);
 
-    return (tg_dump_want){o->layers.n == 1 ? o->layers.index[0] : TG_ATTN_ALL,
-                          o->format == HTML ? page : tg_dump_rows_stages(o->stage)};
+    return (tg_dump_want){.layer = o->layers.n == 1 ? o->layers.index[0] : TG_ATTN_ALL,
+                          .stages = o->format == HTML ? page : tg_dump_rows_stages(o->stage),
+                          .extras = o->format == HTML};
 }
 
 /* One dump, and its view. */

@@ -54,7 +54,6 @@ typedef struct view {
     view_map *map;   /* [n] by layer, then head */
     size_t n;
     view_measures *measures; /* [dump->n][H], by view_measure(); or NULL */
-    bool values;             /* a page has v */
     tg_scale scale;          /* view_fill() sets its range */
 } view;
 
@@ -119,9 +118,9 @@ TG_MUST_CHECK tg_status view_svg(view *v, tg_sink *out, tg_err *err);
  * with what differs. */
 TG_MUST_CHECK tg_status view_check_alike(const view *first, const view *other, tg_err *err);
 
-/* As one page, of page/'s files, which page.c embeds, of n views that are alike; sets v->values.  Failures to
- * write are kept in out. */
-TG_MUST_CHECK tg_status view_html(view *v, size_t n, tg_sink *out, tg_err *err);
+/* As one page, of page/'s files, which page.c embeds, of n views that are alike; `whole`: however heavy it
+ * gets.  Failures to write are kept in out. */
+TG_MUST_CHECK tg_status view_html(view *v, size_t n, bool whole, tg_sink *out, tg_err *err);
 extern const char view_page_html[], view_page_style[], view_page_script[];
 extern const size_t view_page_style_size, view_page_script_size;
 

@@ -243,6 +243,19 @@ bool tg_attn_layers_next(tg_attn_layers *layers, tg_attn_layer *layer)
     return wanted == TG_ATTN_ALL ? step(layers, layer) : tg_attn_layers_find(layers, wanted, layer);
 }
 
+bool tg_attn_layers_end(tg_attn_layers *layers)
+{
+    const tg_acts *a = &layers->infer.acts;
+    tg_attn_layer layer;
+
+    while (layers->next < layers->L)
+        if (!step(layers, &layer))
+            return false;
+    tg_infer_layers(&layers->infer, tg_place(a, layers->L - 1, a->family->att), tg_layers_end(a));
+    tg_infer_end(&layers->infer);
+    return !tg_attn_layers_check(layers, NULL);
+}
+
 void tg_attn_layers_rewind(tg_attn_layers *layers)
 {
     layers->next = 0;

@@ -94,6 +94,10 @@ void tg_attn_layers_rewind(tg_attn_layers *layers);
  * the walk is past it, or has failed. */
 bool tg_attn_layers_find(tg_attn_layers *layers, size_t number, tg_attn_layer *layer);
 
+/* Run a model's remaining layers and what follows them, whatever the filter excludes; then
+ * tg_infer_logits(&layers->infer, ...) gives the logits of the text's rows.  False: the walk has failed. */
+bool tg_attn_layers_end(tg_attn_layers *layers);
+
 /* Whether the walk has failed so far: TG_EDATA, if a tensor of a lent model is not finite. */
 TG_MUST_CHECK tg_status tg_attn_layers_check(const tg_attn_layers *layers, tg_err *err);
 

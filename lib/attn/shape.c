@@ -19,7 +19,7 @@ bool tg_attn_stage_of_model(tg_attn_stage stage)
 
 bool tg_attn_stage_whole(tg_attn_stage stage)
 {
-    return stage == TG_ATTN_X || stage == TG_ATTN_QKV || stage == TG_ATTN_OUT;
+    return stage <= TG_ATTN_QKV || stage == TG_ATTN_OUT;
 }
 
 bool tg_attn_stage_of_keys(tg_attn_stage stage)

@@ -2,6 +2,7 @@
  * shape: the arrays between a layer's input and the output of its attention, called stages,
  * and their indices, sizes and strides.
  *
+ *     resid   [B,T,C]    the residual stream that reaches the layer; only in a model
  *     x       [B,T,C]    the input, after ln_1; only in a model
  *     qkv     [B,T,3C]   x w + bias; only in a model that computes all three at once
  *     q.proj, k.proj      like q and k: x w + bias; only where they are normed or rotated
@@ -25,6 +26,7 @@ TG_API_BEGIN
 
 /* Every stage in order: its constant, and its name in options and archives. */
 #define TG_ATTN_STAGE_TABLE(ROW)                                                                             \
+    ROW(TG_ATTN_RESID, resid)                                                                                \
     ROW(TG_ATTN_X, x)                                                                                        \
     ROW(TG_ATTN_QKV, qkv)                                                                                    \
     ROW(TG_ATTN_Q_PROJECTED, q.proj)                                                                         \
@@ -47,15 +49,15 @@ typedef enum tg_attn_stage {
     TG_ATTN_EVERY = TG_ATTN_STAGE_COUNT /* instead of one stage: all of them */
 } tg_attn_stage;
 
-/* "x|qkv|q|...": a list for lib/base/choice.h. */
+/* "resid|x|qkv|...": a list for lib/base/choice.h. */
 #define TG_ATTN_STAGES (&TG_ATTN_STAGE_TABLE(TG_ATTN_STAGE_CHOICE)[1])
 
-const char *tg_attn_stage_name(tg_attn_stage stage); /* "x" */
+const char *tg_attn_stage_name(tg_attn_stage stage); /* "resid" */
 
-/* Whether arrays q, k and v alone do not have it: x, qkv, out, and what q and k were before. */
+/* Whether arrays q, k and v alone do not have it: resid, x, qkv, out, and what q and k were before. */
 bool tg_attn_stage_of_model(tg_attn_stage stage);
 
-/* Whether it is not divided into heads: x, qkv, out. */
+/* Whether it is not divided into heads: resid, x, qkv, out. */
 bool tg_attn_stage_whole(tg_attn_stage stage);
 
 /* Whether its heads are those of keys: k, v, and what k was before. */

@@ -108,6 +108,12 @@ static void fill_out(tg_stage_scratch *scratch, const tg_attn_layer *layer, size
     project(scratch->values, scratch->att, layer, query);
 }
 
+static void copy_rows(double *out, tg_matrix from, size_t N)
+{
+    for (size_t n = 0; n < N; n++)
+        tg_double_from_float(out + n * from.cols, tg_floats(tg_matrix_from(from, n)), from.cols);
+}
+
 void tg_stage_fill(tg_stage_scratch *scratch, tg_attn_stage stage, const tg_attn_layer *layer,
                    const tg_attn_filter *filter)
 {
@@ -115,7 +121,9 @@ void tg_stage_fill(tg_stage_scratch *scratch, tg_attn_stage stage, const tg_attn
     const size_t N = view->B * view->T;
 
     assert(!tg_attn_stage_square(stage) && tg_attn_layer_has(layer, stage));
-    if (stage == TG_ATTN_X)
+    if (stage == TG_ATTN_RESID)
+        copy_rows(scratch->values, layer->residual, N);
+    else if (stage == TG_ATTN_X)
         tg_double_from_float(scratch->values, layer->x, N * view->C);
     else if (stage == TG_ATTN_QKV)
         tg_double_from_float(scratch->values, layer->qkv, N * (view->H + 2 * view->KV) * view->D);

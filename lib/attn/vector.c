@@ -34,8 +34,7 @@ static void fill_norm(tg_attn_vector *v, const tg_attn_steps *s)
     tg_double_from_float(v->normed, (v->is_normed ? s->normed : s->projected) + v->at.t * cols + first, v->D);
 }
 
-/* The frequency of pair m: that of given arrays, or of the model. */
-static double frequency_of(const tg_attn_layers *layers, size_t layer, const tg_attn_steps *s, size_t m)
+double tg_attn_frequency(const tg_attn_layers *layers, size_t layer, const tg_attn_steps *s, size_t m)
 {
     const tg_config *config;
 
@@ -54,7 +53,7 @@ static void fill_rotation(tg_attn_vector *v, const tg_attn_layers *layers, size_
     for (size_t m = 0; m < v->pairs; m++) {
         const float *cosine = tg_floats(angles) + v->at.t * angles.ld + m;
 
-        v->angle[m] = (double)v->at.t * frequency_of(layers, layer, s, m);
+        v->angle[m] = (double)v->at.t * tg_attn_frequency(layers, layer, s, m);
         v->cosines[m] = (double)cosine[0];
         v->sines[m] = (double)cosine[v->pairs];
     }

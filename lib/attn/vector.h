@@ -39,6 +39,9 @@ typedef struct tg_attn_vector {
     double *dnormed, *dprojected; /* [D] */
 } tg_attn_vector;
 
+/* The frequency of pair m of a layer that rotates: that of given arrays, or of the model. */
+double tg_attn_frequency(const tg_attn_layers *layers, size_t layer, const tg_attn_steps *steps, size_t m);
+
 void tg_attn_vector_place(tg_arena *arena, tg_attn_vector *vector, size_t D);
 
 /* Fill it from a layer's steps and from what attention reads: the token's row of q or k.  The steps are not

@@ -8,6 +8,7 @@
 #include "lib/base/choice.h"
 #include "lib/base/finite.h"
 #include "lib/base/size.h"
+#include "lib/dump/extras_read.h"
 #include "lib/gpt/config.h"
 #include "lib/nn/tensor.h"
 
@@ -186,45 +187,70 @@ static tg_status keep_data(tg_dump_layer *layer, tg_dump *dump, const tg_array *
     return check_values(dump, a->name, layer->number, stage, data, a->count, err);
 }
 
-/* Parse "h.N.stage"; false: another name.  A number that is too large stays above every layer's. */
-static bool parse_name(const char *name, size_t *number, tg_attn_stage *stage)
+/* Parse "h.N." before an array's own name, and return that; NULL: another name.  A number that is too large
+ * stays above every layer's. */
+static const char *parse_layer(const char *name, size_t *number)
 {
     const char *at = name + 2;
-    size_t found;
 
     if (strncmp(name, "h.", 2) != 0)
-        return false;
+        return NULL;
     *number = 0;
     for (; *at >= '0' && *at <= '9'; at++)
         *number = tg_size_add_sat(tg_size_mul_sat(*number, 10), (size_t)(*at - '0'));
-    if (at == name + 2 || *at++ != '.')
-        return false;
-    if (!tg_choice_find(&found, TG_ATTN_STAGES, at))
-        return false;
-    *stage = (tg_attn_stage)found;
-    return true;
+    return at > name + 2 && *at == '.' ? at + 1 : NULL;
 }
 
-static tg_status read_stage(tg_dump *dump, const tg_array *a, tg_dump_want want, tg_err *err)
+static tg_status check_number(const tg_dump *dump, const tg_array *a, size_t number, tg_err *err)
+{
+    if (number < dump->n_layer)
+        return TG_OK;
+    return tg_fail(err, TG_EDATA, "array %s: the layer must be below dump/n_layer, %zu", a->name,
+                   dump->n_layer);
+}
+
+static tg_status read_stage(tg_dump *dump, const tg_array *a, size_t number, tg_attn_stage stage,
+                            tg_dump_want want, tg_err *err)
 {
     tg_dump_layer *layer;
-    tg_attn_stage stage;
-    size_t number;
     tg_status status;
 
-    if (!parse_name(a->name, &number, &stage))
-        return TG_OK;
     /* unreached: the status of check_offsets(), as there */
-    if ((status = check_array(dump, a, stage, err)) || (status = check_offsets(dump, err)))
+    if ((status = check_array(dump, a, stage, err)) || (status = check_offsets(dump, err)) ||
+        (status = check_number(dump, a, number, err)))
         return status;
-    if (number >= dump->n_layer)
-        return tg_fail(err, TG_EDATA, "array %s: the layer must be below dump/n_layer, %zu", a->name,
-                       dump->n_layer);
     if (want.layer != TG_ATTN_ALL && want.layer != number)
         return TG_OK;
     if ((status = get_layer(&layer, dump, number, err)) || !(want.stages & TG_DUMP_BIT(stage)))
         return status;
     return keep_data(layer, dump, a, stage, err);
+}
+
+/* One of a layer that has no stages is not kept. */
+static tg_status read_layer_extra(tg_dump *dump, const tg_array *a, size_t number, tg_dump_extra extra,
+                                  tg_dump_want want, tg_err *err)
+{
+    const tg_status status = check_number(dump, a, number, err);
+    tg_dump_extra_array none = {0};
+    const tg_dump_layer *layer = status ? NULL : tg_dump_find(dump, number);
+    tg_dump_extra_array *kept = layer ? &dump->layer[layer - dump->layer].extra[extra] : &none;
+
+    return status ? status : tg_extras_read(kept, dump, a, extra, layer && want.extras, err);
+}
+
+static tg_status read_of_layer(tg_dump *dump, const tg_array *a, tg_dump_want want, tg_err *err)
+{
+    tg_dump_extra extra;
+    size_t number, stage;
+    const char *name = parse_layer(a->name, &number);
+
+    if (!name)
+        return TG_OK;
+    if (tg_choice_find(&stage, TG_ATTN_STAGES, name))
+        return read_stage(dump, a, number, (tg_attn_stage)stage, want, err);
+    if (tg_dump_extra_find(&extra, name, true))
+        return read_layer_extra(dump, a, number, extra, want, err);
+    return TG_OK;
 }
 
 /* ---- the tokens */
@@ -362,6 +388,7 @@ static tg_status check_settings(tg_dump *dump, tg_err *err)
 static tg_status read_array(tg_dump *dump, const tg_array *a, size_t nth, tg_dump_want want, tg_err *err)
 {
     tg_archive_reader *r = dump->reader;
+    tg_dump_extra extra;
     tg_status status;
     bool taken;
 
@@ -383,7 +410,9 @@ static tg_status read_array(tg_dump *dump, const tg_array *a, size_t nth, tg_dum
         return read_ids(dump, a, err);
     if (strcmp(a->name, "dump/text") == 0)
         return read_text(dump, a, err);
-    return read_stage(dump, a, want, err);
+    if (tg_dump_extra_find(&extra, a->name, false))
+        return tg_extras_read(&dump->extra[extra], dump, a, extra, want.extras, err);
+    return read_of_layer(dump, a, want, err);
 }
 
 static tg_status check_complete(const tg_dump *dump, tg_err *err)
@@ -392,7 +421,7 @@ static tg_status check_complete(const tg_dump *dump, tg_err *err)
         return tg_fail(err, TG_EDATA, "array dump/n_embd is missing");
     if (dump->mask == NO_MASK)
         return tg_fail(err, TG_EDATA, "array dump/mask is missing");
-    return TG_OK;
+    return tg_extras_check(dump, err);
 }
 
 tg_status tg_dump_read(tg_dump *dump, int fd, tg_dump_want want, tg_err *err)
@@ -420,12 +449,20 @@ tg_status tg_dump_read(tg_dump *dump, int fd, tg_dump_want want, tg_err *err)
     return status;
 }
 
+static void free_extras(tg_dump_extra_array *extra, size_t n)
+{
+    for (size_t e = 0; e < n; e++)
+        free(extra[e].owned);
+}
+
 void tg_dump_free(tg_dump *dump)
 {
     for (size_t l = 0; l < dump->n; l++) {
         for (size_t s = 0; s < TG_ATTN_STAGE_COUNT; s++)
             free(dump->layer[l].owned[s]);
+        free_extras(dump->layer[l].extra, TG_DUMP_LAYER_EXTRAS);
     }
+    free_extras(dump->extra, TG_DUMP_EXTRA_COUNT);
     free(dump->layer);
     free(dump->ids);
     free(dump->text);

@@ -12,6 +12,7 @@
  *     dump/ids [T], dump/text [T]            the tokens, if there are any
  *     h.N.STAGE                              in the layout's shape (lib/attn/shape.h); masked
  *                                            scores may have any value
+ *     and those of dump_extras.h
  *
  * All except the first line's may be missing; other arrays are skipped.
  */
@@ -27,6 +28,7 @@
 #include "lib/attn/shape.h"
 #include "lib/base/api.h"
 #include "lib/base/status.h"
+#include "lib/dump/dump_extras.h"
 
 TG_API_BEGIN
 
@@ -43,6 +45,7 @@ typedef struct tg_dump_layer {
     size_t number; /* N */
     const float *data[TG_ATTN_STAGE_COUNT];
     void *owned[TG_ATTN_STAGE_COUNT]; /* copies of those that could not be used in place */
+    tg_dump_extra_array extra[TG_DUMP_LAYER_EXTRAS];
 } tg_dump_layer;
 
 /* Of dump/source, with the NUL. */
@@ -61,6 +64,7 @@ typedef struct tg_dump {
     int64_t *ids; /* [T], or NULL */
     char *text;   /* [T][text_size], NUL-padded; or NULL */
     size_t text_size;
+    tg_dump_extra_array extra[TG_DUMP_EXTRA_COUNT]; /* those that are not of layers */
     char source[TG_DUMP_SOURCE_SIZE]; /* "-m FILE", "--qkv FILE" or another text; "": none */
     tg_archive_reader *reader;        /* keeps the file mapped */
 } tg_dump;
@@ -73,6 +77,7 @@ TG_MUST_CHECK tg_status tg_dump_put_settings(const tg_dump *dump, tg_archive_wri
 typedef struct tg_dump_want {
     size_t layer;    /* a number, or TG_ATTN_ALL */
     unsigned stages; /* TG_DUMP_BIT()s */
+    bool extras;     /* also those of dump_extras.h */
 } tg_dump_want;
 
 /*
@@ -94,7 +99,6 @@ tg_qkv_view tg_dump_shape(const tg_dump *dump);
 tg_attention_rule tg_dump_rule(const tg_dump *dump, size_t layer);
 
 /* "h.0.scores": the name of a layer's stage in the archive. */
-#define TG_DUMP_NAME_SIZE 40
 void tg_dump_array_name(char name[TG_DUMP_NAME_SIZE], size_t layer, tg_attn_stage stage);
 
 TG_API_END

@@ -6,6 +6,7 @@
 #include "lib/base/atomic_min.h"
 #include "lib/base/finite.h"
 #include "lib/base/size.h"
+#include "lib/dump/extras_write.h"
 
 struct writer {
     tg_archive_writer *archive;
@@ -61,7 +62,9 @@ static tg_status put_settings(struct writer *w, tg_err *err)
         /* unreached: as above */
         (status = tg_dump_put_settings(&dump, a, err)) ||
         /* unreached: as above */
-        (w->dump->source && (status = tg_archive_put_text(a, "dump/source", w->dump->source, err))))
+        (w->dump->source && (status = tg_archive_put_text(a, "dump/source", w->dump->source, err))) ||
+        /* unreached: as above */
+        (w->dump->gradient && (status = tg_extras_put_target(a, w->dump->target, err))))
         return status;
     return w->dump->ids ? put_tokens(w, n->T, err) : TG_OK;
 }
@@ -101,11 +104,11 @@ static tg_status put_layer(struct writer *w, const tg_attn_layer *layer, tg_err 
 {
     tg_status status = TG_OK;
 
-    for (tg_attn_stage stage = TG_ATTN_X; stage < TG_ATTN_EVERY && !status; stage++) {
+    for (tg_attn_stage stage = TG_ATTN_RESID; stage < TG_ATTN_EVERY && !status; stage++) {
         if (w->dump->stages & TG_DUMP_BIT(stage) && tg_attn_layer_has(layer, stage))
             status = put_stage(w, layer, stage, err);
     }
-    return status;
+    return status ? status : tg_extras_put_layer(w->archive, w->layers, layer, w->dump, err);
 }
 
 /* ---- the archive */
@@ -133,6 +136,8 @@ tg_status tg_dump_write_in(tg_dump_buffers *buffers, int fd, tg_attn_layers *lay
         goto done;
     while (!status && tg_attn_layers_next(layers, &layer))
         status = put_layer(&w, &layer, err);
+    if (!status && dump->next && layers->model)
+        status = tg_extras_put_next(w.archive, layers, dump, err);
     if (tg_attn_layers_check(layers, err))
         status = err->code;
     if (!status)

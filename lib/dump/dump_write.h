@@ -12,6 +12,9 @@
 
 TG_API_BEGIN
 
+/* Copy the text of the token `id`, without NUL, to out, in at most `size` bytes; returns their number. */
+typedef size_t (*tg_dump_text_of)(const void *context, char *out, size_t size, int32_t id);
+
 /* What to write, besides what the layers hold. */
 typedef struct tg_dump_settings {
     unsigned stages;    /* TG_DUMP_BIT()s: of these, all that the layers have */
@@ -20,6 +23,14 @@ typedef struct tg_dump_settings {
     const char *text;   /* [T][text_size] each token's text, NUL-padded */
     size_t text_size;   /* >= 1 */
     const char *source; /* "-m FILE", "--qkv FILE" or "--example NAME"; NULL: none */
+    /* of a model, what dump_extras.h lists: */
+    bool weights;  /* the output projections */
+    bool next;     /* the tokens that it predicts */
+    bool gradient; /* of the loss of predicting `target` after the text; each layer runs the rest of the model
+                    * forward and backward in double precision */
+    int32_t target;
+    tg_dump_text_of text_of; /* of the tokens that are predicted; NULL: none */
+    const void *context;     /* its first argument */
 } tg_dump_settings;
 
 /* Write what `option` names, as "-m FILE", for dump->source.  Returns text; NULL: it would be too long. */

@@ -61,7 +61,7 @@ static tg_status check_archive(const tg_info *info, int fd, const char *path, tg
     } else if (strcmp(info->kind, "tokens") == 0) {
         status = check_tokens(fd, err);
     } else if (strcmp(info->kind, "attention") == 0) {
-        if (!(status = tg_dump_read(&dump, fd, (tg_dump_want){TG_ATTN_ALL, TG_DUMP_EVERY}, err)))
+        if (!(status = tg_dump_read(&dump, fd, (tg_dump_want){TG_ATTN_ALL, TG_DUMP_EVERY, true}, err)))
             tg_dump_free(&dump);
     } else if (strcmp(info->kind, "tokenizer") == 0) {
         if (strcmp(path, "-") != 0 && !(status = tg_vocab_file_open(&tok, path, NULL, err)))

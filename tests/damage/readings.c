@@ -191,7 +191,7 @@ static void add_stages(uint32_t *digest, const tg_dump *dump, const tg_dump_laye
     const tg_qkv_view view = tg_dump_shape(dump);
 
     add_size(digest, layer->number);
-    for (tg_attn_stage stage = TG_ATTN_X; stage < TG_ATTN_STAGE_COUNT; stage++) {
+    for (tg_attn_stage stage = TG_ATTN_RESID; stage < TG_ATTN_STAGE_COUNT; stage++) {
         tg_attn_shape shape;
 
         tg_attn_stage_shape(&shape, stage, &view);
@@ -202,7 +202,7 @@ static void add_stages(uint32_t *digest, const tg_dump *dump, const tg_dump_laye
 
 static tg_status read_dump(int fd, uint32_t *digest, tg_err *err)
 {
-    const tg_dump_want all = {TG_ATTN_ALL, TG_DUMP_EVERY};
+    const tg_dump_want all = {TG_ATTN_ALL, TG_DUMP_EVERY, true};
     tg_dump dump;
     tg_status status = tg_dump_read(&dump, fd, all, err);
 

@@ -56,7 +56,7 @@ static void take_layer(outcome *o, const tg_dump *dump, const tg_dump_layer *lay
     const tg_qkv_view view = tg_dump_shape(dump);
 
     must(layer->number < dump->n_layer);
-    for (tg_attn_stage stage = TG_ATTN_X; stage < TG_ATTN_STAGE_COUNT; stage++) {
+    for (tg_attn_stage stage = TG_ATTN_RESID; stage < TG_ATTN_STAGE_COUNT; stage++) {
         tg_attn_shape shape;
 
         tg_attn_stage_shape(&shape, stage, &view);
@@ -70,7 +70,7 @@ static void take_layer(outcome *o, const tg_dump *dump, const tg_dump_layer *lay
 static void read_part(int fd, const tg_dump *whole)
 {
     const size_t number = whole->layer[whole->n / 2].number;
-    const tg_dump_want want = {number, tg_dump_rows_stages(TG_ATTN_PROBS)};
+    const tg_dump_want want = {number, tg_dump_rows_stages(TG_ATTN_PROBS), false};
     const tg_dump_layer *const from = tg_dump_find(whole, number), *layer;
     const tg_qkv_view view = tg_dump_shape(whole);
     tg_attn_shape shape;
@@ -78,7 +78,7 @@ static void read_part(int fd, const tg_dump *whole)
 
     must(lseek(fd, 0, SEEK_SET) == 0 && tg_dump_read(&part, fd, want, NULL) == TG_OK);
     must((layer = tg_dump_find(&part, number)) != NULL && !tg_dump_find(&part, part.n_layer));
-    for (tg_attn_stage stage = TG_ATTN_X; stage < TG_ATTN_STAGE_COUNT; stage++) {
+    for (tg_attn_stage stage = TG_ATTN_RESID; stage < TG_ATTN_STAGE_COUNT; stage++) {
         const bool wanted = want.stages & TG_DUMP_BIT(stage);
 
         must((layer->data[stage] != NULL) == (wanted && from->data[stage]));
@@ -92,7 +92,7 @@ static void read_part(int fd, const tg_dump *whole)
 
 static outcome read_fd(int fd, bool again)
 {
-    const tg_dump_want all = {TG_ATTN_ALL, TG_DUMP_EVERY};
+    const tg_dump_want all = {TG_ATTN_ALL, TG_DUMP_EVERY, true};
     outcome o = {0};
     tg_dump dump;
     tg_err err = {0};

@@ -69,7 +69,7 @@ static int dump_file(const char *layout)
     return fd;
 }
 
-static const tg_dump_want everything = {TG_ATTN_ALL, TG_DUMP_EVERY};
+static const tg_dump_want everything = {TG_ATTN_ALL, TG_DUMP_EVERY, true};
 
 static void a_file_is_used_in_place(void)
 {
@@ -105,13 +105,13 @@ static void what_is_not_wanted_is_skipped(void)
     tg_dump dump;
     tg_err err;
 
-    CHECK_OK(tg_dump_read(&dump, fd, (tg_dump_want){3, TG_DUMP_BIT(TG_ATTN_K)}, &err), &err);
+    CHECK_OK(tg_dump_read(&dump, fd, (tg_dump_want){3, TG_DUMP_BIT(TG_ATTN_K), false}, &err), &err);
     CHECK(dump.n == 1 && dump.layer[0].number == 3);
     CHECK(!dump.layer[0].data[TG_ATTN_Q] && dump.layer[0].data[TG_ATTN_K]);
     CHECK(!tg_dump_has_rows(&dump.layer[0], TG_ATTN_SCORES));
     tg_dump_free(&dump);
     CHECK(lseek(fd, 0, SEEK_SET) == 0);
-    CHECK_OK(tg_dump_read(&dump, fd, (tg_dump_want){TG_ATTN_ALL, TG_DUMP_BIT(TG_ATTN_PROBS)}, &err), &err);
+    CHECK_OK(tg_dump_read(&dump, fd, (tg_dump_want){TG_ATTN_ALL, TG_DUMP_BIT(TG_ATTN_PROBS), false}, &err), &err);
     CHECK_EQ(dump.n, 2); /* listed, without arrays */
     tg_dump_free(&dump);
     close(fd);

@@ -470,7 +470,7 @@ static void dumps(void)
     CHECK_OK(tg_dump_write(fd, &layers, &settings, &err), &err);
     tg_attn_layers_close(&layers);
     CHECK_EQ(lseek(fd, 0, SEEK_SET), 0);
-    CHECK_OK(tg_dump_read(&dump, fd, (tg_dump_want){TG_ATTN_ALL, TG_DUMP_EVERY}, &err), &err);
+    CHECK_OK(tg_dump_read(&dump, fd, (tg_dump_want){TG_ATTN_ALL, TG_DUMP_EVERY, true}, &err), &err);
     CHECK(dump.n == L && dump.C == config.n_embd && dump.H == H && dump.KV == tg_config_kv_heads(&c) &&
           dump.D == D);
     for (size_t l = 0; l < L && dump.n == L; l++) {

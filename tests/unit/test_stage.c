@@ -58,7 +58,7 @@ static void names(void)
 {
     size_t stage;
 
-    for (tg_attn_stage n = TG_ATTN_X; n < TG_ATTN_STAGE_COUNT; n++)
+    for (tg_attn_stage n = TG_ATTN_RESID; n < TG_ATTN_STAGE_COUNT; n++)
         CHECK(tg_choice_find(&stage, TG_ATTN_STAGES, tg_attn_stage_name(n)) && stage == n);
 }
 
@@ -274,7 +274,7 @@ static size_t compare_all(const tg_dump *dump, tg_attn_layers *layers, double to
 
     for (size_t l = 0; l < dump->n; l++) {
         CHECK(tg_attn_layers_find(layers, dump->layer[l].number, &layer));
-        for (tg_attn_stage stage = TG_ATTN_X; stage < TG_ATTN_EVERY; stage++) {
+        for (tg_attn_stage stage = TG_ATTN_RESID; stage < TG_ATTN_EVERY; stage++) {
             tg_dump_difference d;
 
             if (!dump->layer[l].data[stage])
@@ -291,7 +291,7 @@ static size_t compare_all(const tg_dump *dump, tg_attn_layers *layers, double to
 
 static void archive_of_a_model(void)
 {
-    const tg_dump_want want = {TG_ATTN_ALL, TG_DUMP_EVERY};
+    const tg_dump_want want = {TG_ATTN_ALL, TG_DUMP_EVERY, true};
     tg_dump_settings what = {
         .stages = TG_DUMP_EVERY, .ids = ids, .text = "To be, or", .text_size = 1, .source = "-m small.npz"};
     tg_dump_difference none = {0};
@@ -393,7 +393,7 @@ static void archives_in_the_same_memory(void)
 /* One stage of given arrays in two sequences; then with two numbers changed. */
 static void archive_of_one_stage(void)
 {
-    const tg_dump_want want = {TG_ATTN_ALL, TG_DUMP_EVERY};
+    const tg_dump_want want = {TG_ATTN_ALL, TG_DUMP_EVERY, true};
     const tg_dump_settings what = {.stages = TG_DUMP_BIT(TG_ATTN_PROBS), .text_size = 1};
     float x[3 * 2 * 5 * 6];
     const tg_qkv_view view = {2, 5, 6, 3, 3, 2, 18, 18, 18, x, x + 6, x + 12, {.window = 0}, TG_ATTN_BTHD};

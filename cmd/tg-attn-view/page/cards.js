@@ -33,14 +33,22 @@ function setLines(box, n, height, texts) {
 
 const KEY_HEIGHT = 20; // pixels of a row, as in page.css
 
-const norms = new Map(); // of "dump layer key-head": |v| of each token
+const norms = new Map(); // of "dump layer head": of each token |v W|, W being the head's rows of the projection, or |v|
 
-function normsOf(layer, h) {
-    const name = `${which} ${layer} ${keyHeadOf(h)}`, {v} = layerOf(layer);
+// v of a key, projected by the head's rows of the matrix.
+function projectedBy(layer, h, v) {
+    const att = new Float64Array(Q);
+    att.set(v, h * D);
+    return sumsOf(layerOf(layer), att, h * D, (h + 1) * D);
+}
+
+// Computed for the keys that are asked for.
+function normOf(layer, h, j) {
+    const name = `${which} ${layer} ${h}`;
     if (!norms.has(name))
-        norms.set(name, Float64Array.from({length: T}, (_, t) =>
-            Math.hypot(...v.subarray(localKeyBase(t, h), localKeyBase(t, h) + D))));
-    return norms.get(name);
+        norms.set(name, []);
+    const v = vOf(layer, j, h);
+    return norms.get(name)[j] ??= Math.hypot(...(dump.weights ? projectedBy(layer, h, v) : v));
 }
 
 let keysOrder = {name: "", keys: []}; // of the row that was shown last
@@ -73,13 +81,12 @@ function drawKeyRow(line, {layer, head: h}, j, prob, most) {
 
 function showKeys(row) {
     const {layer, head: h, i} = view, keys = orderOf(view, row), box = byId("keys");
-    const lengths = dump.values ? normsOf(layer, h) : null;
     byId("row-title").textContent = say(keys.length === 1 ? "Query {0}: {1} key" : "Query {0}: {1} keys, the most probable first",
         `${i}${quoted(i)}`, keys.length);
     const first = setLines(box, keys.length, KEY_HEIGHT, (at) => {
         const j = keys[at];
         return [String(j), labelAt(j), storedText(row.scores[j]), storedText(row.probs[j]), null,
-            lengths ? textOf(row.probs[j] * lengths[j], 4) : ""];
+            dump.values ? textOf(row.probs[j] * normOf(layer, h, j), 4) : ""];
     });
     const lines = [...box.querySelector("tbody").rows], shown = keys.slice(first, first + lines.length);
     const most = dump.values ? Math.max(...shown.map((j) => greatest(vOf(layer, j, h)))) : 0;
@@ -94,8 +101,6 @@ function onKeys(event) {
 
 // ---- the weighted sum: each key's part of a channel
 
-const SUM_HEIGHT = 15;
-
 function showSum(row, att) {
     const {layer, head: h, i, channel: d} = view, {v} = layerOf(layer), rows = [];
     let sum = 0;
@@ -108,17 +113,29 @@ function showSum(row, att) {
     byId("channel").value = d;
     byId("sum-result").textContent = `att.data[${baseOf(i, h)} + ${d}] = att.data[${baseOf(i, h) + d}] = ` +
         storedText(att[d]);
-    setLines(byId("sums"), rows.length, SUM_HEIGHT, (at) => rows[at]);
+    setLong("sums", rows.length, (at) => rows[at]);
 }
 
 // ---- the cards
 
-const range = (name, base) => `${name}.data[${base}..${base + D - 1}]`;
+const range = (name, base, n = D) => `${name}.data[${base}..${base + n - 1}]`;
 const scaleText = dump.attnScale ? `· ${textOf(dump.attnScale)}` : `/ √${D}`;
 
 // What a card shows: strips of numbers, in one scale of colours unless they are `apart`, and lines of text; and
 // what its step says.  A masked cell has no numbers of its own from q·k on.
 const cards = [{
+    name: "rotate", panel: "way", apart: true, needs: dump.steps,
+    strips: () => {
+        const {projected, normed, made} = wayOf(view, "q");
+        return [normed ?? projected, made];
+    },
+    lines: ({h, i, layer}) => [range(dump.steps === "normed" ? "q.normed" : "q.proj", baseOf(i, h)),
+        pairsOf(layerOf(layer)) > 0 ? say("by {0} · frequency", i) : say("not rotated")],
+    sentence: ({layer}) => pairsOf(layerOf(layer)) > 0
+        ? say("q and k are turned, pair by pair of channels, by angles that grow with the position: q·k then depends on " +
+            "how far apart the two are.")
+        : say("This layer does not rotate q and k: its scores do not depend on positions.")
+}, {
     name: "q, k", panel: "trace", apart: true,
     strips: ({q, k}) => [q, k],
     lines: ({h, i, j}) => [range("q", baseOf(i, h)), range("k", keyBaseOf(j, h))],
@@ -153,12 +170,46 @@ const cards = [{
     sentence: ({i}) => say("The scores of query {0} become shares of 1: each exp(score - max), divided by the sum " +
         "of these exponentials.", i)
 }, {
-    name: "Σ p·v", panel: "sum",
+    name: "Σ p·v", panel: "sum", needs: dump.values,
     strips: ({weighted, att}) => [weighted, att],
     lines: ({h, i, j}) => [say("above: key {0}; below: all", j), range("att", baseOf(i, h))],
     sentence: ({i}) => say("Each key’s v is multiplied by its share, and all are added: what this head gives to " +
         "query {0}, before the output projection.", i)
-}].filter((card) => dump.values || card.panel !== "sum");
+}, {
+    name: "projection", panel: "out", needs: dump.weights,
+    strips: ({layer, h, i}) => [ofHead(layer, h, i), wholeOf(layer, i).out],
+    lines: ({h, i}) => [say("above: head {0}; below: all", h), range("out", channelAt(i, 0), C)],
+    sentence: ({h}) => say("The sums of all heads, one after another, are multiplied with one matrix: out. Head {0} has {1} " +
+        "rows of it.", h, D)
+}, {
+    name: "residual", panel: "stream", needs: dump.weights && dump.residual,
+    strips: ({layer, i}) => {
+        const x = streamOf(layer, i), {added} = wholeOf(layer, i);
+        return [x, added, added.map((y, c) => x[c] + y)];
+    },
+    lines: ({i}) => [say("before, added, after"), range("resid", channelAt(i, 0), C)],
+    sentence: () => say("What attention made is added to the residual stream, which each part of the model reads, and " +
+        "adds to.")
+}, {
+    name: "logits", panel: "next", needs: dumps[0].next,
+    strips: ({i}) => [nextOf(i).map(({prob}) => prob)],
+    lines: ({i}) => {
+        const [{id, text, logit, prob}] = nextOf(i);
+        return [`${shownText(text) || id}: ${textOf(prob, 4)}`, `logits.data[${logitAt(i, id)}]`, `= ${storedText(logit)}`];
+    },
+    sentence: ({i}) => say("After the last layer, each token of the vocabulary has a logit: softmax makes them the " +
+        "probabilities of what follows query {0}.", i)
+}, {
+    name: "gradient", panel: "gradient", needs: dump.values && (dump.gradient || !dump.ids),
+    strips: ({row}) => [gradientOf(view, row).dscores.subarray(row.first)],
+    lines: ({masked, row, h, i, j}) => [masked ? "0" : `= ${textOf(gradientOf(view, row).dscores[j])}`,
+        `dscores.data[${offsetOf(h, i, j)}]`],
+    sentence: ({layer}) => lossOf(layer) === undefined
+        ? say("How channel {0} of the weighted sum changes with each score: p·(dp - Σ p·dp), with dp its change with p.",
+            view.channel)
+        : say("How the loss of predicting token {0} changes with each score: p·(dp - Σ p·dp), with dp its change with p.",
+            dumps[which].target)
+}].filter((card) => !("needs" in card) || card.needs);
 
 // The numbers of the chosen cell.
 function partsOf(row) {
@@ -196,8 +247,9 @@ function showCards(parts) {
 
 // ---- which part the panel shows
 
-const PANELS = ["cell", "trace", "row", "sum", "edit", "quiz"];
-const panels = PANELS.filter((panel) => panel === "sum" ? dump.values : panel !== "edit" || isSmall);
+const PANELS = ["cell", "way", "trace", "row", "sum", "out", "stream", "next", "gradient", "edit", "quiz"];
+const panels = PANELS.filter((panel) => ["cell", "quiz"].includes(panel) || (panel === "edit" ? isSmall
+    : cards.some((card) => card.panel === panel)));
 
 function setPanel(panel) {
     view.panel = panel;
@@ -210,6 +262,7 @@ function setPanel(panel) {
 
 function goToCard(n) {
     view.card = clamp(n, 0, cards.length - 1);
+    cards[view.card].button.scrollIntoView({block: "nearest", inline: "nearest"});
     setPanel(cards[view.card].panel);
 }
 
@@ -232,8 +285,7 @@ function makeCards() {
     }
     byId("channel").max = D - 1;
     byId("channel").addEventListener("input", (event) => setChannel(event.target.valueAsNumber));
-    for (const id of ["keys", "sums"])
-        byId(id).addEventListener("scroll", refresh);
+    byId("keys").addEventListener("scroll", refresh);
     byId("keys").addEventListener("pointermove", onKeys);
     byId("keys").addEventListener("click", onKeys);
     byId("keys").addEventListener("pointerleave", (event) => point(event, null));

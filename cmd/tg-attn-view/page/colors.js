@@ -3,10 +3,8 @@
 const DECADES = 4; // of the logarithmic scale, as TG_SCALE_DECADES
 
 function scaleFor(show, kind, head) {
-    if (show !== "probs") {
-        const most = show === "diff" ? head.mostDiff : head.most;
-        return {kind: "linear", low: -most, high: most};
-    }
+    if (show !== "probs")
+        return {kind: "linear", low: -head.most[show], high: head.most[show]};
     return {kind: kind === "auto" ? "sqrt" : kind, low: 0, high: kind === "auto" ? head.top : 1};
 }
 
@@ -60,5 +58,5 @@ function isDark() {
     return theme ? theme === "dark" : window.matchMedia("(prefers-color-scheme: dark)").matches;
 }
 
-// Differences diverge around 0 as scores do.
-const paletteOf = (show) => palettes[isDark() ? "dark" : "light"][show === "diff" ? "scores" : show];
+// All but probabilities diverge around 0.
+const paletteOf = (show) => palettes[isDark() ? "dark" : "light"][show === "probs" ? show : "scores"];

@@ -17,7 +17,7 @@ const placeOfVector = (name, t) => (name === "q" ? localBase : localKeyBase)(t, 
 function forgetRows() {
     kept.length = 0;
     norms.clear();
-    keysOrder.name = baseKey = "";
+    keysOrder.name = whole.name = baseKey = "";
     thumbs.forEach((thumb) => thumb.begin());
     later(workOnThumbs);
     byId("heads").classList.toggle("edited", isEdited());

@@ -9,7 +9,8 @@ const view = {
     show: dump.show, kind: dump.scale,
     way: "row",             // how the text is coloured
     panel: "cell",          // what the panel shows: one of PANELS
-    card: 0, channel: 0,    // the step that is explained; the channel of the weighted sum
+    card: 0, channel: 0,    // the step that is explained; the channel of the weighted sum,
+    out: 0,                 // and that of the projection's output
     from: {i: 0, j: 0, n: T} // the square of tokens that the large map shows
 };
 
@@ -18,7 +19,7 @@ const pointed = () => view.here ?? view;
 
 // What `show` is called, of one cell and of many.
 const QUANTITY = {probs: ["probability", "probabilities"], scores: ["score", "scores"],
-    diff: ["difference of probabilities", "differences of probabilities"]};
+    diff: ["difference of probabilities", "differences of probabilities"], grad: ["gradient", "gradients"]};
 
 const scaleOf = (head) => scaleFor(view.show, view.kind, head);
 
@@ -43,6 +44,9 @@ function paint(canvas, cells, side, scale) {
     canvas.getContext("2d").putImageData(image, 0, 0);
 }
 
+// Of such numbers a cell that stands for many shows the one furthest from 0.
+const isSigned = (show) => show === "diff" || show === "grad";
+
 // One thumbnail: the rows as fewer cells.
 class Thumb extends Rows {
     constructor(layer, h, canvas) {
@@ -53,13 +57,13 @@ class Thumb extends Rows {
     begin() {
         super.begin();
         this.side = Math.min(T, THUMB);
-        for (const name of ["scores", "probs", "diff"])
+        for (const name of shows)
             this[name] = new Float32Array(this.side ** 2).fill(NaN);
     }
 
     keep(i) {
-        ["scores", "probs", "diff"].forEach((name, n) =>
-            reduceRow(this[name], this.side, T, i, this.row[n], 0, i + 1, name === "diff"));
+        for (const name of shows)
+            reduceRow(this[name], this.side, T, i, this.row[SHOWN.indexOf(name)], 0, i + 1, isSigned(name));
     }
 
     draw() {
@@ -155,7 +159,7 @@ function drawCells(context, head, scale, ratio) {
     const side = Math.min(n, Math.max(1, Math.round(size * ratio)));
     const cells = new Float32Array(side * side).fill(NaN), numbers = head[view.show];
     for (let i = i0; i < Math.min(i0 + n, head.rows); i++)
-        reduceRow(cells, side, n, i - i0, numbers, rowStart(i) + j0, Math.min(i + 1 - j0, n), view.show === "diff");
+        reduceRow(cells, side, n, i - i0, numbers, rowStart(i) + j0, Math.min(i + 1 - j0, n), isSigned(view.show));
     const small = document.createElement("canvas");
     paint(small, cells, side, scale);
     context.fillStyle = hatch(context, ratio);

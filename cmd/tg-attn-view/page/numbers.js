@@ -11,27 +11,42 @@ const {KV = H, C = H * D} = dump; // only named where they differ: heads of keys
 // ---- the dumps: of the same tokens, shape and rule, each with a name, a source and measures
 
 const {dumps} = dump;
+// What a map can show.
+const shows = ["probs", "scores", ...(dumps.length > 1 ? ["diff"] : []), ...(dump.gradient ? ["grad"] : [])];
+
 let which = 0; // the one that is shown; the others' numbers are compared with the first one's
 
 // ---- q, k and v, as they lie in memory
 
-const layers = new Map(); // "layer.dump": {q, k, v, window}, once it was looked at
+const layers = new Map(); // "layer.dump": its arrays and its window, once it was looked at
 
-function decode(id) {
+// The numbers of an element; null: there is none.
+function decode(id, Numbers = Float32Array) {
     const element = document.getElementById(id);
+    if (!element)
+        return null;
     const text = atob(element.textContent);
     const bytes = new Uint8Array(text.length);
     for (let n = 0; n < text.length; n++)
         bytes[n] = text.charCodeAt(n);
     element.remove(); // the text is no longer needed, and is large
-    return new Float32Array(bytes.buffer);
+    return new Numbers(bytes.buffer);
+}
+
+// The arrays of a layer: what the page calls them, and the dump; those that are not float32 are double.
+const ARRAYS = {q: "q", k: "k", v: "v", resid: "resid", qProjected: "q.proj", kProjected: "k.proj", qNormed: "q.normed",
+    kNormed: "k.normed", w: "w", bias: "bias", gain: "gain"};
+const DOUBLES = {datt: "datt", epsilon: "epsilon", frequency: "frequency"};
+
+function readLayer(name) {
+    const read = (names, Numbers) => Object.entries(names).map(([key, id]) => [key, decode(id + name, Numbers)]);
+    return Object.fromEntries([...read(ARRAYS, Float32Array), ...read(DOUBLES, Float64Array)]);
 }
 
 function layerOf(number, nth = which) {
     const name = `${number}.${nth}`;
     if (!layers.has(name))
-        layers.set(name, {q: decode(`q${name}`), k: decode(`k${name}`), v: dump.values ? decode(`v${name}`) : null,
-            window: windowOf(number)});
+        layers.set(name, {...readLayer(name), window: windowOf(number)});
     return layers.get(name);
 }
 
@@ -113,14 +128,35 @@ function rowOf(layer, h, i, nth = which) {
     return {scores, probs, ...fillRow(scores, probs, layerOf(layer, nth), h, i)};
 }
 
-// Row i of a head of the shown dump, and its differences from the first dump's: of what is drawn.
-function fillShown([scores, probs, diff], data, base, h, i) {
+// The gradient of a loss by the scores first..i of query i, from its gradient datt [D] by the weighted sum: of
+// each key p (dp - Σ p dp), with dp = datt·v, which is put into dprobs.  Returns the sum.
+function fillGradient(dscores, {v}, datt, h, first, probs, i, dprobs = dscores) {
+    let mean = 0;
+    for (let j = first; j <= i; j++) {
+        const vj = localKeyBase(j, h);
+        let sum = 0;
+        for (let d = 0; d < D; d++)
+            sum += datt[d] * v[vj + d];
+        dprobs[j] = sum;
+        mean += probs[j] * sum;
+    }
+    for (let j = first; j <= i; j++)
+        dscores[j] = probs[j] * (dprobs[j] - mean);
+    return mean;
+}
+
+// Row i of a head of the shown dump, its differences from the first dump's, and its gradient where the dump has
+// one: of what is drawn.
+function fillShown([scores, probs, diff, grad], data, base, h, i) {
     if (base)
         fillRow(scores, diff, base, h, i);
     const seen = fillRow(scores, probs, data, h, i);
     diff.fill(NaN, 0, seen.first);
     for (let j = seen.first; j <= i; j++)
         diff[j] = base ? Math.fround(probs[j]) - Math.fround(diff[j]) : 0;
+    grad.fill(NaN, 0, seen.first);
+    if (dump.gradient)
+        fillGradient(grad, data, data.datt.subarray((i * H + h) * D, (i * H + h + 1) * D), h, seen.first, probs, i);
     return seen;
 }
 
@@ -150,19 +186,21 @@ function topOf(maxima) {
 }
 
 // A head's rows, computed a few at a time: work(deadline) goes on until then; true when all are there.  What
-// becomes of a row, keep(i) says: `row` has its scores, probabilities and differences, NaN where masked.
+// becomes of a row, keep(i) says: `row` has what SHOWN names, NaN where masked.
+const SHOWN = ["scores", "probs", "diff", "grad"];
+
 class Rows {
     constructor(layer, h) {
         this.layer = layer;
         this.h = h;
-        this.row = [new Float64Array(T), new Float64Array(T), new Float64Array(T)];
+        this.row = SHOWN.map(() => new Float64Array(T));
         this.begin();
     }
 
     begin() {
         this.rows = 0;
         this.maxima = new Float32Array(T); // of the rows' probabilities
-        this.most = this.mostDiff = 0;     // the greatest score and difference, without their signs
+        this.most = {scores: 0, diff: 0, grad: 0}; // the greatest of each, without its sign
         this.top = 1;
     }
 
@@ -176,11 +214,12 @@ class Rows {
     }
 
     addRow(data, base, i) {
-        const [scores, probs, diff] = this.row, {first} = fillShown(this.row, data, base, this.h, i);
+        const [scores, probs, diff, grad] = this.row, {first} = fillShown(this.row, data, base, this.h, i), {most} = this;
         this.keep(i);
         for (let j = first; j <= i; j++) {
-            this.most = Math.max(this.most, Math.abs(scores[j]));
-            this.mostDiff = Math.max(this.mostDiff, Math.abs(diff[j]));
+            most.scores = Math.max(most.scores, Math.abs(scores[j]));
+            most.diff = Math.max(most.diff, Math.abs(diff[j]));
+            most.grad = Math.max(most.grad, Math.abs(grad[j]));
             this.maxima[i] = Math.max(this.maxima[i], probs[j]);
         }
     }
@@ -191,14 +230,12 @@ class Head extends Rows {
     constructor(layer, h) {
         super(layer, h);
         this.which = which;
-        this.scores = new Float32Array(rowStart(T));
-        this.probs = new Float32Array(rowStart(T));
-        this.diff = dumps.length > 1 ? new Float32Array(rowStart(T)) : null;
+        for (const name of shows)
+            this[name] = new Float32Array(rowStart(T));
     }
 
     keep(i) {
-        [this.scores, this.probs, this.diff].forEach((kept, n) =>
-            kept?.set(this.row[n].subarray(0, i + 1), rowStart(i)));
+        SHOWN.forEach((name, n) => this[name]?.set(this.row[n].subarray(0, i + 1), rowStart(i)));
     }
 }
 
@@ -209,7 +246,7 @@ function headOf(layer, h) {
     const at = kept.findIndex((head) => head.which === which && head.layer === layer && head.h === h);
     const head = at < 0 ? new Head(layer, h) : kept.splice(at, 1)[0];
     kept.push(head);
-    while (kept.length > 2 && kept.length * rowStart(T) * (dumps.length > 1 ? 12 : 8) > KEPT_BYTES)
+    while (kept.length > 2 && kept.length * rowStart(T) * 4 * shows.length > KEPT_BYTES)
         kept.shift();
     return head;
 }

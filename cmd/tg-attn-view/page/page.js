@@ -197,6 +197,8 @@ function addressOf() {
         parts.dump = which + 1;
     if (card > 0)
         parts.step = card + 1;
+    if (view.out > 0)
+        parts.out = view.out;
     if (panel !== panelFor(card))
         parts.panel = panel;
     if (language !== "en")
@@ -246,13 +248,13 @@ function readAddress(address) {
     setShow(choice("show", view.show, ...shows));
     setWay(choice("text", view.way, "row", "column"));
     setChannel(number("channel", 0, 0, D - 1));
+    setOut(number("out", 0, 0, C - 1));
     view.card = number("step", 1, 1, cards.length) - 1;
     setPanel(choice("panel", panelFor(view.card), ...panels));
 }
 
 // ---- keys, while the map has the focus
 
-const shows = dumps.length > 1 ? ["probs", "scores", "diff"] : ["probs", "scores"];
 const step = (event) => event.shiftKey ? 10 : 1;
 const keys = {
     ArrowUp: (event) => moveTo(view.i - step(event), view.j),
@@ -393,8 +395,8 @@ function makeControls() {
     byId("layer").addEventListener("change", (event) => goTo(Number(event.target.value), view.head));
     byId("head").addEventListener("change", (event) => goTo(view.layer, Number(event.target.value)));
     byId("show").addEventListener("change", (event) => setShow(event.target.value));
-    if (dumps.length === 1)
-        byId("show").querySelector("[value=diff]").remove();
+    for (const option of [...byId("show").options].filter(({value}) => !shows.includes(value)))
+        option.remove();
     byId("dump-number").addEventListener("input", (event) => setDump(event.target.valueAsNumber));
     byId("scale").addEventListener("change", (event) => setScale(event.target.value));
     for (const [id, key] of [["zoom-in", "+"], ["zoom-out", "-"], ["zoom-all", "0"], ["theme", "d"],
@@ -460,6 +462,7 @@ function start() {
     makeThumbs();
     makeMeasures();
     makeCards();
+    makeAfter();
     makeLearning();
     sizeThumbs();
     sizeTerms();

@@ -68,6 +68,8 @@ function hereOf() {
 const cellDiff = (row, at) => cellMasked(at) ? "0" : textOf(Math.fround(row.probs[at.j]) -
     Math.fround(rowOf(view.layer, view.head, at.i, 0).probs[at.j]));
 
+const cellGradient = (row, at) => cellMasked(at) ? "0" : textOf(gradientOf(view, row).dscores[at.j]);
+
 // What the first dump has there, where another is shown.
 const comparedRows = (row) => which === 0 ? []
     : [["in the first", cellProb(rowOf(view.layer, view.head, view.i, 0), view), dumps[0].name],
@@ -89,6 +91,7 @@ function showFacts(row) {
         ["score", cellScore(row, view), masked ? say("stands for “not looked at”") : ""],
         ...maskRows(view),
         ["probability", cellProb(row, view), ""],
+        ...(dump.gradient ? [["gradient", cellGradient(row, view), say("of the loss of the target")]] : []),
         ...comparedRows(row)
     ];
     setNamed(table, rows.map((cells) => HERE.includes(cells[0]) ? [...cells, String(here[cells[0]] ?? "")] : cells));
@@ -172,7 +175,9 @@ function showCell() {
     const parts = partsOf(row);
     showFacts(row);
     showSteps(row, showTerms());
-    ({row: () => showKeys(row), sum: () => showSum(row, parts.att), edit: showVectors, quiz: showQuiz})[view.panel]?.();
+    ({row: () => showKeys(row), sum: () => showSum(row, parts.att), way: showRotation, out: showProjection,
+        stream: showResidual, next: showNext, gradient: () => showGradient(row), edit: showVectors,
+        quiz: showQuiz})[view.panel]?.();
     showCards(parts);
     byId("said").textContent = say("{0}: {1}", placeText(view), numbersText(row, view));
 }
@@ -181,7 +186,7 @@ function showCell() {
 
 function valueText() {
     const row = rowOf(view.layer, view.head, view.i);
-    return {probs: cellProb, scores: cellScore, diff: cellDiff}[view.show](row, view);
+    return {probs: cellProb, scores: cellScore, diff: cellDiff, grad: cellGradient}[view.show](row, view);
 }
 
 // As tg-attn-dump -f tsv prints a number: nine digits, whether they are needed or not.

@@ -53,6 +53,44 @@ const CHINESE = {
     "Query {0}: {1} keys, the most probable first": "query {0}：{1} 个 key，概率大的在前",
     "Query {0}: {1} key": "query {0}：{1} 个 key", "probability p": "概率 p", "Weighted sum": "加权和", "channel": "通道", "in double precision": "以双精度计算",
     "Product terms": "各个乘积", "Parts of the weighted sum": "加权和的各个部分",
+    // before q and k, and after the weighted sum
+    "rotation": "旋转", "how q and k were made": "q 与 k 怎样得来", "out": "输出", "what the heads make together": "各个头合起来的结果",
+    "residual": "残差", "what that is added to": "结果加到哪里", "logits": "logits", "what the model predicts": "模型预测什么",
+    "gradient": "梯度", "gradients": "梯度", "how a loss depends on the score": "损失怎样随分数变化", "of the loss of the target": "目标 token 的损失的梯度",
+    "Rotation": "旋转", "of": "对象", "q of the query": "query 的 q", "k of the key": "key 的 k", "Channels before and after": "旋转前后的通道",
+    "angle": "角度", "at": "位置", "made": "结果", "proj": "投影后", "normed": "归一化后",
+    "rotate": "旋转", "by {0} · frequency": "转 {0} · 频率", "not rotated": "不旋转",
+    "{0} is {1} divided by its root mean square, times a gain. ": "{0} 是 {1} 除以自己的均方根，再乘增益。",
+    "This layer does not rotate: {0} is {1}.": "这一层不旋转：{0} 就是 {1}。",
+    "Position {0}. For m < {1}: {2}[m] = {3}[m]·cos - {3}[m+{1}]·sin, {2}[m+{1}] = {3}[m+{1}]·cos + {3}[m]·sin":
+        "位置 {0}。m < {1} 时：{2}[m] = {3}[m]·cos - {3}[m+{1}]·sin，{2}[m+{1}] = {3}[m+{1}]·cos + {3}[m]·sin",
+    "; the others stay as they are.": "；其余通道不变。",
+    "q and k are turned, pair by pair of channels, by angles that grow with the position: q·k then depends on how far apart the two are.":
+        "q 与 k 的通道两两旋转，角度随位置增大：于是 q·k 取决于两者相距多远。",
+    "This layer does not rotate q and k: its scores do not depend on positions.": "这一层不旋转 q 与 k：它的分数与位置无关。",
+    "Projection": "输出投影", "projection": "投影", "Products of the projection": "投影的各个乘积", "att at": "att 的位置", "w at": "w 的位置",
+    "; of head {0}: {1}": "；其中头 {0}：{1}", "above: head {0}; below: all": "上：头 {0}；下：全部",
+    "The sums of all heads, one after another, are multiplied with one matrix: out. Head {0} has {1} rows of it.":
+        "所有头的和依次排成一行，乘以同一个矩阵，得到 out。其中 {1} 行属于头 {0}。",
+    "Residual stream": "残差流", "Channels of the residual stream": "残差流的通道", "after": "之后", "before, added, after": "之前、加上、之后",
+    "In this model out is normed before it is added.": "这个模型先把 out 归一化再加上。",
+    "The stream goes on as resid + out; the MLP adds its part to it, and the next layer begins with the sum.":
+        "残差流变成 resid + out；MLP 再加上自己的部分，下一层从这个和开始。",
+    "What attention made is added to the residual stream, which each part of the model reads, and adds to.":
+        "注意力的结果加到残差流上；模型的每个部分都从残差流读取，再加回去。",
+    "Logits": "logits", "The most probable tokens": "概率最大的 token", "rank": "名次", "token": "token", "logit at": "logit 的位置",
+    "After query {0}: the {1} largest of {2} logits": "query {0} 之后：{2} 个 logit 中最大的 {1} 个",
+    "; the text goes on with {0}.": "；文本接下来是 {0}。",
+    "After the last layer, each token of the vocabulary has a logit: softmax makes them the probabilities of what follows query {0}.":
+        "最后一层之后，词表的每个 token 有一个 logit：softmax 把它们变成 query {0} 后面是什么的概率。",
+    "Gradient": "梯度", "Gradients of the query's scores": "这个 query 各分数的梯度", "score at": "分数的位置",
+    "The loss is att.data[{0}], channel {1} of the weighted sum.": "损失取 att.data[{0}]，即加权和的通道 {1}。",
+    "The loss is that of predicting token {0} after the text: {1}.": "损失是在文本之后预测 token {0} 的损失：{1}。",
+    "Σ p·dp = {0}; ": "Σ p·dp = {0}；",
+    "How channel {0} of the weighted sum changes with each score: p·(dp - Σ p·dp), with dp its change with p.":
+        "加权和的通道 {0} 怎样随每个分数变化：p·(dp - Σ p·dp)，dp 是它随 p 的变化。",
+    "How the loss of predicting token {0} changes with each score: p·(dp - Σ p·dp), with dp its change with p.":
+        "预测 token {0} 的损失怎样随每个分数变化：p·(dp - Σ p·dp)，dp 是它随 p 的变化。",
     // to learn
     "numbers": "数值", "change q, k and v": "改动 q、k、v", "Numbers": "数值", "quiz": "测验", "Quiz": "测验",
     "change one: all that follows from it changes": "改动一个数，由它得出的一切随之改变", "as in the dump": "恢复转储中的数",
