@@ -2,7 +2,7 @@
 
 load helper
 
-STAGES=(x qkv q k v scores probs att out)
+STAGES=(resid x qkv q k v scores probs att out)
 
 # A model of 2 layers, 2 heads, 8 channels and 16 positions.
 tiny() {
@@ -102,10 +102,10 @@ huge() {
     run -2 --separate-stderr tg-attn-dump -p 'To be' --stage att --query 5
     said 'query 5 is out of range: expected 0 to 4'
     run -2 --separate-stderr tg-attn-dump -p 'To be' --stage nonsense
-    said 'x|qkv|q.proj|k.proj|q.normed|k.normed|q|k|v|scores|probs|att|out'
+    said 'resid|x|qkv|q.proj|k.proj|q.normed|k.normed|q|k|v|scores|probs|att|out'
     run -2 --separate-stderr tg-attn-dump -p 'To be' --layout thbd
     said 'bthd|bhtd'
-    for stage in x qkv out; do
+    for stage in resid x qkv out; do
         run -2 --separate-stderr tg-attn-dump --example mha --stage $stage
         said "stage $stage needs a model"
         run -2 --separate-stderr tg-attn-dump --example mha --stage $stage -o a.npz
@@ -252,7 +252,8 @@ END
     tg-attn-dump -p $'T\nb\xff' -o d.npz
     {
         printf '%s\n' kind version dump/layout dump/n_layer dump/n_head dump/n_embd dump/mask dump/source dump/ids dump/text
-        for n in 0 1; do printf "h.$n.%s\n" "${STAGES[@]}"; done
+        for n in 0 1; do printf "h.$n.%s\n" "${STAGES[@]}" w_proj b_proj; done
+        printf 'next/%s\n' vocab_size ids text logits sum
     } > want
     names d.npz | cmp - want
     scalars d.npz kind version dump/layout dump/n_layer dump/n_head dump/n_embd dump/mask dump/source > got
@@ -262,7 +263,7 @@ import numpy as np
 z = np.load("d.npz")
 assert z["dump/ids"].tolist() == [84, 10, 98, 255] and z["dump/ids"].dtype == np.int64
 assert z["dump/text"].tolist() == [b"T", b"\\n", b"b", b"\\xFF"]
-shape = {"x": (1, 4, 8), "qkv": (1, 4, 24), "out": (1, 4, 8), "scores": (1, 2, 4, 4), "probs": (1, 2, 4, 4)}
+shape = {"resid": (1, 4, 8), "w_proj": (8, 8), "b_proj": (8,), "x": (1, 4, 8), "qkv": (1, 4, 24), "out": (1, 4, 8), "scores": (1, 2, 4, 4), "probs": (1, 2, 4, 4)}
 for n in z:
     if n.startswith("h."):
         assert z[n].dtype == np.float32 and z[n].shape == shape.get(n[4:], (1, 4, 2, 4)), n
@@ -280,6 +281,65 @@ END
     printf '%s\n' '--example baseline' | cmp - got
     tg-attn-dump -m - -p 'To be' -o - < model.npz > none.npz
     ! names none.npz | grep dump/source
+}
+
+@test "an archive: the gradient of a target, and what the model predicts" {
+    need_numpy
+    tiny
+    tg-attn-dump -p 'To be' --target x -o d.npz
+    names d.npz | grep -v '^h\.[01]\.\(resid\|x\|qkv\|[qkv]\|scores\|probs\|att\|out\)$' | tail -n +8 > got
+    {
+        printf 'dump/%s\n' source target ids text
+        printf 'h.%s\n' {0,1}.{w_proj,b_proj,datt,loss}
+        printf 'next/%s\n' vocab_size ids text logits sum
+    } > want
+    cmp got want
+    tg-attn-dump -p 'To be' --target-id 120 -o - | cmp - d.npz
+    tg-attn-dump --check d.npz | tail -n 1 > got
+    [[ $(cat got) = *' elements: all equal' ]]
+    # the gradient of a score is that of --trace --backward
+    python3 - << 'END' > want
+import numpy as np
+z = np.load("d.npz")
+assert z["dump/target"] == 120 and z["h.0.datt"].dtype == np.float64 and z["h.0.datt"].shape == (1, 5, 8)
+assert z["next/vocab_size"] == 256 and z["next/ids"].shape == (5, 10) and z["next/text"].shape == (5, 10)
+assert (np.diff(z["next/logits"]) <= 0).all()
+p = np.exp(z["next/logits"].astype(float) - z["next/sum"][:, None])
+assert (p > 0).all() and (p.sum(1) < 1).all()
+datt, v = z["h.1.datt"][0].reshape(5, 2, 4)[4, 1], z["h.1.v"][0, :, 1].astype(float)
+p = np.exp(z["h.1.scores"][0, 1, 4].astype(float))
+p /= p.sum()
+dp = v @ datt
+ds = p * (dp - (p * dp).sum())
+print("%.6g %.6f" % (ds[2], z["h.1.loss"]))
+END
+    tg-attn-dump -p 'To be' -l 1 --trace 0,1,4,2 --backward --target x > trace
+    awk 'NR == FNR { ds = $1; loss = $2; next }
+        /^loss = [0-9]/ { near = ($3 - loss) ^ 2 < 1e-10 }
+        /the gradient of the score/ { on = 1 }
+        on && /^    = .* = / { found = ($NF - ds) ^ 2 < 1e-12 * ds ^ 2 * 1e4; on = 0 }
+        END { exit !near || !found }' want trace
+    # the logits are those of tg-eval
+    printf 'To be' > text
+    tg-eval --logits text > logits.npz
+    python3 - << 'END'
+import numpy as np
+d, e = np.load("d.npz"), np.load("logits.npz")
+all = np.concatenate([e[n] for n in sorted(e) if n.startswith("logits/")])
+for t, row in enumerate(all):
+    assert (row[d["next/ids"][t]] == d["next/logits"][t]).all() and row.max() == d["next/logits"][t, 0], t
+END
+    # of a layer by itself, without what follows the last one
+    tg-attn-dump -p 'To be' -l 0 -o one.npz
+    ! names one.npz | grep next/
+    names one.npz | grep -c w_proj > got
+    [[ $(cat got) = 1 ]]
+    run -2 --separate-stderr tg-attn-dump --example mha --target x -o e.npz
+    said '--target needs a model'
+    run -2 --separate-stderr tg-attn-dump -p 'To be' --target-id 256 -o e.npz
+    said 'target 256 is out of range: expected 0 to 255'
+    run -2 --separate-stderr tg-attn-dump -p 'To be' --target xy -o e.npz
+    said "--target must be one token, but 'xy' is 2"
 }
 
 @test "an archive is sound" {
@@ -498,7 +558,7 @@ a["h.0.att"] = a["h.0.att"][..., :1].copy()'
     tg-attn-dump -p 'To be' --layout bhtd --mask -inf -o d.npz
     run -0 --separate-stderr tg-attn-dump --check d.npz --plain
     [[ -z $stderr && ${lines[-1]} = *' elements: all equal' ]]
-    [[ $(grep -c "and the plain model's: the largest difference is " <<< "$output") = 18 ]]
+    [[ $(grep -c "and the plain model's: the largest difference is " <<< "$output") = 20 ]]
     # one number of the stored x is another
     python3 - << 'END'
 import io, zipfile
@@ -544,21 +604,21 @@ np.savez("same.npz", **z)
 END
     tg-attn-dump --check same.npz > /dev/null
     run -0 --separate-stderr tg-attn-dump --check untold.npz
-    [[ ${lines[-1]} = '18 arrays, 920 elements: all equal' && -z $stderr ]]
+    [[ ${lines[-1]} = '29 arrays, 1,300 elements: all equal' && -z $stderr ]]
     run -1 --separate-stderr tg-attn-dump --check score.npz
-    said 'score.npz: 1 of 925 elements differ'
+    said 'score.npz: 1 of 1,305 elements differ'
     [[ $output = *'h.1.scores [1,2,5,5]: 1 of 50 elements differ, the first at offset 36, [0,1,2,1]: '*' in the dump, '*' computed; the largest difference is '* ]]
-    [[ $(grep -c 'all equal' <<< "$output") = 18 ]]
+    [[ $(grep -c 'all equal' <<< "$output") = 29 ]]
     tg-attn-dump --check score.npz --tolerance 1e-6 > /dev/null
     run -1 --separate-stderr tg-attn-dump --check masked.npz
-    said 'masked.npz: 1 of 925'
+    said 'masked.npz: 1 of 1,305'
     [[ $output = *'offset 13, [0,0,2,3]: -1e+10 in the dump, -1e+09 computed'* ]]
     run -1 --separate-stderr tg-attn-dump --check text.npz
-    said 'text.npz: 1 of 925'
+    said 'text.npz: 1 of 1,305'
     [[ $output = *'dump/text [5]: 1 of 5 differ'* ]]
-    for stage in "${STAGES[@]}"; do
+    for stage in "${STAGES[@]}" w_proj b_proj; do
         run -1 --separate-stderr tg-attn-dump --check h.0.$stage.npz --tolerance 0.1
-        said "h.0.$stage.npz: 1 of 925"
+        said "h.0.$stage.npz: 1 of 1,305"
         [[ $(grep 'h.0.*differ' <<< "$output") = "h.0.$stage ["*'largest difference is 0.25' ]]
     done
 }

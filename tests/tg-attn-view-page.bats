@@ -1228,7 +1228,12 @@ END
     dump other.npz T=14 H=4 L=2 D=4 B=2 text=letters seed=5
     tg-attn-view -q -o page.html dump.npz other.npz
     tg-attn-view -q -o window.html window.npz
-    pages page.html window.html << 'END'
+    for name in gemma3 neox; do
+        "$BUILD/unit/make_family" $name > model.npz
+        tg-attn-dump -m model.npz -p CatDogHenCat --target-id 5 -o $name.npz
+        tg-attn-view -q --title T -o $name.html $name.npz
+    done
+    pages page.html window.html gemma3.html neox.html << 'END'
 import re
 # both have the same parts
 assert page.run("""Object.entries(CHINESE).filter(([a, b]) => [a, b].map((t) => [...new Set(t.match(/\\{\\d\\}/g))].sort().join())
@@ -1240,12 +1245,13 @@ assert page.run("document.documentElement.lang") == "zh" and page.run("byId('lan
 assert page.run("localStorage.getItem('tg-attn-view language')") == "zh"
 names = {"query", "key", "token", "softmax", "page", "html", "dump", "npz", "other", "window", "Attention", "English", "tg", "attn",
          "tsv", "exp", "score", "max", "cap", "tanh", "scores", "probs", "data", "att", "float", "sum", "at", "id", "nat", "ASCII",
-         "probability", "abcdefghijklmn", "ln", "mask", "Home", "End", "base", "of", "JavaScript", "Shift", "H", "KV"}
+         "probability", "abcdefghijklmn", "CatDogHenCat", "Ca", "Dog", "Hen", "Cat", "logits", "logit", "proj", "normed", "resid", "out", "dscores", "dscore", "dp", "xA", "xB", "xC", "xD", "xE",
+         "cos", "sin", "att", "MLP", "ln", "mask", "Home", "End", "base", "of", "JavaScript", "Shift", "H", "KV"}
 seen = set()
-for panel in "cell", "trace", "row", "sum", "edit", "quiz", "quiz", "quiz", "quiz":
+for panel in page.run("panels") + ["quiz", "quiz", "quiz"]:
     for i, j in ((9, 4), (3, 7), (9, 1)):
         page.run(f"goTo(0, 1); moveTo({i}, {j}); setPanel('{panel}')"); page.settle()
-        for card in range(6):
+        for card in range(page.run("cards.length")):
             page.run(f"view.card = {card}; draw()")
             seen |= set(re.findall("[A-Za-z]{2,}", page.run("""[document.body.innerText, document.title, byId('map').getAttribute('aria-label'),
                 byId('legend').getAttribute('aria-label'), byId('said').textContent, ...[...document.querySelectorAll('[title]')].filter((e) => !e.closest('#text')).map((e) => e.title)].join(' ')""")))

@@ -1,9 +1,7 @@
 /* --output: attention as an archive, for NumPy and for tg-attn-view. */
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 
-#include "cmd/cli/token_text.h"
 #include "cmd/tg-attn-dump/example.h"
 #include "cmd/tg-attn-dump/input.h"
 #include "lib/base/choice.h"
@@ -26,15 +24,6 @@ static const char *source_of(char text[TG_DUMP_SOURCE_SIZE], const attn_input *i
 /* ---- what there is besides the stages */
 
 #define WEIGHTS_MAX (64ULL << 20) /* bytes of the output projections */
-
-static size_t text_of(const void *context, char *out, size_t size, int32_t id)
-{
-    char text[CLI_TOKEN_TEXT_SIZE];
-    const size_t n = cli_token_text(text, size + 1, SIZE_MAX, context, id);
-
-    memcpy(out, text, n);
-    return n;
-}
 
 /* The projections of a large model would be most of the dump of a short text. */
 static bool choose_weights(const attn_input *in)
@@ -68,8 +57,7 @@ static tg_status add_extras(tg_dump_settings *dump, const attn_input *in, const 
         return TG_OK;
     dump->weights = choose_weights(in);
     dump->next = true;
-    dump->text_of = tg_tokenizer_has_text(model->tokenizer) ? text_of : NULL;
-    dump->context = model->tokenizer;
+    input_name_tokens(dump, model);
     return TG_OK;
 }
 

@@ -23,6 +23,7 @@ struct check {
     tg_stage_scratch scratch;
     size_t arrays;
     size_t elements, differ; /* in all arrays */
+    bool made[TG_DUMP_EXTRA_COUNT]; /* of a layer's arrays that are no stages, or the text's */
 };
 
 /* ---- one array */
@@ -43,8 +44,24 @@ static void print_difference(const tg_dump_difference *d, const tg_attn_shape *s
     printf("%s of %s elements differ, the first at offset %zu, [", cli_count(d->count), cli_count(count),
            d->first);
     print_list(index, s->n);
-    printf("]: %.9g in the dump, %.9g computed; the largest difference is %.3g\n", (double)d->dumped,
-           (double)d->computed, d->largest);
+    printf("]: %.9g in the dump, %.9g computed; the largest difference is %.3g\n", d->dumped, d->computed,
+           d->largest);
+}
+
+/* Count an array, and print what was found. */
+static void end_array(struct check *c, const char *name, const tg_attn_shape *shape,
+                      const tg_dump_difference *d)
+{
+    const size_t count = tg_attn_shape_count(shape);
+
+    print_array(name, shape->size, shape->n);
+    if (d->count > 0)
+        print_difference(d, shape, count);
+    else
+        printf("%s element%s, all equal\n", cli_count(count), cli_plural(count));
+    c->arrays++;
+    c->elements += count;
+    c->differ += d->count;
 }
 
 static void check_array(struct check *c, const tg_dump_layer *dumped, tg_attn_stage stage,
@@ -57,14 +74,84 @@ static void check_array(struct check *c, const tg_dump_layer *dumped, tg_attn_st
     tg_dump_array_name(name, dumped->number, stage);
     tg_attn_stage_shape(&shape, stage, &layer->view);
     tg_dump_compare(&d, &c->dump, dumped, stage, layer, &c->scratch, tolerance);
-    print_array(name, shape.size, shape.n);
-    if (d.count > 0)
-        print_difference(&d, &shape, tg_attn_shape_count(&shape));
-    else
-        printf("%s elements, all equal\n", cli_count(tg_attn_shape_count(&shape)));
-    c->arrays++;
-    c->elements += tg_attn_shape_count(&shape);
-    c->differ += d.count;
+    end_array(c, name, &shape, &d);
+}
+
+/* A tg_extras_take: compare an array with the dump's, if it has one. */
+static tg_status check_extra(void *context, const tg_extras_made *made, tg_err *err)
+{
+    struct check *c = context;
+    const bool of_layer = made->extra < TG_DUMP_LAYER_EXTRAS;
+    const tg_dump_extra_array *dumped =
+        &(of_layer ? tg_dump_find(&c->dump, made->layer)->extra : c->dump.extra)[made->extra];
+    tg_attn_shape shape = {.n = made->dims, .size = {1}, .stride = {1}};
+    char name[TG_DUMP_NAME_SIZE];
+    tg_dump_difference d;
+
+    c->made[made->extra] = true;
+    if (!dumped->data)
+        return TG_OK;
+    tg_dump_extra_array_name(name, made->layer, made->extra);
+    if (dumped->count != made->count)
+        return tg_fail(err, TG_EDATA, "%s has %zu elements, the input has %zu", name, dumped->count,
+                       made->count);
+    for (size_t n = made->dims, stride = 1; n-- > 0; stride *= made->shape[n]) {
+        shape.size[n] = made->shape[n];
+        shape.stride[n] = stride;
+    }
+    tg_dump_compare_extra(&d, dumped, made, tolerance);
+    end_array(c, name, &shape, &d);
+    return TG_OK;
+}
+
+/* What the dump has must have been made. */
+static tg_status check_made(struct check *c, const tg_dump_extra_array *extra, tg_dump_extra first,
+                            tg_dump_extra end, size_t layer, tg_err *err)
+{
+    char name[TG_DUMP_NAME_SIZE];
+
+    for (tg_dump_extra e = first; e < end; e++) {
+        if (!extra[e].data || c->made[e])
+            continue;
+        tg_dump_extra_array_name(name, layer, e);
+        return tg_fail(err, TG_EDATA, "%s is in the dump, but not in the input", name);
+    }
+    return TG_OK;
+}
+
+static tg_status check_extras(struct check *c, const tg_dump_layer *dumped, const tg_attn_layer *layer,
+                              tg_err *err)
+{
+    const tg_dump_extra_array *target = &c->dump.extra[TG_DUMP_TARGET], *of = dumped->extra;
+    const int64_t id = target->data ? *(const int64_t *)target->data : 0;
+    const tg_model *model = c->in.layers.model;
+    const tg_dump_settings what = {.weights = of[TG_DUMP_W_PROJ].data || of[TG_DUMP_W_PROJ_T].data,
+                                   .gradient = target->data && of[TG_DUMP_DATT].data,
+                                   .target = (int32_t)id};
+    tg_status status;
+
+    if (what.gradient && model && (size_t)id >= model->config.vocab_size)
+        return tg_fail(err, TG_EDATA, "dump/target is %lld, expected below %zu", (long long)id,
+                       model->config.vocab_size);
+    memset(c->made, 0, sizeof c->made);
+    if ((status = tg_extras_make_layer(&c->in.layers, layer, &what, check_extra, c, err)))
+        return status;
+    return check_made(c, of, 0, TG_DUMP_LAYER_EXTRAS, dumped->number, err);
+}
+
+static tg_status check_next(struct check *c, tg_err *err)
+{
+    tg_dump_settings what = {.next = true};
+    tg_status status = TG_OK;
+
+    memset(c->made, 0, sizeof c->made);
+    if (c->dump.extra[TG_DUMP_NEXT_IDS].data && c->in.layers.model) {
+        if (c->dump.extra[TG_DUMP_NEXT_TEXT].data)
+            input_name_tokens(&what, c->in.layers.model);
+        status = tg_extras_make_next(&c->in.layers, &what, check_extra, c, err);
+    }
+    return status ? status
+                  : check_made(c, c->dump.extra, TG_DUMP_NEXT_VOCAB, TG_DUMP_EXTRA_COUNT, 0, err);
 }
 
 /* Compare the tokens' texts, if both have them.  Their padding may differ. */
@@ -110,7 +197,7 @@ static tg_status check_plain_array(struct check *c, const tg_dump_layer *dumped,
     if (d.count == 0)
         return TG_OK;
     return tg_fail(err, TG_EDATA, "%s differs from the plain model's: offset %zu is %.9g, computed %.9g",
-                   name, d.first, (double)d.dumped, (double)d.computed);
+                   name, d.first, d.dumped, d.computed);
 }
 
 /* ---- all of them */
@@ -152,8 +239,10 @@ static tg_status check_arrays(struct check *c, tg_plain_layers *of_plain, tg_err
             else
                 check_array(c, dumped, stage, &layer);
         }
+        if (!status && !of_plain)
+            status = check_extras(c, dumped, &layer, err);
     }
-    return status;
+    return status || of_plain ? status : check_next(c, err);
 }
 
 static tg_status check_plain(struct check *c, tg_err *err)
@@ -234,7 +323,7 @@ static tg_status check_dump(struct check *c, attn_options *o, tg_err *err)
 
 static tg_status run(const attn_options *given, tg_err *err)
 {
-    const tg_dump_want want = {.layer = TG_ATTN_ALL, .stages = TG_DUMP_EVERY};
+    const tg_dump_want want = {.layer = TG_ATTN_ALL, .stages = TG_DUMP_EVERY, .extras = true};
     struct check c = {.name = cli_input_name(path)};
     attn_options o = *given;
     tg_status status;

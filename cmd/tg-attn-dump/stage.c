@@ -13,7 +13,7 @@
 /* ---- the header */
 
 static const char *const about[TG_ATTN_EVERY] = {
-    [TG_ATTN_RESID] = "the residual stream that reaches the layer, to which its parts add",
+    [TG_ATTN_RESID] = "the residual stream that reaches the layer",
     [TG_ATTN_X] = "the input of attention: the output of ln_1",
     [TG_ATTN_QKV] = "x w + bias: channels 0 to C-1 are q, then come k and v",
     [TG_ATTN_Q_PROJECTED] = "x w + bias: the queries before they are normed and rotated",

@@ -30,6 +30,7 @@ static void place_plain(tg_arena *arena, void *context)
         if (t->layer == 0 && t->kind != TG_HEAD_W)
             p->weight[t->kind] = tg_arena_take(arena, t->count, sizeof(double));
     }
+    p->resid = tg_arena_take_rows(arena, T, C, sizeof(float));
     p->x = tg_arena_take_rows(arena, T, C, sizeof(float));
     p->qkv = tg_arena_take_rows(arena, T, 3 * C, sizeof(float));
 }
@@ -74,6 +75,7 @@ void tg_plain_layers_find(tg_plain_layers *p, size_t number, tg_attn_layer *laye
     for (; p->next <= number; p->next++) {
         if (p->next > 0)
             tg_plain_mlp(&p->plain, p->next - 1);
+        rounded(p->resid, p->plain.x, T * C);
         tg_plain_attend(&p->plain, p->next);
     }
     rounded(p->x, p->plain.normed, T * C);
@@ -84,6 +86,7 @@ void tg_plain_layers_find(tg_plain_layers *p, size_t number, tg_attn_layer *laye
         .x = p->x,
         .qkv = p->qkv,
         .model = p->model,
+        .residual = tg_matrix_of(p->resid, TG_TYPE_FLOAT, C),
     };
     layer->view.q = p->qkv;
     layer->view.k = p->qkv + C;

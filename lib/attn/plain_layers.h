@@ -15,7 +15,7 @@ typedef struct tg_plain_layers {
     size_t next;
     double *weight[TG_PARAM_KINDS];  /* a tensor of each kind, in double precision */
     size_t layer_of[TG_PARAM_KINDS]; /* 1 + whose it is */
-    float *x, *qkv;                  /* [T,C], [T,3C] of the last layer, rounded */
+    float *resid, *x, *qkv;          /* [T,C] twice, [T,3C] of the last layer, rounded */
     tg_arena arena;
 } tg_plain_layers;
 

@@ -2,6 +2,7 @@
 
 #include <math.h>
 #include <pthread.h>
+#include <string.h>
 
 static void add(tg_dump_difference *sum, const tg_dump_difference *d)
 {
@@ -14,11 +15,11 @@ static void add(tg_dump_difference *sum, const tg_dump_difference *d)
     sum->largest = d->largest > sum->largest ? d->largest : sum->largest;
 }
 
-static void compare(tg_dump_difference *d, size_t offset, float dumped, float computed, double tolerance)
+static void compare(tg_dump_difference *d, size_t offset, double dumped, double computed, double tolerance)
 {
-    const double by = fabs((double)dumped - (double)computed);
+    const double by = fabs(dumped - computed);
 
-    if (dumped != computed && !(by <= tolerance * fmax(1, fabs((double)computed))))
+    if (!(dumped <= computed && dumped >= computed) && !(by <= tolerance * fmax(1, fabs(computed))))
         add(d, &(tg_dump_difference){1, offset, dumped, computed, by});
 }
 
@@ -38,8 +39,8 @@ static void compare_row(void *context, const tg_stage_part *part)
     for (size_t j = 0; j < part->T; j++) {
         const bool seen = j >= part->first && j <= part->last;
 
-        compare(&d, part->offset + j, c->dumped[part->offset + j], seen ? (float)part->numbers[j] : c->masked,
-                c->tolerance);
+        compare(&d, part->offset + j, (double)c->dumped[part->offset + j],
+                (double)(seen ? (float)part->numbers[j] : c->masked), c->tolerance);
     }
     if (d.count > 0) {
         pthread_mutex_lock(&c->lock);
@@ -58,4 +59,28 @@ void tg_dump_compare(tg_dump_difference *d, const tg_dump *dump, const tg_dump_l
     *d = (tg_dump_difference){0};
     tg_stage_walk(scratch, stage, layer, compare_row, &c);
     pthread_mutex_destroy(&c.lock);
+}
+
+static double number_at(const void *data, tg_dtype type, size_t n)
+{
+    if (type.kind == 'i')
+        return (double)((const int64_t *)data)[n];
+    return type.size == 4 ? (double)((const float *)data)[n] : ((const double *)data)[n];
+}
+
+void tg_dump_compare_extra(tg_dump_difference *d, const tg_dump_extra_array *dumped,
+                           const tg_extras_made *made, double tolerance)
+{
+    *d = (tg_dump_difference){0};
+    for (size_t n = 0; n < made->count; n++) {
+        const char *text = (const char *)dumped->data + n * dumped->size;
+        const char *computed = (const char *)made->data + n * made->type.size;
+
+        if (made->type.kind != 'S')
+            compare(d, n, number_at(dumped->data, made->type, n), number_at(made->data, made->type, n),
+                    tolerance);
+        else if (strnlen(text, dumped->size) != strnlen(computed, made->type.size) ||
+                 memcmp(text, computed, strnlen(text, dumped->size)) != 0)
+            add(d, &(tg_dump_difference){.count = 1, .first = n});
+    }
 }

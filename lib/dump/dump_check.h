@@ -6,12 +6,13 @@
 
 #include "lib/attn/stage.h"
 #include "lib/dump/dump_read.h"
+#include "lib/dump/extras_make.h"
 
 /* How an array differs; all zero if it does not. */
 typedef struct tg_dump_difference {
     size_t count;           /* elements that differ */
     size_t first;           /* the offset of the first, */
-    float dumped, computed; /* and its two values */
+    double dumped, computed; /* and its two values */
     double largest;         /* the largest |dumped - computed| */
 } tg_dump_difference;
 
@@ -23,5 +24,9 @@ typedef struct tg_dump_difference {
 void tg_dump_compare(tg_dump_difference *difference, const tg_dump *dump, const tg_dump_layer *dumped,
                      tg_attn_stage stage, const tg_attn_layer *layer, tg_stage_scratch *scratch,
                      double tolerance);
+
+/* Compare an array that is no stage with what was made; of texts only the count is set, and the first. */
+void tg_dump_compare_extra(tg_dump_difference *difference, const tg_dump_extra_array *dumped,
+                           const tg_extras_made *made, double tolerance);
 
 #endif

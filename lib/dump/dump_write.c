@@ -6,7 +6,7 @@
 #include "lib/base/atomic_min.h"
 #include "lib/base/finite.h"
 #include "lib/base/size.h"
-#include "lib/dump/extras_write.h"
+#include "lib/dump/extras_make.h"
 
 struct writer {
     tg_archive_writer *archive;
@@ -64,7 +64,7 @@ static tg_status put_settings(struct writer *w, tg_err *err)
         /* unreached: as above */
         (w->dump->source && (status = tg_archive_put_text(a, "dump/source", w->dump->source, err))) ||
         /* unreached: as above */
-        (w->dump->gradient && (status = tg_extras_put_target(a, w->dump->target, err))))
+        (w->dump->gradient && (status = tg_archive_put_i64(a, tg_dump_extra_name(TG_DUMP_TARGET), w->dump->target, err))))
         return status;
     return w->dump->ids ? put_tokens(w, n->T, err) : TG_OK;
 }
@@ -100,6 +100,16 @@ static tg_status put_stage(struct writer *w, const tg_attn_layer *layer, tg_attn
     return tg_archive_put(w->archive, name, TG_F32, s.n, s.size, w->in->array, err);
 }
 
+/* A tg_extras_take. */
+static tg_status put_extra(void *context, const tg_extras_made *made, tg_err *err)
+{
+    struct writer *w = context;
+    char name[TG_DUMP_NAME_SIZE];
+
+    tg_dump_extra_array_name(name, made->layer, made->extra);
+    return tg_archive_put(w->archive, name, made->type, made->dims, made->shape, made->data, err);
+}
+
 static tg_status put_layer(struct writer *w, const tg_attn_layer *layer, tg_err *err)
 {
     tg_status status = TG_OK;
@@ -108,7 +118,7 @@ static tg_status put_layer(struct writer *w, const tg_attn_layer *layer, tg_err 
         if (w->dump->stages & TG_DUMP_BIT(stage) && tg_attn_layer_has(layer, stage))
             status = put_stage(w, layer, stage, err);
     }
-    return status ? status : tg_extras_put_layer(w->archive, w->layers, layer, w->dump, err);
+    return status ? status : tg_extras_make_layer(w->layers, layer, w->dump, put_extra, w, err);
 }
 
 /* ---- the archive */
@@ -136,8 +146,8 @@ tg_status tg_dump_write_in(tg_dump_buffers *buffers, int fd, tg_attn_layers *lay
         goto done;
     while (!status && tg_attn_layers_next(layers, &layer))
         status = put_layer(&w, &layer, err);
-    if (!status && dump->next && layers->model)
-        status = tg_extras_put_next(w.archive, layers, dump, err);
+    if (!status && dump->next && layers->model && layers->next == layers->L)
+        status = tg_extras_make_next(layers, dump, put_extra, &w, err);
     if (tg_attn_layers_check(layers, err))
         status = err->code;
     if (!status)

@@ -25,7 +25,7 @@ typedef struct tg_dump_settings {
     const char *source; /* "-m FILE", "--qkv FILE" or "--example NAME"; NULL: none */
     /* of a model, what dump_extras.h lists: */
     bool weights;  /* the output projections */
-    bool next;     /* the tokens that it predicts */
+    bool next;     /* the tokens that it predicts, if the last layer is among those that are kept */
     bool gradient; /* of the loss of predicting `target` after the text; each layer runs the rest of the model
                     * forward and backward in double precision */
     int32_t target;

@@ -295,7 +295,7 @@ static void first_difference(void)
     for (int t = 0; t < TIMES; t++) {
         tg_dump_compare(&d, &dump, &layer, TG_ATTN_PROBS, &computed, &scratch, 1e-6);
         CHECK(d.count == count && d.first == (size_t)FIRST * ROWS);
-        CHECK(d.dumped == 2 && d.computed == stored[FIRST * ROWS + 1]);
+        CHECK(d.dumped == 2 && d.computed == (double)stored[FIRST * ROWS + 1]);
     }
     tg_threads_set(1);
     tg_arena_free(&arena);

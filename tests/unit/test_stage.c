@@ -418,7 +418,7 @@ static void archive_of_one_stage(void)
     CHECK_EQ(compare_all(&dump, &layers, 0, &d), 1);
     CHECK_EQ(d.count, 2);
     CHECK_EQ(d.first, 77);
-    CHECK(d.dumped == other[77] && d.computed == other[77] - 0x1p-24f);
+    CHECK(d.dumped == (double)other[77] && d.computed == (double)(other[77] - 0x1p-24f));
     CHECK_NEAR(d.largest, 0.5, 1e-6);
     tg_attn_layers_given(&layers, &view);
     CHECK_EQ(compare_all(&dump, &layers, 1e-7, &d), 1);

@@ -187,6 +187,8 @@ function setOut(c) {
 }
 
 function makeAfter() {
+    if (dump.weights)
+        byId("norm-title").textContent = "p·|v W|";
     for (const id of LONG)
         byId(id).addEventListener("scroll", refresh);
     byId("out-channel").max = C - 1;

@@ -68,7 +68,7 @@ const CHINESE = {
     "q and k are turned, pair by pair of channels, by angles that grow with the position: q·k then depends on how far apart the two are.":
         "q 与 k 的通道两两旋转，角度随位置增大：于是 q·k 取决于两者相距多远。",
     "This layer does not rotate q and k: its scores do not depend on positions.": "这一层不旋转 q 与 k：它的分数与位置无关。",
-    "Projection": "输出投影", "projection": "投影", "Products of the projection": "投影的各个乘积", "att at": "att 的位置", "w at": "w 的位置",
+    "Projection": "输出投影", "projection": "投影", "Products of the projection": "投影的各个乘积", "head.d": "头.d", "att at": "att 的位置", "w at": "w 的位置",
     "; of head {0}: {1}": "；其中头 {0}：{1}", "above: head {0}; below: all": "上：头 {0}；下：全部",
     "The sums of all heads, one after another, are multiplied with one matrix: out. Head {0} has {1} rows of it.":
         "所有头的和依次排成一行，乘以同一个矩阵，得到 out。其中 {1} 行属于头 {0}。",

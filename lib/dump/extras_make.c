@@ -1,4 +1,4 @@
-#include "lib/dump/extras_write.h"
+#include "lib/dump/extras_make.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -12,31 +12,35 @@
 #include "lib/gpt/gradient64.h"
 #include "lib/gpt/infer.h"
 
-/* Write one, of the layer or of the text, in the shape that its dimensions give; `last` takes the place of a
- * dimension that only the array itself tells. */
-static tg_status put(tg_archive_writer *w, const tg_attn_layers *n, size_t layer, tg_dump_extra extra,
-                     size_t last, const void *data, tg_err *err)
-{
-    tg_dtype type = tg_dump_extra_type(extra);
-    char name[TG_DUMP_NAME_SIZE];
-    size_t shape[3];
-    const size_t dims = tg_dump_extra_shape(shape, extra, n->B, n->T, n->H * n->D, n->C);
+/* Who makes arrays, and where they go. */
+struct maker {
+    const tg_attn_layers *layers;
+    size_t layer;
+    tg_extras_take take;
+    void *context;
+};
 
-    tg_dump_extra_array_name(name, layer, extra);
-    if (dims > 0 && shape[dims - 1] == 0)
-        shape[dims - 1] = last;
-    return tg_archive_put(w, name, type, dims, shape, data, err);
-}
-
-tg_status tg_extras_put_target(tg_archive_writer *w, int32_t target, tg_err *err)
+/* Hand over an array in the shape that its dimensions give; `last` takes the place of a dimension that only the
+ * array itself tells. */
+static tg_status give(const struct maker *m, tg_dump_extra extra, size_t last, const void *data, tg_err *err)
 {
-    return tg_archive_put_i64(w, tg_dump_extra_name(TG_DUMP_TARGET), target, err);
+    const tg_attn_layers *n = m->layers;
+    tg_extras_made made = {.layer = m->layer, .extra = extra, .count = 1, .data = data};
+
+    made.type = tg_dump_extra_type(extra);
+    if (extra == TG_DUMP_NEXT_TEXT)
+        made.type.size = TG_DUMP_NEXT_TEXT_SIZE;
+    made.dims = tg_dump_extra_shape(made.shape, extra, n->B, n->T, n->H * n->D, n->C);
+    if (made.dims > 0 && made.shape[made.dims - 1] == 0)
+        made.shape[made.dims - 1] = last;
+    for (size_t d = 0; d < made.dims; d++)
+        made.count *= made.shape[d];
+    return m->take(m->context, &made, err);
 }
 
 /* ---- a layer's */
 
-static tg_status put_frequency(tg_archive_writer *w, const tg_attn_layers *n, const tg_attn_layer *layer,
-                               tg_err *err)
+static tg_status make_frequency(const struct maker *m, const tg_attn_layer *layer, tg_err *err)
 {
     const tg_attn_steps *steps = &layer->q_steps;
     const size_t pairs = steps->angles.cols / 2;
@@ -45,17 +49,17 @@ static tg_status put_frequency(tg_archive_writer *w, const tg_attn_layers *n, co
 
     if (!frequency)
         return tg_fail_memory(err, pairs * sizeof *frequency, "the frequencies");
-    for (size_t m = 0; m < pairs; m++)
-        frequency[m] = tg_attn_frequency(n, layer->number, steps, m);
-    status = put(w, n, layer->number, TG_DUMP_FREQUENCY, pairs, frequency, err);
+    for (size_t n = 0; n < pairs; n++)
+        frequency[n] = tg_attn_frequency(m->layers, layer->number, steps, n);
+    status = give(m, TG_DUMP_FREQUENCY, pairs, frequency, err);
     free(frequency);
     return status;
 }
 
 /* The norm that the projection's output goes through. */
-static tg_status put_norm(tg_archive_writer *w, const tg_attn_layers *n, const tg_attn_layer *layer,
-                          tg_err *err)
+static tg_status make_norm(const struct maker *m, const tg_attn_layer *layer, tg_err *err)
 {
+    const tg_attn_layers *n = m->layers;
     const tg_binding bound = {.model = n->model};
     const tg_rmsnorm norm = tg_bind_rmsnorm(&bound, TG_OUT_NORM_W, layer->number);
     const double epsilon = (double)(float)norm.epsilon;
@@ -68,23 +72,22 @@ static tg_status put_norm(tg_archive_writer *w, const tg_attn_layers *n, const t
         return tg_fail_memory(err, n->C * sizeof *gain, "the gains");
     for (size_t c = 0; c < n->C; c++)
         gain[c] = norm.offset + norm.w[c];
-    if (!(status = put(w, n, layer->number, TG_DUMP_OUT_NORM, 0, gain, err)))
-        status = put(w, n, layer->number, TG_DUMP_OUT_NORM_EPS, 0, &epsilon, err);
+    if (!(status = give(m, TG_DUMP_OUT_NORM, 0, gain, err)))
+        status = give(m, TG_DUMP_OUT_NORM_EPS, 0, &epsilon, err);
     free(gain);
     return status;
 }
 
-static tg_status put_weights(tg_archive_writer *w, const tg_attn_layers *n, const tg_attn_layer *layer,
-                             tg_err *err)
+static tg_status make_weights(const struct maker *m, const tg_attn_layer *layer, tg_err *err)
 {
     const tg_linear proj = tg_attn_layer_proj(layer);
     const tg_dump_extra matrix = proj.transposed ? TG_DUMP_W_PROJ_T : TG_DUMP_W_PROJ;
     tg_status status;
 
-    if ((status = put(w, n, layer->number, matrix, 0, proj.w, err)) ||
-        (proj.b && (status = put(w, n, layer->number, TG_DUMP_B_PROJ, 0, proj.b, err))))
+    if ((status = give(m, matrix, 0, proj.w, err)) ||
+        (proj.b && (status = give(m, TG_DUMP_B_PROJ, 0, proj.b, err))))
         return status;
-    return put_norm(w, n, layer, err);
+    return make_norm(m, layer, err);
 }
 
 struct gradient {
@@ -100,9 +103,9 @@ static void place_gradient(tg_arena *arena, void *context)
     tg_gradient64_place(arena, &p->g, p->layers->model, p->layer, p->layers->T);
 }
 
-static tg_status put_gradient(tg_archive_writer *w, const tg_attn_layers *n, const tg_attn_layer *layer,
-                              int32_t target, tg_err *err)
+static tg_status make_gradient(const struct maker *m, const tg_attn_layer *layer, int32_t target, tg_err *err)
 {
+    const tg_attn_layers *n = m->layers;
     struct gradient p = {.layers = n, .layer = layer->number};
     const size_t count = n->T * n->H * n->D;
     tg_arena arena = {0};
@@ -115,23 +118,24 @@ static tg_status put_gradient(tg_archive_writer *w, const tg_attn_layers *n, con
     tg_gradient64_run(&p.g);
     if (!isfinite(p.g.loss) || tg_find_not_finite64(p.g.datt, count) < count)
         status = tg_fail(err, TG_EDATA, "layer %zu: the gradient is not finite", layer->number);
-    if (!status && !(status = put(w, n, layer->number, TG_DUMP_DATT, 0, p.g.datt, err)))
-        status = put(w, n, layer->number, TG_DUMP_LOSS, 0, &p.g.loss, err);
+    if (!status && !(status = give(m, TG_DUMP_DATT, 0, p.g.datt, err)))
+        status = give(m, TG_DUMP_LOSS, 0, &p.g.loss, err);
     tg_arena_free(&arena);
     return status;
 }
 
-tg_status tg_extras_put_layer(tg_archive_writer *w, const tg_attn_layers *n, const tg_attn_layer *layer,
-                              const tg_dump_settings *dump, tg_err *err)
+tg_status tg_extras_make_layer(const tg_attn_layers *n, const tg_attn_layer *layer,
+                               const tg_dump_settings *dump, tg_extras_take take, void *context, tg_err *err)
 {
+    const struct maker m = {n, layer->number, take, context};
     tg_status status = TG_OK;
 
     if (layer->q_steps.angles.data)
-        status = put_frequency(w, n, layer, err);
+        status = make_frequency(&m, layer, err);
     if (!status && dump->weights && n->model)
-        status = put_weights(w, n, layer, err);
+        status = make_weights(&m, layer, err);
     if (!status && dump->gradient && n->model)
-        status = put_gradient(w, n, layer, dump->target, err);
+        status = make_gradient(&m, layer, dump->target, err);
     return status;
 }
 
@@ -227,28 +231,27 @@ static tg_status take_rows(struct next *x, tg_infer *infer, tg_err *err)
     return status;
 }
 
-static tg_status put_next(tg_archive_writer *w, const tg_attn_layers *n, const struct next *x, tg_err *err)
+static tg_status give_next(const struct maker *m, const struct next *x, tg_err *err)
 {
-    const size_t shape[] = {x->T, x->K};
     const int64_t V = (int64_t)x->V;
     tg_status status;
 
-    if ((status = put(w, n, 0, TG_DUMP_NEXT_VOCAB, 0, &V, err)) ||
-        (status = put(w, n, 0, TG_DUMP_NEXT_IDS, x->K, x->id, err)) ||
-        (x->dump->text_of && (status = tg_archive_put(w, tg_dump_extra_name(TG_DUMP_NEXT_TEXT),
-                                                      (tg_dtype){'S', TG_DUMP_NEXT_TEXT_SIZE}, 2, shape,
-                                                      x->text, err))) ||
-        (status = put(w, n, 0, TG_DUMP_NEXT_LOGITS, x->K, x->logit, err)))
+    if ((status = give(m, TG_DUMP_NEXT_VOCAB, 0, &V, err)) ||
+        (status = give(m, TG_DUMP_NEXT_IDS, x->K, x->id, err)) ||
+        (x->dump->text_of && (status = give(m, TG_DUMP_NEXT_TEXT, x->K, x->text, err))) ||
+        (status = give(m, TG_DUMP_NEXT_LOGITS, x->K, x->logit, err)))
         return status;
-    return put(w, n, 0, TG_DUMP_NEXT_SUM, 0, x->sum, err);
+    return give(m, TG_DUMP_NEXT_SUM, 0, x->sum, err);
 }
 
-tg_status tg_extras_put_next(tg_archive_writer *w, tg_attn_layers *n, const tg_dump_settings *dump,
-                             tg_err *err)
+tg_status tg_extras_make_next(tg_attn_layers *n, const tg_dump_settings *dump, tg_extras_take take,
+                              void *context, tg_err *err)
 {
+    const struct maker m = {n, 0, take, context};
+    const size_t V = n->model->config.vocab_size;
     struct next x = {
-        .dump = dump, .T = n->T, .V = n->model->config.vocab_size, .ids = tg_size_min(tg_tokenizer_vocab_size(n->model->tokenizer), n->model->config.vocab_size)};
-    tg_arena arena = {0};
+        .dump = dump, .T = n->T, .V = V, .ids = tg_size_min(tg_tokenizer_vocab_size(n->model->tokenizer), V)};
+    tg_arena arena;
     tg_status status;
 
     x.K = tg_size_min(NEXT, x.ids);
@@ -257,7 +260,7 @@ tg_status tg_extras_put_next(tg_archive_writer *w, tg_attn_layers *n, const tg_d
     if ((status = tg_arena_build(&arena, place_next, &x, err)))
         return status;
     if (!(status = take_rows(&x, &n->infer, err)))
-        status = put_next(w, n, &x, err);
+        status = give_next(&m, &x, err);
     tg_arena_free(&arena);
     return status;
 }
