@@ -1253,7 +1253,7 @@ for panel in page.run("panels") + ["quiz", "quiz", "quiz"]:
         page.run(f"goTo(0, 1); moveTo({i}, {j}); setPanel('{panel}')"); page.settle()
         for card in range(page.run("cards.length")):
             page.run(f"view.card = {card}; draw()")
-            seen |= set(re.findall("[A-Za-z]{2,}", page.run("""[document.body.innerText, document.title, byId('map').getAttribute('aria-label'),
+            seen |= set(re.findall(r"(?<![\\A-Za-z])[A-Za-z]{2,}", page.run("""[document.body.innerText, document.title, byId('map').getAttribute('aria-label'),
                 byId('legend').getAttribute('aria-label'), byId('said').textContent, ...[...document.querySelectorAll('[title]')].filter((e) => !e.closest('#text')).map((e) => e.title)].join(' ')""")))
 page.run("byId('help').showModal()")
 keys = set(re.findall("[A-Za-z]{2,}", page.run("byId('help').innerText")))
