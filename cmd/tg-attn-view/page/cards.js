@@ -16,10 +16,10 @@ function paintStrip(canvas, numbers, most) {
 
 // ---- tables of many rows, of which only those in sight exist: hundreds would make each movement slow
 
-// Show those of n rows, each so many pixels high, that are in sight in a box that scrolls; texts(at) are a row's.
+// Show those of n rows, each so many pixels high (as the page's letters are), that are in sight in a box that scrolls; texts(at) are a row's.
 // Returns the first.
-function setLines(box, n, height, texts) {
-    const body = box.querySelector("tbody"), most = Math.ceil(box.clientHeight / height) + 1;
+function setLines(box, n, pixels, texts) {
+    const height = pixels * largeness(), body = box.querySelector("tbody"), most = Math.ceil(box.clientHeight / height) + 1;
     const first = clamp(Math.floor(box.scrollTop / height), 0, Math.max(n - most, 0)), end = Math.min(first + most, n);
     body.style.height = `${n * height}px`;
     body.style.paddingTop = `${first * height}px`;

@@ -74,7 +74,10 @@ class Thumb extends Rows {
 
 // ---- the large map
 
-const FONT = "12px system-ui, sans-serif";
+const LARGE = 1.4; // as in page.css
+const largeness = () => "large" in document.documentElement.dataset ? LARGE : 1;
+
+const fontOf = (pixels) => `${pixels * largeness()}px system-ui, sans-serif`;
 const LABEL_STEP = 13;  // pixels between labels along a side, at least
 const LABEL_MOST = 130; // pixels of a label; less on a narrow page
 const EDGE = 10;        // beside the map, for the halves of the last labels
@@ -102,7 +105,7 @@ const axisLabel = (t) => dump.tokens ? `${t} ${labelAt(t)}` : String(t);
 // Room for the widest of the labels in sight, but for not more than `most` of it.
 function marginFor(context, first, n, step, most) {
     let widest = 0;
-    context.font = "bold " + FONT; // as the chosen one's
+    context.font = "bold " + fontOf(12); // as the chosen one's
     for (let t = first; t < first + n; t += step)
         widest = Math.max(widest, context.measureText(axisLabel(t)).width);
     return Math.min(Math.ceil(widest), most) + 10;
@@ -121,13 +124,13 @@ function roomFor() {
 }
 
 function layOut(context, room) {
-    const {i, j, n} = view.from, label = Math.min(LABEL_MOST, Math.floor(Math.min(room.width, room.height) / 4));
+    const {i, j, n} = view.from, label = Math.min(LABEL_MOST * largeness(), Math.floor(Math.min(room.width, room.height) / 4));
     let left = label, top = label, cell = 0;
     for (let pass = 0; pass < 2; pass++) { // how many labels there are depends on the cells, and these on the labels
         cell = Math.max(Math.min(room.width - left, room.height - top) - EDGE, 120) / n;
-        const step = Math.max(1, Math.ceil(LABEL_STEP / cell));
-        left = Math.max(marginFor(context, i, Math.min(n, T - i), step, label), 58);
-        top = Math.max(marginFor(context, j, Math.min(n, T - j), step, label), 46);
+        const step = Math.max(1, Math.ceil(LABEL_STEP * largeness() / cell));
+        left = Math.max(marginFor(context, i, Math.min(n, T - i), step, label), 58 * largeness());
+        top = Math.max(marginFor(context, j, Math.min(n, T - j), step, label), 46 * largeness());
     }
     cell = Math.min(Math.max(Math.min(room.width - left, room.height - top) - EDGE, 120) / n, 120);
     const whole = Math.floor(cell);
@@ -182,7 +185,7 @@ function drawValues(context, head, scale) {
     const numbers = head[view.show], end = Math.min(i0 + n, head.rows);
     if (cell < VALUE_LEAST || hidesNumbers())
         return;
-    context.font = cell < 38 ? "10px system-ui, sans-serif" : FONT;
+    context.font = fontOf(cell < 38 ? 10 : 12);
     context.textAlign = "center";
     context.textBaseline = "middle";
     for (let i = i0; i < end; i++) {
@@ -197,7 +200,7 @@ function drawValues(context, head, scale) {
 
 // ---- its axes
 
-const axisStep = () => Math.max(1, Math.ceil(LABEL_STEP / frame.cell));
+const axisStep = () => Math.max(1, Math.ceil(LABEL_STEP * largeness() / frame.cell));
 
 // Call draw(t) with the pen at the end of token t's label.
 function atLabel(context, side, first, t, draw) {
@@ -214,7 +217,7 @@ function atLabel(context, side, first, t, draw) {
 function drawLabel(context, side, first, t, chosen) {
     atLabel(context, side, first, t, () => {
         context.fillStyle = styleOf(chosen ? "--ink" : "--faint");
-        context.font = (chosen ? "bold " : "") + FONT;
+        context.font = (chosen ? "bold " : "") + fontOf(12);
         context.fillText(fit(context, axisLabel(t), frame[side] - 8), 0, 0);
     });
 }
@@ -223,19 +226,19 @@ function drawLabel(context, side, first, t, chosen) {
 function drawAxis(context, side, first, at) {
     const chosen = clamp(at, first, first + view.from.n - 1); // a word may be outside the map
     for (let t = first; t < Math.min(first + view.from.n, T); t += axisStep())
-        if (Math.abs(t - chosen) * frame.cell >= LABEL_STEP)
+        if (Math.abs(t - chosen) * frame.cell >= LABEL_STEP * largeness())
             drawLabel(context, side, first, t, false);
     drawLabel(context, side, first, chosen, true);
 }
 
 // What the axes are, in the corner between them.
 function drawCorner(context) {
-    context.font = FONT;
+    context.font = fontOf(12);
     context.fillStyle = styleOf("--faint");
     context.textBaseline = "alphabetic";
     context.textAlign = "left";
-    context.fillText("key →", 1, 12);
-    context.fillText("query ↓", 1, 28);
+    context.fillText("key →", 1, 12 * largeness());
+    context.fillText("query ↓", 1, 28 * largeness());
 }
 
 // ---- the cursor: black around white, which is seen on any colour
@@ -288,7 +291,7 @@ function nameMap() {
 // Returns whether anything but the cursor has changed.
 function drawMap(head) {
     const canvas = byId("map"), ratio = window.devicePixelRatio || 1, room = roomFor(), {i, j, n} = view.from;
-    const key = [language, hidesNumbers(), which, view.layer, view.head, view.show, view.kind, i, j, n, head.rows, isDark(), room.width,
+    const key = [language, hidesNumbers(), which, view.layer, view.head, view.show, view.kind, i, j, n, head.rows, isDark(), largeness(), room.width,
         room.height, ratio].join();
     const changed = key !== baseKey;
     if (changed) {
@@ -316,16 +319,16 @@ function drawMap(head) {
 // ---- the colour scale, with its range
 
 function drawLegend(head) {
-    const canvas = byId("legend"), ratio = window.devicePixelRatio || 1, scale = scaleOf(head);
-    const width = Math.min(byId("frame").clientWidth, 480), bar = width - 124, height = 44;
+    const canvas = byId("legend"), large = largeness(), ratio = large * (window.devicePixelRatio || 1), scale = scaleOf(head);
+    const width = Math.min(byId("frame").clientWidth / large, 480), bar = width - 124, height = 44;
     const {colors} = paletteOf(view.show);
     canvas.width = width * ratio;
     canvas.height = height * ratio;
-    canvas.style.width = `${width}px`;
-    canvas.style.height = `${height}px`;
+    canvas.style.width = `${width * large}px`;
+    canvas.style.height = `${height * large}px`;
     const context = canvas.getContext("2d");
     context.setTransform(ratio, 0, 0, ratio, 0, 0);
-    context.font = FONT;
+    context.font = "12px system-ui, sans-serif"; // as large as the legend
     context.textBaseline = "top";
     for (let x = 0; x < bar; x++) {
         context.fillStyle = colors[stepOf(x / (bar - 1))];

@@ -159,6 +159,12 @@ function changeTheme() {
     showTheme();
 }
 
+function setLarge(large) {
+    document.documentElement.toggleAttribute("data-large", large);
+    byId("largeness").setAttribute("aria-pressed", String(large));
+    onResize();
+}
+
 function restoreTheme() {
     const theme = keptOf("theme", "light", "dark");
     if (theme)
@@ -201,6 +207,8 @@ function addressOf() {
         parts.out = view.out;
     if (panel !== panelFor(card))
         parts.panel = panel;
+    if (largeness() > 1)
+        parts.large = 1;
     if (language !== "en")
         parts.lang = language;
     if (channel > 0)
@@ -238,6 +246,7 @@ function readAddress(address) {
         /^\d{1,9}$/.test(parts.get(name) || "") ? clamp(Number(parts.get(name)), low, high) : other;
     const choice = (name, other, ...all) => all.includes(parts.get(name)) ? parts.get(name) : other;
     setLanguage(choice("lang", firstLanguage(), "en", "zh"));
+    setLarge(choice("large", "0", "1") === "1");
     setDump(number("dump", 1, 1, dumps.length) - 1);
     const layer = number("layer", view.layer, 0, dump.nLayer);
     goTo(dump.layers.includes(layer) ? layer : view.layer, number("head", view.head, 0, H - 1));
@@ -276,6 +285,7 @@ const keys = {
     ">": () => setDump(which + 1),
     t: () => setWay(view.way === "row" ? "column" : "row"),
     d: changeTheme,
+    l: () => setLarge(largeness() === 1),
     ".": () => goToCard(view.card + 1),
     ",": () => goToCard(view.card - 1),
     "?": () => byId("help").showModal()
@@ -400,8 +410,10 @@ function makeControls() {
     byId("dump-number").addEventListener("input", (event) => setDump(event.target.valueAsNumber));
     byId("scale").addEventListener("change", (event) => setScale(event.target.value));
     for (const [id, key] of [["zoom-in", "+"], ["zoom-out", "-"], ["zoom-all", "0"], ["theme", "d"],
-        ["help-open", "?"]])
+        ["largeness", "l"], ["help-open", "?"]])
         byId(id).addEventListener("click", (event) => keys[key](event));
+    for (const button of byId("arrows").children)
+        button.addEventListener("click", (event) => keys[button.dataset.key](event));
     byId("language").addEventListener("click", changeLanguage);
     for (const [what, make] of Object.entries(copies))
         byId(`copy-${what}`).addEventListener("click", () => copy(make(), what));

@@ -121,6 +121,7 @@ function makeText() {
         else if (tokenAt(t).endsWith("\\n"))
             byId("text").append(element("br", ""));
     }
+    byId("text").append(element("canvas", "", {id: "lines", "aria-hidden": "true"}));
 }
 
 // ---- their colours
@@ -146,6 +147,54 @@ function paintWord(word, step, {colors, inks}) {
     word.style.backgroundColor = step < 0 ? "" : colors[step];
     word.style.color = step < 0 ? "" : inks[step];
     word.classList.toggle("masked", step < 0);
+}
+
+// ---- lines from a word to those that it attends to most, or from a key's word to those that attend to it
+
+const LINES = 5, LINE_LEAST = 0.04; // lines at most, and the least probability of one
+
+// The words at the other ends, the most probable first: [token, probability].
+function endsOf(head) {
+    const {i, j} = pointed(), {probs} = head, row = view.way === "row";
+    const others = row ? Array.from({length: i + 1}, (_, t) => t) : Array.from({length: Math.max(head.rows - j, 0)}, (_, t) => j + t);
+    return others.map((t) => [t, row ? probs[rowStart(i) + t] : probs[rowStart(t) + j]])
+        .filter(([t, p]) => p >= LINE_LEAST && t !== (row ? i : j)).sort((a, b) => b[1] - a[1]).slice(0, LINES);
+}
+
+// The middle of a word's lower edge, in the box of the text as it scrolls.
+function footOf(word, box, outer) {
+    const {left, width, bottom} = word.getBoundingClientRect();
+    return [left + width / 2 - outer.left + box.scrollLeft - box.clientLeft, bottom - outer.top + box.scrollTop - box.clientTop];
+}
+
+let drawn = ""; // what the lines show
+
+function drawLines(head) {
+    const box = byId("text"), canvas = byId("lines"), {i, j} = pointed(), start = view.way === "row" ? i : j;
+    const key = [which, view.layer, view.head, view.way, i, j, head.rows, isDark(), box.clientWidth, largeness()].join();
+    if (key === drawn || i >= head.rows)
+        return;
+    drawn = key;
+    const ends = endsOf(head), outer = box.getBoundingClientRect(), ratio = window.devicePixelRatio || 1;
+    const feet = [start, ...ends.map(([t]) => t)].map((t) => footOf(words[t], box, outer));
+    const width = box.clientWidth, height = Math.max(...feet.map(([, y]) => y)) + 10;
+    canvas.width = width * ratio;
+    canvas.height = height * ratio;
+    canvas.style.width = `${width}px`;
+    canvas.style.height = `${height}px`;
+    const pen = canvas.getContext("2d");
+    pen.setTransform(ratio, 0, 0, ratio, 0, 0);
+    pen.strokeStyle = styleOf("--ink");
+    const [x, y] = feet[0];
+    ends.forEach(([, p], n) => {
+        const [to, at] = feet[n + 1], dip = at === y ? Math.min(9, 3 + Math.abs(to - x) / 30) : 0;
+        pen.globalAlpha = 0.25 + 0.75 * p;
+        pen.lineWidth = 1 + 1.5 * p;
+        pen.beginPath();
+        pen.moveTo(x, y);
+        pen.bezierCurveTo(x, y + dip, to, at + dip, to, at);
+        pen.stroke();
+    });
 }
 
 let marked = []; // the words of the pointed query and key
@@ -174,6 +223,7 @@ function showText(head) {
     for (const {first, end, glyph} of groups) // the strongest of its tokens
         paintWord(glyph, steps.subarray(first, end).reduce((a, b) => strength(b) > strength(a) ? b : a), palette);
     markWords();
+    drawLines(head);
 }
 
 // How far a step is from the paper's colour.

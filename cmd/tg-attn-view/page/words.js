@@ -133,7 +133,9 @@ const CHINESE = {
         "显示更少、更多、全部 token；滚轮或两指也可以；拖动可移动",
     "probabilities or scores; with several dumps also differences from the first": "概率或分数；有几个转储时还有与第一个之差",
     "previous dump, next dump": "上一个转储，下一个转储", "colour the text by the query, or by the key": "按 query 或按 key 给文本着色",
-    "previous step, next step": "上一步，下一步", "light or dark": "浅色或深色", "this list": "这个列表", "attention map": "注意力图", "q at": "q 的位置", "k at": "k 的位置", "v at": "v 的位置",
+    "previous step, next step": "上一步，下一步", "light or dark": "浅色或深色", "large": "大字", "large letters": "大字",
+    "large letters, for a projector (l)": "大字，用于投影 (l)", "Move the cell": "移动格子", "previous key": "上一个 key",
+    "next key": "下一个 key", "previous query": "上一个 query", "next query": "下一个 query", "this list": "这个列表", "attention map": "注意力图", "q at": "q 的位置", "k at": "k 的位置", "v at": "v 的位置",
     "Point at a cell to see its numbers under the map and beside those of the chosen cell, or at a word to see its row or its column. A click chooses the cell: the panel shows it, and the buttons copy it.":
         "指针移到某个格子，图的下方和选中格子的旁边就显示它的数；移到某个词，就显示它的一行或一列。点击选中格子：面板显示它，按钮复制它。",
     "Hatched cells are masked": "画斜线的格子被掩码", ", or hidden by the layer’s window": "，或在本层窗口之外",
