@@ -152,3 +152,85 @@ assert page.run("[Boolean(dump.weights), Boolean(dump.residual)]") == [True, fil
 assert page.run("panels.includes('stream')") == (file != "small.html")
 END
 }
+
+@test "page: two prompts of as many tokens, and two heads, are compared" {
+    slow
+    need_chromium
+    need_numpy
+    for text in abcdefabcdef abcdefxbcdef; do
+        tg-attn-dump -q -m "$ROOT/docs/data/induction" -p $text -o $text.npz
+    done
+    tg-attn-view -q -o page.html abcdefabcdef.npz abcdefxbcdef.npz
+    page page.html << 'END'
+import numpy as np
+a, b = (np.load(f"abcdef{c}bcdef.npz") for c in "ax")
+words = "[...document.querySelectorAll('#text .token')].map((w) => w.textContent).join('')"
+assert page.run(words) == "abcdefabcdef"
+page.run("goTo(1, 0); setDump(1); setShow('diff'); moveTo(10, 5)"); page.settle()
+assert page.run(words) == "abcdefxbcdef" and page.run("quoted(6)") == " “x”"
+got = page.run("headOf(1, 0).work(Infinity), Array.from(headOf(1, 0).diff)")
+want = (b["h.1.probs"] - a["h.1.probs"])[0, 0][np.tril_indices(12)]
+assert np.array_equal(np.float32(got), want), np.abs(np.float32(got) - want).max()
+page.run("setDump(0)"); page.settle()
+assert page.run(words) == "abcdefabcdef"
+# one head with another, of another layer
+page.run("goTo(0, 2); byId('pin').click()"); page.settle()
+assert page.run("[view.show, byId('pin').getAttribute('aria-pressed')]") == ["diff", "true"]
+assert page.run("byId('show').selectedOptions[0].textContent") == "difference from head 0.2"
+assert page.run("headOf(0, 2).work(Infinity), headOf(0, 2).diff.every((x) => x === 0)")
+page.run("goTo(1, 0); moveTo(9, 3)"); page.settle()
+want = a["h.1.probs"][0, 0] - a["h.0.probs"][0, 2]
+got = page.run("headOf(1, 0).work(Infinity), Array.from(headOf(1, 0).diff)")
+assert np.array_equal(np.float32(got), want[np.tril_indices(12)])
+assert np.float32(page.run("valueText()")) == want[9, 3]
+facts = page.run("Object.fromEntries([...byId('facts').tBodies[0].rows].map((r) => [r.cells[0].textContent, r.cells[1].textContent]))")
+assert np.float32(facts["there"]) == a["h.0.probs"][0, 2, 9, 3] and np.float32(facts["difference"]) == want[9, 3], facts
+page.run("keepAddress()")
+assert "compare=0.2" in page.run("location.hash")
+page.run("location.hash = '#layer=1&head=1'"); page.settle()
+assert page.run("[pinned, view.show, byId('show').selectedOptions[0].textContent]") == [None, "probs", "probabilities"]
+END
+}
+
+@test "page: lines lead from a word to its keys; letters become large; arrows move the cell on touch" {
+    slow
+    need_chromium
+    tg-attn-dump -q -m "$ROOT/docs/data/induction" --probe repeat -o dump.npz
+    tg-attn-view -q -o page.html dump.npz
+    page page.html << 'END'
+page.run("goTo(1, 0); moveTo(40, 17)"); page.settle()
+assert page.run("endsOf(headOf(1, 0)).map(([t]) => t)") == [17]
+# ink below the words between the two, none left of them
+assert page.run("""(() => { const box = byId('text'), outer = box.getBoundingClientRect(), [a, y] = footOf(words[17], box, outer),
+    [b] = footOf(words[40], box, outer), canvas = byId('lines'), {width} = canvas, r = devicePixelRatio;
+    const {data} = canvas.getContext('2d').getImageData(0, 0, width, canvas.height);
+    const ink = (from, to) => data.some((c, n) => c > 0 && n % 4 === 3 && (n >> 2) % width >= from && (n >> 2) % width < to &&
+        (n >> 2) / width >= y * r);
+    return [ink((a + b) / 2 * r - 5, (a + b) / 2 * r + 5), ink(0, a * r - 5)]; })()""") == [True, False]
+page.run("setWay('column')"); page.settle()
+assert 40 in page.run("endsOf(headOf(1, 0)).map(([t]) => t)")
+page.run("setWay('row')")
+for width, height in ((1280, 800), (1920, 1080)):
+    page.size(width, height)
+    small = page.run("[parseFloat(getComputedStyle(byId('facts')).fontSize), frame.size]")
+    page.run("setPanel('trace'); byId('map').focus()"); page.key("l"); page.settle()
+    assert page.run("[largeness(), byId('largeness').getAttribute('aria-pressed')]") == [1.4, "true"]
+    large = page.run("[parseFloat(getComputedStyle(byId('steps')).fontSize), frame.size]")
+    assert large[0] > 1.39 * small[0] and large[1] > 200, (small, large)
+    # rows are as high as their letters need, and all steps are in sight
+    assert page.run("byId('terms').querySelector('tbody tr').getBoundingClientRect().height") == 21
+    assert page.run("byId('steps').getBoundingClientRect().bottom <= byId('cell').getBoundingClientRect().bottom")
+    page.run("keepAddress()")
+    assert "large=1" in page.run("location.hash")
+    page.key("l"); page.settle()
+    assert page.run("largeness()") == 1
+assert page.run("getComputedStyle(byId('arrows')).display") == "none"
+page.call("Emulation.setTouchEmulationEnabled", enabled=True)
+page.size(390, 844); page.settle()
+assert page.run("getComputedStyle(byId('arrows')).display") == "flex"
+page.run("moveTo(10, 5)")
+for key, cell in (("Right", [10, 6]), ("Down", [11, 6]), ("Left", [11, 5]), ("Up", [10, 5])):
+    page.run(f"byId('arrows').querySelector('[data-key=Arrow{key}]').click()"); page.settle()
+    assert page.run("[view.i, view.j]") == cell, key
+END
+}

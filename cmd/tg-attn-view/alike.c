@@ -32,15 +32,12 @@ static tg_status check_rules(const tg_dump *a, const tg_dump *b, tg_err *err)
                  : tg_fail(err, TG_EDATA, "its layout, mask, window, scale or cap is not the first dump's");
 }
 
+/* Two texts of as many tokens can be compared position by position. */
 static tg_status check_tokens(const tg_dump *a, const tg_dump *b, tg_err *err)
 {
-    if (!a->ids != !b->ids)
-        return tg_fail(err, TG_EDATA, "it has %stokens, unlike the first dump", b->ids ? "" : "no ");
-    for (size_t t = 0; a->ids && t < a->T; t++)
-        if (a->ids[t] != b->ids[t])
-            return tg_fail(err, TG_EDATA, "token %zu is %lld, but %lld in the first dump", t,
-                           (long long)b->ids[t], (long long)a->ids[t]);
-    return TG_OK;
+    if (!a->ids == !b->ids)
+        return TG_OK;
+    return tg_fail(err, TG_EDATA, "it has %stokens, unlike the first dump", b->ids ? "" : "no ");
 }
 
 tg_status view_check_alike(const view *first, const view *other, tg_err *err)

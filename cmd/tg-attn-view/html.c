@@ -60,6 +60,13 @@ static void put_tokens(tg_sink *out, const view *v)
     tg_sink_print(out, "%s", dump->ids ? "]" : "");
 }
 
+static bool has_other_tokens(const view *v, const view *first)
+{
+    const tg_dump *a = first->dump, *b = v->dump;
+
+    return a->ids && memcmp(a->ids, b->ids, a->T * sizeof *a->ids) != 0;
+}
+
 static void put_map(tg_sink *out, const char *name, tg_colormap which)
 {
     tg_rgb map[TG_COLORMAP_SIZE];
@@ -178,6 +185,8 @@ static void put_dumps(tg_sink *out, const view *v, size_t n, unsigned parts)
         put_names(out, &v[d]);
         put_measures(out, &v[d]);
         parts_put_dump_facts(out, &v[d], parts);
+        if (d > 0 && has_other_tokens(&v[0], &v[d]))
+            put_tokens(out, &v[d]);
         tg_sink_puts(out, "}");
     }
     tg_sink_puts(out, "]");

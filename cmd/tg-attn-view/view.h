@@ -114,7 +114,7 @@ TG_MUST_CHECK tg_status view_png(view *v, int fd, tg_err *err);
 /* As an image of rectangles and text.  Failures to write are kept in out. */
 TG_MUST_CHECK tg_status view_svg(view *v, tg_sink *out, tg_err *err);
 
-/* Whether another dump can be on the page of the first: the same tokens, shape and rule of scores.  TG_EDATA,
+/* Whether another dump can be on the page of the first: as many tokens, the same shape and rule of scores.  TG_EDATA,
  * with what differs. */
 TG_MUST_CHECK tg_status view_check_alike(const view *first, const view *other, tg_err *err);
 

@@ -57,12 +57,12 @@ class Thumb extends Rows {
     begin() {
         super.begin();
         this.side = Math.min(T, THUMB);
-        for (const name of shows)
+        for (const name of shows())
             this[name] = new Float32Array(this.side ** 2).fill(NaN);
     }
 
     keep(i) {
-        for (const name of shows)
+        for (const name of shows())
             reduceRow(this[name], this.side, T, i, this.row[SHOWN.indexOf(name)], 0, i + 1, isSigned(name));
     }
 

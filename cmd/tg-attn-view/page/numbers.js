@@ -11,10 +11,18 @@ const {KV = H, C = H * D} = dump; // only named where they differ: heads of keys
 // ---- the dumps: of the same tokens, shape and rule, each with a name, a source and measures
 
 const {dumps} = dump;
-// What a map can show.
-const shows = ["probs", "scores", ...(dumps.length > 1 ? ["diff"] : []), ...(dump.gradient ? ["grad"] : [])];
-
 let which = 0; // the one that is shown; the others' numbers are compared with the first one's
+
+// The tokens of the shown dump: its own, or else the first one's.
+const firstTokens = {tokens: dump.tokens, ids: dump.ids};
+const readTokens = () => Object.assign(dump, firstTokens, dumps[which].tokens && {tokens: dumps[which].tokens},
+    dumps[which].ids && {ids: dumps[which].ids});
+
+// Another head that the shown one is compared with, {layer, head}; null: the same head of the first dump.
+let pinned = null;
+
+// What a map can show.
+const shows = () => ["probs", "scores", ...(dumps.length > 1 || pinned ? ["diff"] : []), ...(dump.gradient ? ["grad"] : [])];
 
 // ---- q, k and v, as they lie in memory
 
@@ -149,19 +157,21 @@ function fillGradient(dscores, {v}, datt, h, first, probs, i, dprobs = dscores) 
 // one: of what is drawn.
 function fillShown([scores, probs, diff, grad], data, base, h, i) {
     if (base)
-        fillRow(scores, diff, base, h, i);
+        fillRow(scores, diff, base.data, base.h, i);
     const seen = fillRow(scores, probs, data, h, i);
     diff.fill(NaN, 0, seen.first);
     for (let j = seen.first; j <= i; j++)
-        diff[j] = base ? Math.fround(probs[j]) - Math.fround(diff[j]) : 0;
+        diff[j] = base ? Math.fround(probs[j]) - Math.fround(diff[j] || 0) : 0; // NaN: its window hides it
     grad.fill(NaN, 0, seen.first);
     if (dump.gradient)
         fillGradient(grad, data, data.datt.subarray((i * H + h) * D, (i * H + h + 1) * D), h, seen.first, probs, i);
     return seen;
 }
 
-// The first dump's layer, where another is shown.
-const firstOf = (layer) => which > 0 ? layerOf(layer, 0) : null;
+// What a head is compared with, or null.
+const baseOfHead = (layer, h) => pinned ? {data: layerOf(pinned.layer), h: pinned.head}
+    : which > 0 ? {data: layerOf(layer, 0), h} : null;
+const rowOfBase = (layer, h, i) => pinned ? rowOf(pinned.layer, pinned.head, i) : rowOf(layer, h, i, 0);
 
 // att [D] of query i, unrounded: the sum over ascending keys.
 function attOf({v}, h, {probs, first}, i) {
@@ -205,7 +215,7 @@ class Rows {
     }
 
     work(deadline) {
-        const data = layerOf(this.layer), base = firstOf(this.layer), before = this.rows;
+        const data = layerOf(this.layer), base = baseOfHead(this.layer, this.h), before = this.rows;
         while (this.rows < T && performance.now() < deadline)
             this.addRow(data, base, this.rows++);
         if (this.rows > before)
@@ -230,7 +240,7 @@ class Head extends Rows {
     constructor(layer, h) {
         super(layer, h);
         this.which = which;
-        for (const name of shows)
+        for (const name of shows())
             this[name] = new Float32Array(rowStart(T));
     }
 
@@ -246,7 +256,7 @@ function headOf(layer, h) {
     const at = kept.findIndex((head) => head.which === which && head.layer === layer && head.h === h);
     const head = at < 0 ? new Head(layer, h) : kept.splice(at, 1)[0];
     kept.push(head);
-    while (kept.length > 2 && kept.length * rowStart(T) * 4 * shows.length > KEPT_BYTES)
+    while (kept.length > 2 && kept.length * rowStart(T) * 4 * shows().length > KEPT_BYTES)
         kept.shift();
     return head;
 }

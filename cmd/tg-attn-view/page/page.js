@@ -113,11 +113,30 @@ function setDump(nth) {
     nameDump();
     if (which === before)
         return;
+    if (dumps[which].ids || dumps[before].ids) {
+        readTokens();
+        remakeText();
+    }
     thumbs.forEach((thumb) => thumb.begin()); // again
     fillMeasures();
     recolor();
     later(workOnThumbs);
 }
+
+// Compare all heads with this one, or no longer.
+function setPinned(head) {
+    const {diff} = Object.fromEntries([...byId("show").options].map((option) => [option.value, option]));
+    pinned = head;
+    diff.hidden = diff.disabled = !shows().includes("diff");
+    diff.textContent = pinned ? say("difference from head {0}", `${pinned.layer}.${pinned.head}`) : say("difference from the first");
+    byId("pin").setAttribute("aria-pressed", String(pinned !== null));
+    kept.length = 0;
+    thumbs.forEach((thumb) => thumb.begin());
+    setShow(pinned ? "diff" : "probs");
+    later(workOnThumbs);
+}
+
+const changePinned = () => setPinned(pinned ? null : {layer: view.layer, head: view.head});
 
 function setScale(kind) {
     view.kind = byId("scale").value = kind;
@@ -175,6 +194,8 @@ function setLanguage(wanted) {
     language = document.documentElement.lang = wanted;
     byId("language").textContent = wanted === "en" ? "中文" : "English";
     sayStated();
+    if (pinned)
+        setPinned(pinned); // its name
     describe();
     nameHeads();
     nameDump();
@@ -201,6 +222,8 @@ function addressOf() {
     const parts = {layer, head, query: i, key: j, show, scale: kind, text: way};
     if (which > 0)
         parts.dump = which + 1;
+    if (pinned)
+        parts.compare = `${pinned.layer}.${pinned.head}`;
     if (card > 0)
         parts.step = card + 1;
     if (view.out > 0)
@@ -254,7 +277,10 @@ function readAddress(address) {
     moveTo(i, number("key", Number.isNaN(view.j) ? greatestKey(i) : view.j, 0, T - 1));
     showWindow(number("zoom", T, 1, T));
     setScale(choice("scale", view.kind, "auto", "sqrt", "linear", "log"));
-    setShow(choice("show", view.show, ...shows));
+    const [, base, of] = /^(\d{1,5})\.(\d{1,5})$/.exec(parts.get("compare") || "") || [];
+    if (pinned || (dump.layers.includes(Number(base)) && Number(of) < H))
+        setPinned(base === undefined ? null : {layer: Number(base), head: Number(of)});
+    setShow(choice("show", view.show, ...shows()));
     setWay(choice("text", view.way, "row", "column"));
     setChannel(number("channel", 0, 0, D - 1));
     setOut(number("out", 0, 0, C - 1));
@@ -280,7 +306,8 @@ const keys = {
     "=": () => showWindow(Math.ceil(view.from.n / 2)),
     "-": () => showWindow(view.from.n * 2),
     "0": () => showWindow(T),
-    s: () => setShow(shows[(shows.indexOf(view.show) + 1) % shows.length]),
+    s: () => setShow(shows()[(shows().indexOf(view.show) + 1) % shows().length]),
+    c: changePinned,
     "<": () => setDump(which - 1),
     ">": () => setDump(which + 1),
     t: () => setWay(view.way === "row" ? "column" : "row"),
@@ -405,8 +432,9 @@ function makeControls() {
     byId("layer").addEventListener("change", (event) => goTo(Number(event.target.value), view.head));
     byId("head").addEventListener("change", (event) => goTo(view.layer, Number(event.target.value)));
     byId("show").addEventListener("change", (event) => setShow(event.target.value));
-    for (const option of [...byId("show").options].filter(({value}) => !shows.includes(value)))
-        option.remove();
+    for (const option of byId("show").options)
+        option.hidden = option.disabled = !shows().includes(option.value);
+    byId("pin").addEventListener("click", changePinned);
     byId("dump-number").addEventListener("input", (event) => setDump(event.target.valueAsNumber));
     byId("scale").addEventListener("change", (event) => setScale(event.target.value));
     for (const [id, key] of [["zoom-in", "+"], ["zoom-out", "-"], ["zoom-all", "0"], ["theme", "d"],

@@ -66,14 +66,20 @@ function hereOf() {
 
 // The difference of two stored probabilities.
 const cellDiff = (row, at) => cellMasked(at) ? "0" : textOf(Math.fround(row.probs[at.j]) -
-    Math.fround(rowOf(view.layer, view.head, at.i, 0).probs[at.j]));
+    Math.fround(rowOfBase(view.layer, view.head, at.i).probs[at.j] || 0));
 
 const cellGradient = (row, at) => cellMasked(at) ? "0" : textOf(gradientOf(view, row).dscores[at.j]);
 
-// What the first dump has there, where another is shown.
-const comparedRows = (row) => which === 0 ? []
-    : [["in the first", cellProb(rowOf(view.layer, view.head, view.i, 0), view), dumps[0].name],
-        ["difference", cellDiff(row, view), say("of {0} from it", dumps[which].name)]];
+// What the first dump, or the head that is compared with, has there.
+function comparedRows(row) {
+    if (!baseOfHead(view.layer, view.head))
+        return [];
+    const prob = storedText(rowOfBase(view.layer, view.head, view.i).probs[view.j] || 0);
+    return pinned ? [["there", cellMasked(view) ? "0" : prob, `${pinned.layer}.${pinned.head}`],
+        ["difference", cellDiff(row, view), say("of {0} from it", `${view.layer}.${view.head}`)]]
+        : [["in the first", cellMasked(view) ? "0" : prob, dumps[0].name],
+            ["difference", cellDiff(row, view), say("of {0} from it", dumps[which].name)]];
+}
 
 const HERE = ["query i", "key j", "q_base", "k_base", "offset", "score", "probability"];
 

@@ -70,7 +70,7 @@ function findShared() {
     return {shared, groups};
 }
 
-const {shared, groups} = findShared();
+let {shared, groups} = findShared();
 
 // ", part of “文”", or nothing.
 function sharedBy(t) {
@@ -83,18 +83,23 @@ const quoted = (t) => dump.tokens ? ` “${labelAt(t)}”` : "";
 
 // ---- words
 
-const words = Array.from({length: T}, (_, t) => {
-    const word = element("span", dump.tokens ? tokenAt(t) : String(t), {class: "token"});
-    word.dataset.t = t;
-    return word;
-});
+let words = []; // an element for each token
 
 // A group's characters, with its tokens under them; the pointer on them means the last token.
-for (const group of groups) {
+function nameGroup(group) {
     group.glyph = element("span", group.text, {class: "glyph"});
     group.glyph.dataset.t = group.end - 1;
     for (let t = group.first; t < group.end; t++)
         words[t].textContent = labelAt(t).replaceAll("\\x", "");
+}
+
+function makeWords() {
+    words = Array.from({length: T}, (_, t) => {
+        const word = element("span", dump.tokens ? tokenAt(t) : String(t), {class: "token"});
+        word.dataset.t = t;
+        return word;
+    });
+    groups.forEach(nameGroup);
 }
 
 function makeGroup({first, end, glyph}) {
@@ -105,6 +110,8 @@ function makeGroup({first, end, glyph}) {
 }
 
 function makeText() {
+    makeWords();
+    byId("text").replaceChildren();
     const alone = new Set(words.keys()), byFirst = new Map(groups.map((group) => [group.first, group]));
     for (const {first, end} of groups)
         for (let t = first; t < end; t++)
@@ -224,6 +231,15 @@ function showText(head) {
         paintWord(glyph, steps.subarray(first, end).reduce((a, b) => strength(b) > strength(a) ? b : a), palette);
     markWords();
     drawLines(head);
+}
+
+// The tokens are others.
+function remakeText() {
+    ({shared, groups} = findShared());
+    wordSteps.clear();
+    marked = [];
+    drawn = "";
+    makeText();
 }
 
 // How far a step is from the paper's colour.

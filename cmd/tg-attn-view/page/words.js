@@ -3,7 +3,9 @@
 const CHINESE = {
     // the head of the page
     "dump": "转储", "layer": "层", "head": "头", "show": "显示", "probabilities": "概率", "scores": "分数",
-    "difference from the first": "与第一个转储之差", "colours": "颜色", "each head's own": "每个头各自的范围",
+    "difference from the first": "与第一个转储之差", "difference from head {0}": "与头 {0} 之差", "compare": "比较",
+    "compare the other heads with this one (c)": "把别的头与这个头比较 (c)", "compare the other heads with this one, or no longer": "把别的头与这个头比较，或不再比较",
+    "there": "那里", "colours": "颜色", "each head's own": "每个头各自的范围",
     "square root": "平方根", "linear": "线性", "logarithmic": "对数", "all": "全部", "dark": "深色", "light": "浅色",
     "shortcuts ?": "快捷键 ?", "Attention": "注意力", "Attention: {0}": "注意力：{0}", "{0} to {1}": "{0} 到 {1}", "show more tokens (-)": "显示更多 token (-)", "show fewer tokens (+)": "显示更少 token (+)",
     "show all tokens (0)": "显示全部 token (0)", "light or dark (d)": "浅色或深色 (d)", "shortcuts (?)": "快捷键 (?)",
