@@ -1270,8 +1270,9 @@ END
     slow
     need_chromium
     need_judge axe_core_python
-    dump dump.npz T=14 H=4 L=2 D=4 text=words
-    dump other.npz T=14 H=4 L=2 D=4 text=words seed=5
+    "$BUILD/unit/make_family" gemma3 > model.npz
+    tg-attn-dump -m model.npz -p CatDogHenCat --target-id 5 -o dump.npz
+    tg-attn-dump -m model.npz -p CatDogHenDog --target-id 5 -o other.npz
     tg-attn-view -q -o page.html dump.npz other.npz
     AXE=$("$TG_JUDGE_PYTHON" -c 'import axe_core_python, os; print(os.path.dirname(axe_core_python.__file__))')
     export AXE
@@ -1280,8 +1281,8 @@ import json, os
 page.run(open(os.environ["AXE"] + "/axe.min.js", encoding="utf8").read() + "; 0")
 for width, height in ((1280, 800), (390, 844)):
     page.size(width, height)
-    for step in ("0", "setPanel('trace')", "setPanel('row')", "setPanel('sum')", "setPanel('edit')", "setPanel('quiz')", "setShow('scores')", "setDump(1), setShow('diff')",
-                 "changeTheme()", "setLanguage('zh')", "byId('help').showModal()", "byId('help').close(), setLanguage('en')"):
+    for step in (*(f"setPanel('{panel}')" for panel in page.run("panels")), "setShow('scores')", "setShow('grad')",
+                 "setDump(1), setShow('diff')", "changePinned()", "setLarge(true)", "setLarge(false), changeTheme()", "setLanguage('zh')", "byId('help').showModal()", "byId('help').close(), setLanguage('en')"):
         page.run(step), page.settle()
         found = json.loads(page.run("""axe.run().then((all) => JSON.stringify({passes: all.passes.length,
             faults: all.violations.map(({id, nodes}) => [id, nodes.map((node) => node.failureSummary)])}))"""))
