@@ -73,7 +73,8 @@ static tg_status show(attn_input *in, const attn_options *o, tg_err *err)
     char source[TG_DUMP_SOURCE_SIZE];
     tg_status status = input_check_stage(in, o, err);
 
-    if (status || (status = add_extras(&dump, in, o, err)) || (in->has_model && (status = cli_check_output_differs_model(output, in->model.path, err))) ||
+    if (status || (status = add_extras(&dump, in, o, err)) ||
+        (in->has_model && (status = cli_check_output_differs_model(output, in->model.path, err))) ||
         (o->qkv && (status = cli_check_output_differs(output, o->qkv, err))) ||
         (status = cli_check_output_differs(output, "-", err)) || /* the text */
         (status = input_pack_text(&text, in, err)))

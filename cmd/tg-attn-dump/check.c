@@ -22,7 +22,7 @@ struct check {
     attn_input in;
     tg_stage_scratch scratch;
     size_t arrays;
-    size_t elements, differ; /* in all arrays */
+    size_t elements, differ;        /* in all arrays */
     bool made[TG_DUMP_EXTRA_COUNT]; /* of a layer's arrays that are no stages, or the text's */
 };
 
@@ -150,8 +150,7 @@ static tg_status check_next(struct check *c, tg_err *err)
             input_name_tokens(&what, c->in.layers.model);
         status = tg_extras_make_next(&c->in.layers, &what, check_extra, c, err);
     }
-    return status ? status
-                  : check_made(c, c->dump.extra, TG_DUMP_NEXT_VOCAB, TG_DUMP_EXTRA_COUNT, 0, err);
+    return status ? status : check_made(c, c->dump.extra, TG_DUMP_NEXT_VOCAB, TG_DUMP_EXTRA_COUNT, 0, err);
 }
 
 /* Compare the tokens' texts, if both have them.  Their padding may differ. */

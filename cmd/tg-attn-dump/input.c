@@ -272,8 +272,7 @@ tg_status input_find_target(size_t *target, const attn_options *o, const tg_mode
     }
     if (!tg_tokenizer_has_text(model->tokenizer))
         return tg_fail(err, TG_EUSAGE, "the model has no tokenizer: name the target with --target-id");
-    if ((status =
-             tg_tokens_prompt_continue(&text, model->tokenizer, o->target, strlen(o->target), err)))
+    if ((status = tg_tokens_prompt_continue(&text, model->tokenizer, o->target, strlen(o->target), err)))
         return status;
     cli_escape(shown, sizeof shown, (const unsigned char *)o->target, strlen(o->target));
     if (text.n == 1)

@@ -53,7 +53,8 @@ TG_MUST_CHECK tg_status input_check_stage(const attn_input *in, const attn_optio
 /* Let a dump have the texts of tokens that the model predicts, if they have any. */
 void input_name_tokens(tg_dump_settings *dump, const tg_model *model);
 
-/* Find the token that --target or --target-id names, one of which is given.  TG_EUSAGE: it is not one token. */
+/* Find the token that --target or --target-id names, one of which is given.  TG_EUSAGE: it is not one token.
+ */
 TG_MUST_CHECK tg_status input_find_target(size_t *target, const attn_options *o, const tg_model *model,
                                           tg_err *err);
 

@@ -173,8 +173,9 @@ int parse_options(int argc, char **argv, attn_options *o, const job **what)
         CLI_ENUM_OPTION(
             's', "stage", &o->stage, TG_ATTN_STAGES,
             "only this stage, instead of scores with probabilities; with -o, instead of all stages"),
-        CLI_TEXT_OPTION(0, "target", &o->target, "TOKEN",
-                        "the token to predict next: of whose loss --trace --backward and -o have the gradient"),
+        CLI_TEXT_OPTION(
+            0, "target", &o->target, "TOKEN",
+            "the token to predict next: of whose loss --trace --backward and -o have the gradient"),
         CLI_SIZE_OPTION(0, "target-id", &o->target_id, "ID", 0, INDEX_MAX, "the same, by its id"),
         CLI_ENUM_OPTION(0, "layout", &o->layout, TG_ATTN_LAYOUTS,
                         "the order of q, k, v and att: as in [B,T,C], or a copy with heads first"),

@@ -11,7 +11,7 @@
 #define WIDTH_MIN 20
 #define WIDTH_MAX 10000
 
-enum show { SHOW_PROBS, SHOW_SCORES };
+enum show { SHOW_PROBS, SHOW_SCORES, SHOW_STEPS };
 enum format { ANSI, PNG, SVG, HTML, FORMATS, OTHER = FORMATS };
 
 struct options {
@@ -120,6 +120,8 @@ static int check_pairs(const struct options *o)
                          formats[o->format].name);
     if (o->format != HTML && o->whole)
         return cli_usage("--whole is for pages, and does not go with --%s", formats[o->format].name);
+    if (o->show == SHOW_STEPS && o->format != SVG)
+        return cli_usage("--show steps is an SVG image: -o FILE.svg, or --svg");
     if (o->format == HTML && o->paper_given)
         return cli_usage("--paper does not go with --html: a page has a switch for light and dark");
     if (o->scale_given && o->show == SHOW_SCORES && o->scale != TG_SCALE_LINEAR && o->scale != TG_SCALE_AUTO)
@@ -147,7 +149,8 @@ static int parse(int argc, char **argv, struct options *o)
         CLI_FLAG_OPTION(0, "whole", &o->whole,
                         "with --html: put in all that the dump has, however heavy the page gets"),
         CLI_TEXT_OPTION(0, "title", &o->title, "TEXT", "what is above the picture, or a page's title"),
-        CLI_CHOICE_OPTION(0, "show", &o->show, "probs|scores", "what to draw"),
+        CLI_CHOICE_OPTION(0, "show", &o->show, "probs|scores|steps",
+                          "what to draw; steps: of one head of a small example, from q and k to att, as SVG"),
         CLI_CHOICE_OPTION(
             0, "scale", &o->scale, TG_SCALE_KINDS,
             "the colour scale of probabilities; auto follows the data; scores are always linear",
@@ -187,7 +190,7 @@ static int parse(int argc, char **argv, struct options *o)
         return cli_usage("no dump: name a file, or give one on standard input");
     o->input = n > 0 ? (const char *const *)argv + 1 : &standard_input;
     o->n_inputs = n > 0 ? (size_t)n : 1;
-    o->stage = o->show == SHOW_PROBS ? TG_ATTN_PROBS : TG_ATTN_SCORES;
+    o->stage = o->show == SHOW_SCORES ? TG_ATTN_SCORES : TG_ATTN_PROBS;
     return CLI_OK;
 }
 
@@ -202,6 +205,8 @@ static tg_status draw(view *v, const struct options *o, int fd, unsigned long lo
     out = (tg_sink){.fd = fd};
     if (o->format == HTML)
         status = view_html(v, o->n_inputs, o->whole, &out, err);
+    else if (o->show == SHOW_STEPS)
+        status = view_steps(v, &out, err);
     else if (o->format == SVG)
         status = view_svg(v, &out, err);
     else
@@ -243,9 +248,10 @@ static tg_dump_want wanted(const struct options *o)
                           TG_DUMP_BIT(TG_ATTN_K_NORMED) | TG_DUMP_BIT(TG_ATTN_Q) | TG_DUMP_BIT(TG_ATTN_K) |
                           TG_DUMP_BIT(TG_ATTN_V);
 
-    return (tg_dump_want){.layer = o->layers.n == 1 ? o->layers.index[0] : TG_ATTN_ALL,
-                          .stages = o->format == HTML ? page : tg_dump_rows_stages(o->stage),
-                          .extras = o->format == HTML};
+    return (tg_dump_want){
+        .layer = o->layers.n == 1 ? o->layers.index[0] : TG_ATTN_ALL,
+        .stages = o->format == HTML || o->show == SHOW_STEPS ? page : tg_dump_rows_stages(o->stage),
+        .extras = o->format == HTML};
 }
 
 /* One dump, and its view. */
@@ -265,7 +271,7 @@ static tg_status read_input(struct input *in, view *v, const char *path, const s
                 .page = o->format == HTML,
                 .paper = o->paper,
                 .b = o->batch,
-                .scale.kind = o->show == SHOW_PROBS ? (tg_scale_kind)o->scale : TG_SCALE_LINEAR};
+                .scale.kind = o->show != SHOW_SCORES ? (tg_scale_kind)o->scale : TG_SCALE_LINEAR};
     if ((status = cli_open_input(&in->fd, path, err)))
         return status;
     if (tg_dump_read(&in->dump, in->fd, wanted(o), err) || view_choose(v, &o->layers, &o->heads, err))

@@ -15,7 +15,7 @@
 
 /* ---- weights, in bytes before base64, which makes them a third more */
 
-#define LARGE (24ULL << 20)  /* up to here a page has v and what is multiplied with it, */
+#define LARGE (24ULL << 20)   /* up to here a page has v and what is multiplied with it, */
 #define SMALL (2150ULL << 10) /* and up to here all of it: 3 MiB with base64 and the page's own text */
 
 typedef struct weight {
@@ -240,7 +240,8 @@ static void put_bytes(tg_sink *out, const char *name, size_t layer, size_t nth, 
 }
 
 /* Write sequence b of a stage, which is contiguous in either layout. */
-static void put_stage(tg_sink *out, const view *v, size_t nth, const tg_dump_layer *layer, tg_attn_stage stage)
+static void put_stage(tg_sink *out, const view *v, size_t nth, const tg_dump_layer *layer,
+                      tg_attn_stage stage)
 {
     const tg_dump *a = v->dump;
     const size_t heads = tg_attn_stage_of_keys(stage) ? a->KV : a->H;

@@ -114,8 +114,12 @@ TG_MUST_CHECK tg_status view_png(view *v, int fd, tg_err *err);
 /* As an image of rectangles and text.  Failures to write are kept in out. */
 TG_MUST_CHECK tg_status view_svg(view *v, tg_sink *out, tg_err *err);
 
-/* Whether another dump can be on the page of the first: as many tokens, the same shape and rule of scores.  TG_EDATA,
- * with what differs. */
+/* One head, the first map's, from q and k to att, as an SVG image.  TG_EDATA: there is too much of it.
+ * Failures to write are kept in out. */
+TG_MUST_CHECK tg_status view_steps(view *v, tg_sink *out, tg_err *err);
+
+/* Whether another dump can be on the page of the first: as many tokens, the same shape and rule of scores.
+ * TG_EDATA, with what differs. */
 TG_MUST_CHECK tg_status view_check_alike(const view *first, const view *other, tg_err *err);
 
 /* As one page, of page/'s files, which page.c embeds, of n views that are alike; `whole`: however heavy it

@@ -10,10 +10,10 @@
 
 /* How an array differs; all zero if it does not. */
 typedef struct tg_dump_difference {
-    size_t count;           /* elements that differ */
-    size_t first;           /* the offset of the first, */
+    size_t count;            /* elements that differ */
+    size_t first;            /* the offset of the first, */
     double dumped, computed; /* and its two values */
-    double largest;         /* the largest |dumped - computed| */
+    double largest;          /* the largest |dumped - computed| */
 } tg_dump_difference;
 
 /*

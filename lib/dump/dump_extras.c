@@ -47,10 +47,6 @@ size_t tg_dump_extra_shape(size_t shape[3], tg_dump_extra extra, size_t B, size_
     const size_t n = strlen(dims);
 
     for (size_t d = 0; d < n; d++)
-        shape[d] = dims[d] == 'B'   ? B
-                   : dims[d] == 'T' ? T
-                   : dims[d] == 'Q' ? Q
-                   : dims[d] == 'C' ? C
-                                    : 0;
+        shape[d] = dims[d] == 'B' ? B : dims[d] == 'T' ? T : dims[d] == 'Q' ? Q : dims[d] == 'C' ? C : 0;
     return n;
 }

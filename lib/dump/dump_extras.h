@@ -1,7 +1,7 @@
 /*
- * dump_extras: the arrays of a dump that are no stages: what attention is multiplied with and rotated by, what
- * follows the layers, and the gradient.  Row-major; Q = H*D; N is a layer's number, K the number of tokens
- * that are kept at each position.
+ * dump_extras: the arrays of a dump that are no stages: what attention is multiplied with and rotated by,
+ * what follows the layers, and the gradient.  Row-major; Q = H*D; N is a layer's number, K the number of
+ * tokens that are kept at each position.
  *
  *     h.N.w_proj [Q,C]          the output projection, as the model has it: out = att w_proj + b_proj;
  *     h.N.w_proj_t [C,Q]        or transposed
@@ -43,9 +43,9 @@ TG_API_BEGIN
     ROW(TG_DUMP_OUT_NORM_EPS, "out_norm_eps", 'f', 8, "")                                                    \
     ROW(TG_DUMP_FREQUENCY, "frequency", 'f', 8, "*")                                                         \
     ROW(TG_DUMP_DATT, "datt", 'f', 8, "BTQ")                                                                 \
-    ROW(TG_DUMP_LOSS, "loss", 'f', 8, "")                                                                   \
-    ROW(TG_DUMP_TARGET, "dump/target", 'i', 8, "")                                                          \
-    ROW(TG_DUMP_NEXT_VOCAB, "next/vocab_size", 'i', 8, "")                                                  \
+    ROW(TG_DUMP_LOSS, "loss", 'f', 8, "")                                                                    \
+    ROW(TG_DUMP_TARGET, "dump/target", 'i', 8, "")                                                           \
+    ROW(TG_DUMP_NEXT_VOCAB, "next/vocab_size", 'i', 8, "")                                                   \
     ROW(TG_DUMP_NEXT_IDS, "next/ids", 'i', 8, "T*")                                                          \
     ROW(TG_DUMP_NEXT_TEXT, "next/text", 'S', 0, "T*")                                                        \
     ROW(TG_DUMP_NEXT_LOGITS, "next/logits", 'f', 4, "T*")                                                    \

@@ -65,8 +65,8 @@ typedef struct tg_dump {
     char *text;   /* [T][text_size], NUL-padded; or NULL */
     size_t text_size;
     tg_dump_extra_array extra[TG_DUMP_EXTRA_COUNT]; /* those that are not of layers */
-    char source[TG_DUMP_SOURCE_SIZE]; /* "-m FILE", "--qkv FILE" or another text; "": none */
-    tg_archive_reader *reader;        /* keeps the file mapped */
+    char source[TG_DUMP_SOURCE_SIZE];               /* "-m FILE", "--qkv FILE" or another text; "": none */
+    tg_archive_reader *reader;                      /* keeps the file mapped */
 } tg_dump;
 
 /* Write the settings, dump/layout to dump/mask; the heads' only where C does not give them, and the rule's

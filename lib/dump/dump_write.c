@@ -64,7 +64,8 @@ static tg_status put_settings(struct writer *w, tg_err *err)
         /* unreached: as above */
         (w->dump->source && (status = tg_archive_put_text(a, "dump/source", w->dump->source, err))) ||
         /* unreached: as above */
-        (w->dump->gradient && (status = tg_archive_put_i64(a, tg_dump_extra_name(TG_DUMP_TARGET), w->dump->target, err))))
+        (w->dump->gradient &&
+         (status = tg_archive_put_i64(a, tg_dump_extra_name(TG_DUMP_TARGET), w->dump->target, err))))
         return status;
     return w->dump->ids ? put_tokens(w, n->T, err) : TG_OK;
 }

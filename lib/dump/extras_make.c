@@ -20,8 +20,8 @@ struct maker {
     void *context;
 };
 
-/* Hand over an array in the shape that its dimensions give; `last` takes the place of a dimension that only the
- * array itself tells. */
+/* Hand over an array in the shape that its dimensions give; `last` takes the place of a dimension that only
+ * the array itself tells. */
 static tg_status give(const struct maker *m, tg_dump_extra extra, size_t last, const void *data, tg_err *err)
 {
     const tg_attn_layers *n = m->layers;

@@ -1,0 +1,286 @@
+/* view: one head in one picture, an SVG image: q, k, scores, probabilities, v and their weighted sum as
+ * matrices with their numbers, in the order in which each follows from those before it. */
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "cmd/cli/cli.h"
+#include "cmd/tg-attn-view/view.h"
+#include "lib/attn/attn.h"
+#include "lib/base/size.h"
+#include "lib/dump/dump_rows.h"
+#include "lib/view/colormap.h"
+#include "lib/view/label.h"
+
+#define MOST_TOKENS 10
+#define MOST_CHANNELS 6
+#define CELL_W 46 /* pixels */
+#define CELL_H 26
+#define GAP 58 /* between matrices, for what is done */
+#define EDGE 16
+#define TITLE 46 /* above a matrix: its name and its columns' */
+#define LABELS 86
+#define FOOT 54 /* below: two lines about it */
+
+typedef struct matrix {
+    const char *name, *says[2]; /* and lines below it */
+    const char *made;           /* what stands before it: "softmax" */
+    size_t rows, cols;
+    bool square, transposed; /* a column for each token; its tokens are across, channels down */
+    double numbers[MOST_TOKENS][MOST_TOKENS];
+    bool masked[MOST_TOKENS][MOST_TOKENS];
+} matrix;
+
+enum { M_Q, M_K, M_SCORES, M_PROBS, M_V, M_ATT, MATRICES };
+
+/* ---- the numbers */
+
+static void take_vectors(matrix *m, const view *v, tg_attn_stage stage)
+{
+    const tg_dump *a = v->dump;
+    const tg_qkv_view shape = tg_dump_shape(a);
+    const float *data = v->map->layer->data[stage];
+    const size_t h = v->map->head;
+
+    for (size_t t = 0; t < a->T; t++)
+        for (size_t d = 0; d < a->D; d++) {
+            const size_t base = tg_attn_stage_of_keys(stage)
+                                    ? tg_attn_kv_base(&shape, v->b, t, tg_attn_kv_head(&shape, h))
+                                    : tg_attn_base(&shape, v->b, t, h);
+
+            m->numbers[m->transposed ? d : t][m->transposed ? t : d] = (double)data[base + d];
+        }
+}
+
+static void take_rows(matrix *m, const view *v, tg_attn_stage stage)
+{
+    double scratch[4 * MOST_TOKENS * (MOST_CHANNELS + 1)];
+    float row[MOST_TOKENS];
+
+    for (size_t i = 0; i < v->dump->T; i++) {
+        tg_dump_row(row, v->dump, v->map->layer, stage, v->b, v->map->head, i, scratch);
+        for (size_t j = 0; j < v->dump->T; j++) {
+            m->masked[i][j] = j > i || isinf(row[j]);
+            m->numbers[i][j] = m->masked[i][j] ? 0 : (double)row[j];
+        }
+    }
+}
+
+static void weigh(matrix *att, const matrix *probs, const matrix *values, size_t T, size_t D)
+{
+    for (size_t i = 0; i < T; i++)
+        for (size_t d = 0; d < D; d++)
+            for (size_t j = 0; j <= i; j++)
+                att->numbers[i][d] += probs->numbers[i][j] * values->numbers[j][d];
+}
+
+/* ---- the picture */
+
+typedef struct picture {
+    const view *v;
+    tg_sink *out;
+    tg_rgb map[2][TG_COLORMAP_SIZE]; /* of probabilities; of what diverges around 0 */
+    size_t query, left;              /* the row that is marked; where the next matrix begins */
+    bool dark;
+} picture;
+
+static const char *ink(const picture *p)
+{
+    return p->dark ? "#ececea" : "#1d1d1b";
+}
+
+static const char *faint(const picture *p)
+{
+    return p->dark ? "#a5a5a0" : "#5d5d58";
+}
+
+/* Text around x; of at most `room` pixels, which a longer one is pressed into. */
+static void put_text(const picture *p, size_t x, size_t y, const char *more, const char *color, size_t room,
+                     const char *text)
+{
+    const size_t width = tg_label_width(text) * 7;
+
+    tg_sink_print(p->out, "<text x=\"%zu\" y=\"%zu\" text-anchor=\"middle\" fill=\"%s\"%s", x, y, color,
+                  more);
+    if (width > room)
+        tg_sink_print(p->out, " textLength=\"%zu\" lengthAdjust=\"spacingAndGlyphs\"", room);
+    tg_sink_puts(p->out, ">");
+    cli_put_xml(p->out, text);
+    tg_sink_puts(p->out, "</text>\n");
+}
+
+static void put_cell(const picture *p, const matrix *m, size_t r, size_t c, double most)
+{
+    const size_t x = p->left + c * CELL_W, y = EDGE + TITLE + r * CELL_H;
+    const bool probs = m->square && most <= 0; /* their scale is fixed */
+    const double place = probs ? sqrt(m->numbers[r][c]) : 0.5 + (most > 0 ? m->numbers[r][c] / most / 2 : 0);
+    const tg_rgb color = p->map[!probs][tg_colormap_step(place)];
+    char text[32];
+
+    tg_sink_print(
+        p->out, "<rect x=\"%zu\" y=\"%zu\" width=\"%d\" height=\"%d\" stroke=\"%s\" stroke-opacity=\".25\" ",
+        x, y, CELL_W, CELL_H, ink(p));
+    if (m->masked[r][c]) {
+        tg_sink_puts(p->out, "fill=\"url(#masked)\"/>\n");
+        return;
+    }
+    tg_sink_print(p->out, "fill=\"#%02x%02x%02x\"/>\n", color.r, color.g, color.b);
+    snprintf(text, sizeof text, "%.3g", m->numbers[r][c]);
+    put_text(p, x + CELL_W / 2, y + CELL_H / 2 + 4, "", tg_rgb_luma(color) > 128 ? "#000" : "#fff",
+             CELL_W - 4, text);
+}
+
+static double greatest(const matrix *m)
+{
+    double most = 0;
+
+    for (size_t r = 0; r < m->rows; r++)
+        for (size_t c = 0; c < m->cols; c++)
+            most = fmax(most, fabs(m->numbers[r][c]));
+    return most;
+}
+
+/* The names of columns: of tokens, or of channels. */
+static void put_columns(const picture *p, const matrix *m)
+{
+    for (size_t c = 0; c < m->cols; c++) {
+        char name[VIEW_LABEL + 32];
+
+        if ((m->square || m->transposed) && p->v->label)
+            snprintf(name, sizeof name, "%zu %s", c, p->v->label[c]);
+        else
+            snprintf(name, sizeof name, "%zu", c);
+        put_text(p, p->left + c * CELL_W + CELL_W / 2, EDGE + TITLE - 7, "", faint(p), CELL_W - 2, name);
+    }
+}
+
+static void put_mark(const picture *p, const matrix *m)
+{
+    const size_t y = EDGE + TITLE + p->query * CELL_H;
+
+    if (!m->transposed)
+        tg_sink_print(p->out,
+                      "<rect x=\"%zu\" y=\"%zu\" width=\"%zu\" height=\"%d\" fill=\"none\" stroke=\"%s\" "
+                      "stroke-width=\"2.5\"/>\n",
+                      p->left, y, m->cols * CELL_W, CELL_H, ink(p));
+}
+
+static void put_matrix(picture *p, const matrix *m, bool probs, bool marked, size_t height)
+{
+    const size_t width = m->cols * CELL_W, middle = p->left + width / 2;
+
+    if (*m->made != '\0')
+        put_text(p, p->left - GAP / 2, EDGE + TITLE + height / 2 + 5, " font-size=\"15\"", ink(p), GAP - 6,
+                 m->made);
+    put_text(p, middle, EDGE + 14, " font-size=\"15\" font-weight=\"bold\"", ink(p), width + GAP, m->name);
+    put_columns(p, m);
+    for (size_t r = 0; r < m->rows; r++)
+        for (size_t c = 0; c < m->cols; c++)
+            put_cell(p, m, r, c, probs ? 0 : greatest(m));
+    if (marked)
+        put_mark(p, m);
+    for (size_t n = 0; n < 2; n++)
+        put_text(p, middle, EDGE + TITLE + m->rows * CELL_H + 18 + 16 * n, "", faint(p), width + GAP - 4,
+                 m->says[n]);
+    p->left += width + GAP;
+}
+
+static void put_labels(const picture *p, size_t T)
+{
+    for (size_t t = 0; t < T; t++) {
+        char name[VIEW_LABEL + 32];
+
+        snprintf(name, sizeof name, "%s%zu%s%s", t == p->query ? "query " : "", t, p->v->label ? " " : "",
+                 p->v->label ? p->v->label[t] : "");
+        put_text(p, EDGE + LABELS / 2, EDGE + TITLE + t * CELL_H + CELL_H / 2 + 4,
+                 t == p->query ? " font-weight=\"bold\"" : "", t == p->query ? ink(p) : faint(p), LABELS - 8,
+                 name);
+    }
+}
+
+static void put_head(const picture *p, size_t width, size_t height, const char *name)
+{
+    tg_sink_print(
+        p->out,
+        "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"%zu\" height=\"%zu\" viewBox=\"0 0 %zu %zu\" "
+        "font-family=\"system-ui, sans-serif\" font-size=\"12\">\n<title>",
+        width, height, width, height);
+    cli_put_xml(p->out, name);
+    tg_sink_print(
+        p->out,
+        "</title>\n<pattern id=\"masked\" width=\"6\" height=\"6\" patternUnits=\"userSpaceOnUse\">"
+        "<path d=\"M-1 2L2 -1M0 7L7 0\" stroke=\"%s\" stroke-width=\".7\" stroke-opacity=\".6\"/></pattern>\n"
+        "<rect width=\"%zu\" height=\"%zu\" fill=\"%s\"/>\n",
+        faint(p), width, height, p->dark ? "#161618" : "#fcfcfb");
+}
+
+static tg_status check_size(const tg_dump *a, const tg_dump_layer *l, tg_err *err)
+{
+    if (a->T > MOST_TOKENS || a->D > MOST_CHANNELS)
+        return tg_fail(
+            err, TG_EDATA,
+            "the steps of a head are drawn for at most %d tokens and %d channels: the dump has %zu and %zu",
+            MOST_TOKENS, MOST_CHANNELS, a->T, a->D);
+    if (!l->data[TG_ATTN_Q] || !l->data[TG_ATTN_K] || !l->data[TG_ATTN_V])
+        return tg_fail(err, TG_EDATA, "layer %zu lacks q, k or v, which the steps begin with", l->number);
+    return TG_OK;
+}
+
+tg_status view_steps(view *v, tg_sink *out, tg_err *err)
+{
+    const tg_dump *a = v->dump;
+    const size_t T = a->T, D = a->D, height = tg_size_max(T, D) * CELL_H;
+    char scale[32], name[1024];
+    matrix m[MATRICES] = {
+        [M_Q] = {.name = "q", .says = {"what each token", "looks for"}, .made = "", .rows = T, .cols = D},
+        [M_K] = {.name = "kᵀ",
+                 .says = {"what it can be", "found by"},
+                 .made = "×",
+                 .rows = D,
+                 .cols = T,
+                 .transposed = true},
+        [M_SCORES] = {.name = "scores",
+                      .says = {"how well they match;", "later keys are masked"},
+                      .made = scale,
+                      .rows = T,
+                      .cols = T,
+                      .square = true},
+        [M_PROBS] = {.name = "probs",
+                     .says = {"each row adds up to 1", ""},
+                     .made = "softmax",
+                     .rows = T,
+                     .cols = T,
+                     .square = true},
+        [M_V] = {.name = "v", .says = {"what each token", "hands over"}, .made = "×", .rows = T, .cols = D},
+        [M_ATT] = {.name = "att",
+                   .says = {"what the query takes:", "a mixture of v"},
+                   .made = "=",
+                   .rows = T,
+                   .cols = D},
+    };
+    picture p = {.v = v, .out = out, .query = T - 1, .left = EDGE + LABELS, .dark = v->paper == VIEW_DARK};
+    const size_t width = EDGE + LABELS + 3 * (T + D) * CELL_W + 5 * GAP + EDGE;
+    tg_status status = check_size(a, v->map->layer, err);
+
+    if (status)
+        return status;
+    if (a->attn_scale > 0)
+        snprintf(scale, sizeof scale, "·%.4g =", a->attn_scale);
+    else
+        snprintf(scale, sizeof scale, "/√%zu =", D);
+    take_vectors(&m[M_Q], v, TG_ATTN_Q);
+    take_vectors(&m[M_K], v, TG_ATTN_K);
+    take_vectors(&m[M_V], v, TG_ATTN_V);
+    take_rows(&m[M_SCORES], v, TG_ATTN_SCORES);
+    take_rows(&m[M_PROBS], v, TG_ATTN_PROBS);
+    weigh(&m[M_ATT], &m[M_PROBS], &m[M_V], T, D);
+    tg_colormap_fill(p.map[0], (tg_colormap){.dark = p.dark});
+    tg_colormap_fill(p.map[1], (tg_colormap){.dark = p.dark, .diverges = true});
+    view_name(v, name, sizeof name);
+    put_head(&p, width, EDGE + TITLE + height + FOOT + EDGE, name);
+    put_labels(&p, T);
+    for (size_t n = 0; n < MATRICES; n++)
+        put_matrix(&p, &m[n], n == M_PROBS, n != M_V, T * CELL_H);
+    tg_sink_puts(out, "</svg>\n");
+    return TG_OK;
+}
