@@ -168,7 +168,7 @@ HEADERS = $(filter-out lib/tg.h,$(filter %.h,$(shell $(CC) -I. -MM lib/tg.h)))
 MAN := $(wildcard docs/man/*.[17])
 # at the same places under DOCDIR as here, so that their links stay true
 DOCS := README.md formats/README.md docs/packaging/README.md docs/packaging/first-ten-minutes \
-    $(wildcard docs/*.md docs/images/*.* docs/data/*.* docs/data/*/* docs/examples/*)
+    docs/make-files $(wildcard docs/*.md docs/pages/*.md docs/images/*.* docs/data/*.* docs/data/*/* docs/examples/*)
 
 MACHINE := $(shell $(CC) -dumpmachine 2> /dev/null)
 ifeq ($(MACHINE)$(filter clean dist help uninstall,$(MAKECMDGOALS)),)
@@ -226,7 +226,7 @@ UNIT_BIN := $(UNIT:%=$(BUILD)/unit/%)
 
 .DELETE_ON_ERROR:
 .SECONDARY:
-.PHONY: all unit tiny test check ctest asan tsan races analyze interop bench bench-peers lint fuzz soak demo images install install-strip uninstall dist clean help
+.PHONY: all unit tiny test check ctest asan tsan races analyze interop bench bench-peers lint fuzz soak demo images pages install install-strip uninstall dist clean help
 
 # What starts the tools of a build with MPI, for their tests.
 ifneq ($(MPI),)
@@ -516,7 +516,10 @@ demo: all ## train a small model, look at its attention, let it write; TEXT=file
 	@PATH='$(abspath $(BUILD))/bin':"$$PATH" docs/demo '$(TEXT)'
 
 images: all ## make the pictures in docs/images again
-	@PATH='$(abspath $(BUILD))/bin':"$$PATH" docs/images/make docs/images
+	@PATH='$(abspath $(BUILD))/bin':"$$PATH" docs/make-files docs/images docs/images
+
+pages: all ## make the pages of docs/pages, which the guides link to, for a browser
+	@PATH='$(abspath $(BUILD))/bin':"$$PATH" docs/make-files docs/pages docs/pages
 
 # ---- installation
 # put MODE,FILES,DIRECTORY: FILES keep their folders

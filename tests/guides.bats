@@ -165,6 +165,7 @@ links() {
     while IFS= read -r link; do
         [[ $link != http* ]] || continue
         link=${link%%#*}
+        [[ $link != *pages/*.html && ($1 != */pages/* || $link != *.html) ]] || continue # the next test looks at these
         [[ -z $link || -e $(dirname "$1")/$link ]] || { echo "$1 links $link"; return 1; }
     done < <(prose "$1" | grep -oE '\]\([^)]*\)' | sed 's/^](//; s/)$//')
 }
@@ -374,4 +375,47 @@ LINES
     run -1 names_places page.md
     page '```' '$ true' '#    lib/nn/ref/softmax.c: softmax_row, softmax_column' '```' && run -1 shows_places page.md
     page '[text](nowhere.md)' && run -1 links page.md
+}
+
+# permalinks PAGE: the pages and addresses that a document leads to.
+permalinks() { grep -oE '\]\((pages/)?[a-z]+\.html#[^)]*\)' "$1" | sed 's/^](//; s/)$//; s/^pages.//'; }
+
+@test "links into pages: each page is made, and shows what its address says" {
+    slow
+    load page
+    need_chromium
+    mkdir pages
+    "$ROOT/docs/make-files" "$ROOT/docs/pages" pages
+    [[ $(cd pages && printf '%s ' *) = "$(sed -n 's/^\$ .* -o \([a-z]*\.html\) -$/\1/p' "$ROOT/docs/pages/README.md" | sort | paste -sd ' ') " ]]
+    for page in "$ROOT"/docs/*.md "$ROOT"/docs/pages/*.md; do permalinks "$page"; done > links
+    [[ $(wc -l < links) -ge 40 ]]
+    # both languages have the same
+    for page in "$ROOT"/docs/*.zh-CN.md "$ROOT"/docs/pages/README.zh-CN.md; do
+        diff <(permalinks "${page%.zh-CN.md}.md") <(permalinks "$page" | sed 's/&lang=zh//')
+    done
+    pages pages/*.html << 'END'
+name = os.path.basename(file)
+for line in sorted(set(open("links").read().split())):
+    page_name, _, address = line.partition("#")
+    if page_name != name:
+        continue
+    page.run(f"location.hash = {address!r}"); page.settle()
+    page.run("keepAddress()")
+    wanted = dict(part.split("=") for part in address.split("&"))
+    got = dict(part.split("=") for part in page.run("location.hash.slice(1)").split("&"))
+    if wanted.get("step") == "1":
+        del wanted["step"] # the first is not written
+    if wanted.get("panel") == "quiz":
+        wanted = {"panel": "quiz"} # it asks about a cell of its own choice
+    assert {key: got.get(key) for key in wanted} == wanted, (line, got)
+# what the ten minutes say is seen there
+seen = {"baseline.html": {"#query=2&key=0&step=2": ["of-trace", "1"], "#query=2&key=0&step=3": ["card-list", "= 0.5"],
+        "#query=2&key=0&step=5&panel=trace": ["steps", "0.38365173"], "#query=2&key=2&step=6&channel=2": ["sum-result", "1.1509552"]},
+        "induction.html": {"#layer=1&head=0&query=40&key=17&panel=next": ["predicted", "0.983958017"],
+        "#layer=0&head=0&query=40&key=39": ["facts", "1"]}}
+for address, (where, text) in seen.get(name, {}).items():
+    page.run(f"location.hash = {address!r}"); page.settle()
+    assert text in page.run(f"byId({where!r}).innerText"), (address, page.run(f"byId({where!r}).innerText"))
+page.run("localStorage.clear()")
+END
 }

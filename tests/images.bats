@@ -37,8 +37,9 @@ END
     for isa in $(sed -n 's/^ISA_FLAGS_\([a-z0-9]*\) =.*/\1/p' "$ROOT/Makefile"); do
         TG_ISA=$isa tg-attn-dump --example mask > /dev/null 2>&1 || continue # this machine lacks it
         mkdir "made$isa"
-        TG_ISA=$isa "$ROOT/docs/images/make" "made$isa"
-        diff <(cd "$ROOT/docs/images" && ls ./*.png) <(cd "made$isa" && ls ./*.png)
+        TG_ISA=$isa "$ROOT/docs/make-files" "$ROOT/docs/images" "made$isa"
+        diff <(cd "$ROOT/docs/images" && ls ./*.png ./*.svg) <(cd "made$isa" && ls ./*.png ./*.svg)
+        cmp "$ROOT/docs/images/steps.svg" "made$isa/steps.svg"
         for picture in "$ROOT"/docs/images/*.png; do
             same_picture "$picture" "made$isa/${picture##*/}"
             [[ $(wc -c < "$picture") -le 102400 ]]

@@ -10,7 +10,7 @@ LINT_FLAGS = $(ALL_CPPFLAGS) $(MPI_CFLAGS) $(if $(MPI),-DTEAM_MPI='"$(MPICC)"') 
 CMD_SRC := $(TEAM_SRC) $(filter-out cmd/team/%,$(wildcard cmd/*/*.c))
 TIDY := $(addprefix tidy/,$(LIB_SRC) $(REF_SRC) $(ISA_SRC) $(CMD_SRC))
 
-lint: $(TIDY) format layout cppcheck scripts pages subjects ## static analysis (cppcheck, clang-tidy, shellcheck, mandoc), layout, format, commits
+lint: $(TIDY) format layout cppcheck scripts manuals subjects ## static analysis (cppcheck, clang-tidy, shellcheck, mandoc), layout, format, commits
 
 # which file refers to which, the objects tell
 CMD_OBJ = $(CLI_OBJ) $(patsubst %.c,$(BUILD)/obj/%.o,$(wildcard cmd/tg-*/*.c))
@@ -22,13 +22,13 @@ cppcheck:
 
 scripts:
 	shellcheck $(SHELLCHECK_FLAGS) tests/*.bash tests/*.bats tests/run tests/cross tests/layout tests/subjects tests/same tests/interop tests/judges/python \
-	    $(addprefix tests/bench/,peers loss network team first-model *.bash) $(addprefix tests/fuzz/,minimize plant run) tests/unit/tiny_cc .ci/run tests/coverage docs/demo \
+	    $(addprefix tests/bench/,peers loss network team first-model *.bash) $(addprefix tests/fuzz/,minimize plant run) tests/unit/tiny_cc .ci/run tests/coverage docs/demo docs/make-files \
 	    docs/packaging/first-ten-minutes docs/packaging/debian/tests/first-ten-minutes docs/packaging/debian/tests/library
 
 subjects:
 	$(Q)tests/subjects
 
-pages:
+manuals:
 	@for page in $(MAN); do mandoc -T lint -W warning $$page || exit 1; done
 
 # gcc's analyzer follows all paths through a file: what is allocated, opened and freed.  gcc 12's is mistaken
@@ -60,7 +60,7 @@ format: ## whether clang-format would leave the C files as they are (clang-forma
 TIDY_MODE = shallow
 xclang = $(foreach word,$(1),--extra-arg=-Xclang --extra-arg=$(word))
 
-.PHONY: $(TIDY) format layout cppcheck scripts pages subjects
+.PHONY: $(TIDY) format layout cppcheck scripts manuals subjects
 $(TIDY): tidy/%:
 	$(call say,TIDY,$*)
 	$(Q)clang-tidy --quiet $(call xclang,-analyzer-config mode=$(TIDY_MODE)) $* -- $(LINT_FLAGS) -std=c11 -fopenmp-simd 2> /dev/null

@@ -36,7 +36,7 @@ setup() {
     # links lead to installed pages and pictures
     for page in share/doc/tg/README.md share/doc/tg/docs/*.md; do
         for link in $(grep -oE '\]\([^)#]*' "$page" | sed 's/^](//' | grep -v '^http'); do
-            [[ -e $(dirname "$page")/$link ]] || { echo "$page links $link"; false; }
+            [[ $link = pages/*.html || -e $(dirname "$page")/$link ]] || { echo "$page links $link"; false; }
         done
     done
     [[ -f lib/libtg.a && -f lib/libtg.so && $(readlink lib/libtg.so) = libtg.so.0 ]]
