@@ -234,3 +234,78 @@ for key, cell in (("Right", [10, 6]), ("Down", [11, 6]), ("Left", [11, 5]), ("Up
     assert page.run("[view.i, view.j]") == cell, key
 END
 }
+
+@test "arrays around attention that do not fit are refused by name" {
+    need_numpy
+    "$BUILD/unit/make_family" gemma3 > model.npz
+    tg-attn-dump -m model.npz -p Cats --target-id 5 -o dump.npz
+    refuses() { # MESSAGE CODE
+        alter dump.npz bad.npz "$2"
+        run -1 --separate-stderr tg-attn-view --html -o page.html bad.npz
+        said "bad.npz: $1"
+        [[ ! -e page.html ]]
+    }
+    refuses "array h.0.w_proj_t has shape (9, 24), expected (10, 24)" 'a["h.0.w_proj_t"] = a["h.0.w_proj_t"][:9]'
+    refuses "array h.1.out_norm: elements are 'f8', expected 'f4'" 'a["h.1.out_norm"] = a["h.1.out_norm"].astype("f8")'
+    refuses "h.0.w_proj_t[25] is nan: it must be finite" 'a["h.0.w_proj_t"][1, 1] = np.nan'
+    refuses "h.1.datt[3] is inf: it must be finite" 'a["h.1.datt"][0, 0, 3] = np.inf'
+    refuses "array h.1.datt has shape (1, 4, 23), expected (1, 4, 24)" 'a["h.1.datt"] = a["h.1.datt"][:, :, 1:]'
+    refuses "array h.1.frequency has shape (0,), expected (0,), with any number but 0 at the end" 'a["h.1.frequency"] = a["h.1.frequency"][:0]'
+    refuses "dump/target[0] is -1, expected 0 to 2147483647" 'a["dump/target"] = np.int64(-1)'
+    refuses "next/ids[0] is 300, expected below next/vocab_size, " 'a["next/ids"][0, 0] = 300'
+    refuses "next/logits or next/text has another shape than next/ids" 'a["next/logits"] = a["next/logits"][:, 1:]'
+    refuses "next/vocab_size, next/ids, next/logits or next/sum is there without the others" 'del a["next/sum"]'
+    refuses "array h.2.w_proj: the layer must be below dump/n_layer, 2" 'a["h.2.w_proj"] = np.ascontiguousarray(a["h.0.w_proj_t"].T)'
+    # from a pipe, where nothing is used in place, and without texts
+    tg-attn-view -q --html --title T -o page.html dump.npz
+    cat dump.npz | tg-attn-view -q --html --title T -o - | sed 's/"name": "[^"]*"/"name": "dump.npz"/' | cmp - page.html
+    alter dump.npz bare.npz 'del a["next/text"]'
+    tg-attn-view -q --html -o page.html bare.npz
+    grep -q '"next": {"V"' page.html
+    ! grep -q '"texts"' page.html
+    tg-attn-dump --check bare.npz | tail -n 1 | grep -q 'all equal$'
+    alter dump.npz added.npz 'a["h.1.b_proj"] = np.zeros(10, "f4")'
+    run -1 --separate-stderr tg-attn-dump --check added.npz
+    said "added.npz: h.1.b_proj is in the dump, but not in the input"
+    alter dump.npz far.npz 'a["dump/target"] = np.int64(70000)'
+    run -1 --separate-stderr tg-attn-dump --check far.npz
+    said "far.npz: dump/target is 70000, expected below "
+}
+
+@test "--show steps: one head in one picture, with the dump's numbers" {
+    need_numpy
+    tg-attn-dump --example mha -o mha.npz
+    tg-attn-view --show steps -a 1 -o steps.svg mha.npz
+    tg-attn-view --show steps -a 1 --svg --paper dark < mha.npz > dark.svg
+    tg-attn-dump -m "$ROOT/docs/data/induction" -p abc -o wide.npz
+    "$BUILD/unit/make_family" qwen3 > model.npz
+    tg-attn-dump -m model.npz -p Cats -o cats.npz
+    tg-attn-view --show steps -l 1 -a 1 -o cats.svg cats.npz
+    python3 - << 'END'
+import xml.dom.minidom
+import numpy as np
+for name, layer, h, picture in ("mha", 0, 1, "steps.svg"), ("mha", 0, 1, "dark.svg"), ("cats", 1, 1, "cats.svg"):
+    d = np.load(name + ".npz")
+    texts = [t.firstChild.data for t in xml.dom.minidom.parse(picture).getElementsByTagName("text") if t.firstChild]
+    q, k, v, att = (d[f"h.{layer}.{s}"][0] for s in ("q", "k", "v", "att"))
+    g = h * k.shape[1] // q.shape[1]
+    seen = d[f"h.{layer}.probs"][0, h] > 0
+    want = [*q[:, h].ravel(), *k[:, g].T.ravel(), *d[f"h.{layer}.scores"][0, h][seen], *d[f"h.{layer}.probs"][0, h][seen],
+            *v[:, g].ravel(), *att[:, h].ravel()]
+    left = list(texts)
+    for x in want:
+        text = "%.3g" % x
+        assert text in left, (picture, text)
+        left.remove(text)
+    assert "softmax" in left and "att" in left, left
+END
+    run -1 --separate-stderr tg-attn-view --show steps -o steps2.svg wide.npz
+    said 'wide.npz: the steps of a head are drawn for at most 10 tokens and 6 channels: the dump has 3 and 16'
+    run -2 --separate-stderr tg-attn-view --show steps -o steps.png mha.npz
+    said '--show steps is an SVG image: -o FILE.svg, or --svg'
+    run -2 --separate-stderr tg-attn-view --show steps mha.npz
+    said '--show steps is an SVG image'
+    tg-attn-dump --example mha -s probs -o probs.npz
+    run -1 --separate-stderr tg-attn-view --show steps -o none.svg probs.npz
+    said 'probs.npz: layer 0 lacks q, k or v, which the steps begin with'
+}

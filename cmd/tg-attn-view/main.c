@@ -206,7 +206,7 @@ static tg_status draw(view *v, const struct options *o, int fd, unsigned long lo
     if (o->format == HTML)
         status = view_html(v, o->n_inputs, o->whole, &out, err);
     else if (o->show == SHOW_STEPS)
-        status = view_steps(v, &out, err);
+        status = view_steps(v, &out, err) ? tg_err_in(err, v->name) : TG_OK;
     else if (o->format == SVG)
         status = view_svg(v, &out, err);
     else
