@@ -20,7 +20,7 @@
     row("olmo2",   .family = "olmo2", SILU, .qk_norm = true, .windows = 4, .square = true, .head = true)     \
     row("gptneox", .family = "gpt_neox", .names = &tg_names_gguf_neox,                                       \
         .epsilon = "attention.layer_norm_epsilon", .activation = TG_GELU_ERF, .partly = true, .fused = true, \
-        .head = true)
+        .qkv_bias = true, .out_bias = true, .head = true)
 /* clang-format on */
 #define ROW(name, ...) {.architecture = (name), __VA_ARGS__},
 #define AND_NAME(name, ...) ", " name

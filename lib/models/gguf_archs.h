@@ -34,7 +34,8 @@ typedef struct tg_gguf_arch {
     /* what only llama.cpp asks of a file */
     bool biases;   /* attention's projection back and the MLP may have biases */
     bool qkv_bias; /* queries, keys and values always have biases */
-    bool fused;    /* q, k and v are in one tensor, and all biases are there */
+    bool out_bias; /* attention's projection back always has one */
+    bool fused;    /* the parameters that the names have in one tensor are in one */
     bool divisors; /* it reads TG_GGUF_DIVISORS */
     bool square;   /* the channels of all heads are as many as the model's */
     bool tied;     /* the head is always the embedding */

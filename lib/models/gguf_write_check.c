@@ -23,7 +23,7 @@ static uint64_t said(const tg_gguf_arch *a)
 
     if (!a->tied)
         members |= BIT(TIED);
-    if (a->biases || a->fused)
+    if (a->biases || a->out_bias)
         members |= BIT(OUT_BIAS);
     if (a->biases)
         members |= BIT(MLP_BIAS);

@@ -86,7 +86,7 @@ static const tg_hf_class classes[] = {
     {CLASS("gemma2", "Gemma2", "gemma2", gemma2), .gemma = true, .divides = true},
     {CLASS("gemma3_text", "Gemma3", "gemma3", gemma3), .gemma = true, .qk_norm = true, .divides = true},
     {CLASS("olmo2", "Olmo2", "olmo2", olmo2), .qk_norm = true},
-    {CLASS("gpt_neox", "GPTNeoX", "gpt_neox", neox), .fused = true, .divides = true},
+    {CLASS("gpt_neox", "GPTNeoX", "gpt_neox", neox), .divides = true},
 };
 
 static bool has_windows(const tg_config *c)

@@ -248,6 +248,6 @@ tg_status tg_hf_family_check(const tg_model_file *f, const tg_write_options *o, 
         return tg_names_check_family(&tg_names_gpt2, &f->config, "transformers", err);
     if (o->split_qkv)
         return tg_fail(err, TG_EUSAGE, "--split-qkv is for GPT-2: Hugging Face's \"%s\" has %s", class->type,
-                       class->fused ? "q, k and v joined" : "separate matrices anyway");
+                       tg_names_hf(class->family) ? "q, k and v joined" : "separate matrices anyway");
     return check_class(class, f, o->type, err);
 }
