@@ -142,6 +142,7 @@ static const tg_act_row gemma_acts[TG_GEMMA_ACTS] = {
 const tg_family tg_llama = FAMILY("llama", LLAMA_SETTINGS, llama, llama_acts);
 const tg_family tg_qwen2 = FAMILY("qwen2", LLAMA_SETTINGS, llama, llama_acts);
 const tg_family tg_qwen3 = FAMILY("qwen3", LLAMA_SETTINGS, llama, llama_acts);
+const tg_family tg_phi3 = FAMILY("phi3", LLAMA_SETTINGS, llama, llama_acts);
 const tg_family tg_gemma = FAMILY("gemma", LLAMA_SETTINGS, llama, llama_acts);
 const tg_family tg_gemma2 = FAMILY("gemma2", SETTINGS | BIT(FINAL_LOGIT_SOFTCAPPING), gemma2, gemma_acts);
 const tg_family tg_gemma3 = FAMILY("gemma3", SETTINGS, gemma2, gemma_acts);

@@ -6,4 +6,5 @@ const tg_page *const tg_pages[] = {
     &tg_llama_page, &tg_llama_page, &tg_llama_page, &tg_llama_page, /* llama, qwen2, qwen3, gemma */
     &tg_gemma_page, &tg_gemma_page, &tg_gemma_page,                 /* gemma2, gemma3, olmo2 */
     &tg_neox_page,                                                  /* gpt_neox */
+    &tg_llama_page,                                                 /* phi3 */
 };

@@ -26,7 +26,8 @@ typedef struct tg_gguf_arch {
     bool capped;         /* scores and logits: attn_logit_softcapping, final_logit_softcapping */
     bool partly;         /* rotated: rope.dimension_count channels */
     bool same_rotation;  /* with and without a window, scaled or not */
-    size_t windows;      /* of so many layers all but the last have the window; 0: none has */
+    bool all_windows;    /* all layers have the window, if there is one */
+    size_t windows;      /* of so many layers all but the last have the window; 0: none has, or all */
     size_t window;       /* where the file does not say it */
     double window_theta; /* the base of these; 0: of all layers */
     size_t wide_scale;   /* layers of the one size whose scores are divided by sqrt(C / H), not sqrt(D) */

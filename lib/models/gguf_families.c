@@ -104,6 +104,15 @@ static void read_sizes(struct reading *r)
 
 /* ---- rotation */
 
+/* Phi-3's for long texts: the divisors of which depend on the length. */
+static void refuse_long(struct reading *r)
+{
+    static const char name[] = "rope_factors_long.weight";
+
+    if (has_tensor(r, name) && !r->k.g->status)
+        r->k.g->status = tg_fail(r->k.g->err, TG_EDATA, "%s: scaling \"longrope\" is not supported", name);
+}
+
 static void read_scaling(struct reading *r)
 {
     tg_config *c = &r->f->config;
@@ -134,6 +143,7 @@ static void read_rotation(struct reading *r)
     tg_config *c = &r->f->config;
 
     c->rope_theta = tg_gguf_keys_real_or(&r->k, "rope.freq_base", 10000);
+    refuse_long(r);
     read_scaling(r);
 }
 
@@ -157,7 +167,7 @@ static void read_windows(struct reading *r)
 
     if (window == 0 || r->k.g->status)
         return;
-    if (period == 0 && window < c->n_ctx)
+    if (period == 0 && !r->kind->all_windows && window < c->n_ctx)
         tg_gguf_keys_refuse(&r->k, "attention.sliding_window",
                             "a window shorter than the context is not supported");
     if (pattern && pattern->array &&
@@ -166,7 +176,7 @@ static void read_windows(struct reading *r)
         tg_gguf_keys_refuse(&r->k, pattern_key, "expected a truth for each layer");
     else if (pattern && !pattern->array)
         period = tg_gguf_keys_size(&r->k, pattern_key);
-    if (r->kind->windows == 0 || r->k.g->status)
+    if ((r->kind->windows == 0 && !r->kind->all_windows) || r->k.g->status)
         return;
     c->window = window;
     if (!r->kind->same_rotation || tg_gguf_keys_have(&r->k, "rope.freq_base_swa"))

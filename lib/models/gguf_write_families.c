@@ -125,6 +125,8 @@ static void put_windows(struct keys *k)
 {
     const tg_config c = tg_config_canonical(k->c);
 
+    if (k->arch->all_windows)
+        put_size(k, "attention.sliding_window", c.window);
     if (c.window == 0 && k->arch->windows > 0 && k->arch->window > 0)
         put_size(k, "attention.sliding_window", c.n_ctx);
     if (c.window == 0 || k->arch->windows == 0)

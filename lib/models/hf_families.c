@@ -18,7 +18,8 @@ struct kind {
     const char *epsilon_key, *theta_key; /* NULL: "rms_norm_eps", "rope_theta" */
     double epsilon;                      /* 0: 1e-6 */
     double theta, local_theta;           /* 0: 10000; that of all layers */
-    double rotated;                      /* of a head, "rotary_pct"; 0: always all of it */
+    const char *rotated_key;             /* how much of a head is rotated; NULL: always all of it */
+    double rotated;                      /* where nothing says it */
     double query_scalar;                 /* scores are divided by the root of it; 0: of head_dim */
     double attn_cap, cap;                /* of scores and of logits; 0: the class has none */
     size_t window;                       /* 0: none, which null means in all of them */
@@ -34,6 +35,7 @@ struct kind {
 };
 
 /* clang-format off */
+#define PARTLY "partial_rotary_factor"
 #define SILU .activation = TG_SILU
 #define QWEN SILU, .n_ctx = 32768, .n_kv_head = 32, .windows = TG_HF_LAST, .window = 4096
 #define GEMMA .head_dim = 256, .tied = true, .gemma = true
@@ -57,8 +59,10 @@ struct kind {
     row("gemma3",  GEMMA3, .part = "text_config")                                                            \
     row("olmo2",   .family = "olmo2", SILU, .n_ctx = 2048, .epsilon = 1e-5, .qk_norm = true)                 \
     row("gpt_neox", .family = "gpt_neox", .activation = TG_GELU_ERF, .n_ctx = 2048, .epsilon = 1e-5,         \
-        .epsilon_key = "layer_norm_eps", .theta_key = "rotary_emb_base", .rotated = 0.25, .bias = true,      \
-        .parallel = true)
+        .epsilon_key = "layer_norm_eps", .theta_key = "rotary_emb_base", .rotated_key = "rotary_pct",        \
+        .rotated = 0.25, .bias = true, .parallel = true)                                                     \
+    row("phi3",    .family = "phi3", SILU, .n_ctx = 4096, .epsilon = 1e-5, .windows = TG_HF_ALL,             \
+        .rotated_key = PARTLY, .rotated = 1)
 /* clang-format on */
 #define KIND(type, ...) {__VA_ARGS__},
 #define AND_TYPE(type, ...) "|" type
@@ -186,22 +190,21 @@ static void read_gemma(tg_hf_reading *r, const struct kind *kind)
 static void read_rotation(tg_hf_reading *r, const struct kind *kind)
 {
     tg_config *c = &r->f->config;
-    const bool partly = kind->rotated > 0;
-    const size_t width = c->n_head > 0 ? c->n_embd / c->n_head : 0;
-    double part = partly ? tg_hf_get_number(r, r->in, "rotary_pct", kind->rotated)
-                         : tg_hf_get_number(r, r->in, "partial_rotary_factor", 1);
+    const char *const key = kind->rotated_key;
+    const size_t width = c->n_head > 0 ? tg_config_head_dim(c) : 0;
+    double part = tg_hf_get_number(r, r->in, key ? key : PARTLY, key ? kind->rotated : 1);
 
     tg_hf_read_rotation(r, kind->theta_key ? kind->theta_key : "rope_theta", kind->theta, kind->local_theta,
                         &part);
-    if (!partly) {
+    if (!key) {
         if (part != 1)
-            tg_hf_refuse(r, "partial_rotary_factor", "a rotation of part of a head");
+            tg_hf_refuse(r, PARTLY, "a rotation of part of a head");
         return;
     }
     if (part > 0 && part <= 1)
         c->rope_dim = (size_t)((double)width * part);
     if (c->rope_dim == 0)
-        tg_hf_refuse(r, "rotary_pct", "a rotation of no channel, or of more than a head has,");
+        tg_hf_refuse(r, key, "a rotation of no channel, or of more than a head has,");
 }
 
 /* ---- all of it */

@@ -128,9 +128,9 @@ extern const tg_names tg_names_nanogpt;  /* the same names, [out,in] */
 extern const tg_names tg_names_by_shape; /* either */
 extern const tg_names tg_names_gguf;     /* llama.cpp's, [out,in] */
 
-/* Its names in families with a gated MLP: Llama's, and with another `family` its relatives'; and in GPT-NeoX.
- */
-extern const tg_names tg_names_gguf_gated, tg_names_gguf_neox;
+/* Its names in families with a gated MLP: Llama's, and with another `family` its relatives'; where the gate
+ * and what it gates are in one tensor; and in GPT-NeoX. */
+extern const tg_names tg_names_gguf_gated, tg_names_gguf_phi3, tg_names_gguf_neox;
 
 /* Hugging Face's of a family after GPT-2, where they are not the parameters' own; NULL: they all are. */
 const tg_names *tg_names_hf(const char *family);

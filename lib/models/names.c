@@ -89,6 +89,7 @@ static const tg_name gpt2_gguf[] = {
 static const tg_name gated_gguf[] = {
     FAMILY_GGUF(BOTH("blk.N.ffn_gate", TG_GATE_W), BOTH("blk.N.ffn_up", TG_UP_W)),
 };
+static const tg_name phi3_gguf[] = {FAMILY_GGUF(BOTH("blk.N.ffn_up", TG_NAME_GATE_UP_W))};
 static const tg_name neox_gguf[] = {FAMILY_GGUF(BOTH("blk.N.ffn_up", TG_FC_W))};
 
 /* Hugging Face's, where they are not the parameters' own. */
@@ -96,6 +97,11 @@ static const tg_name neox[] = {
     BOTH("gpt_neox.layers.N.attention.query_key_value", TG_QKV_W),
     {.pattern = "gpt_neox.layers.N.attention.bias", .kind = TG_NAME_IGNORED}, /* the causal mask */
     {.pattern = "gpt_neox.layers.N.attention.masked_bias", .kind = TG_NAME_IGNORED},
+};
+
+static const tg_name phi3[] = {
+    {.pattern = "model.layers.N.self_attn.qkv_proj.weight", .kind = TG_QKV_W},
+    {.pattern = "model.layers.N.mlp.gate_up_proj.weight", .kind = TG_NAME_GATE_UP_W},
 };
 
 #define ROWS(rows) .row = (rows), .n = sizeof(rows) / sizeof(rows)[0]
@@ -110,10 +116,12 @@ const tg_names tg_names_nanogpt = NAMES("gpt2", "GPT-2", gpt2, TG_LAYOUT_OUT_IN,
 const tg_names tg_names_by_shape = NAMES("gpt2", "GPT-2", gpt2, TG_LAYOUT_BY_SHAPE, true);
 const tg_names tg_names_gguf = NAMES("gpt2", "GPT-2", gpt2_gguf, TG_LAYOUT_OUT_IN, false);
 const tg_names tg_names_gguf_gated = NAMES("llama", "Llama", gated_gguf, TG_LAYOUT_OUT_IN, false);
+const tg_names tg_names_gguf_phi3 = NAMES("phi3", "Phi-3", phi3_gguf, TG_LAYOUT_OUT_IN, false);
 const tg_names tg_names_gguf_neox = NAMES("gpt_neox", "GPT-NeoX", neox_gguf, TG_LAYOUT_OUT_IN, false);
 
 static const tg_names of_hf[] = {
     {.family = "gpt_neox", .what = "GPT-NeoX", ROWS(neox), .by_head = true},
+    {.family = "phi3", .what = "Phi-3", ROWS(phi3)},
 };
 
 const tg_names *tg_names_hf(const char *family)

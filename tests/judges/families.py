@@ -146,8 +146,19 @@ def gpt_neox(i, s):
         rope_parameters={**rope(i, 60.0), "partial_rotary_factor": [0.25, 1.0, 0.5, 0.75][i % 4]})
 
 
+def part_of(i, D):
+    """How much of a head is rotated, an even number of channels."""
+    return [1.0, 2 * max(1, D * 3 // 8) / D, 2 * max(1, D // 4) / D, 2 * max(1, D // 8) / D][i % 4]
+
+
+def phi3(i, s):
+    return transformers.Phi3Config(
+        **s, rms_norm_eps=[1e-5, 1e-4][i % 2], sliding_window=[None, 9, 31, 2][i // 2 % 4], pad_token_id=None,
+        eos_token_id=2, rope_parameters={**rope(0, 40.0), "partial_rotary_factor": part_of(i, s["head_dim"])})
+
+
 FAMILIES = {f.__name__: f for f in (llama, mistral, smollm3, qwen2, qwen3, gemma, gemma2, gemma3_text, gemma3, olmo2,
-                                    gpt_neox)}
+                                    gpt_neox, phi3)}
 HALVES = {"gemma": torch.float16, "gemma2": torch.bfloat16}  # every third twin of these is stored so
 
 

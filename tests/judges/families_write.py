@@ -147,8 +147,17 @@ def neox(r, i):
                                "norm_offset", "embed_scale")
 
 
+def phi3(r, i):
+    c = body(r, 0)
+    c.update(rope_dim=[0, 2, c["head_dim"]][i])
+    if i > 0:
+        c.update(window=[0, 1, 13][i], window_layers=2**64 - 1)
+    return "phi3", c
+
+
 CLASSES = {"llama": llama, "mistral": mistral, "smollm3": smollm3, "qwen2": qwen2, "qwen3": qwen3, "gemma": gemma,
-           "gemma2": gemma2, "gemma3_text": gemma3, "olmo2": olmo2, "gpt_neox": neox}
+           "gemma2": gemma2, "gemma3_text": gemma3, "olmo2": olmo2, "gpt_neox": neox,
+           "phi3": phi3}
 
 
 # ---- the archive
@@ -272,8 +281,8 @@ def spelled(arrays):
     if "config/window_layers" in a:
         a["config/window_layers"] = a["config/window_layers"] & np.uint64((1 << int(a["config/n_layer"])) - 1)
         a["config/window"] = a["config/window"] * (a["config/window_layers"] > 0)
-    if a.get("config/rope_dim") == 0 and "config/head_dim" not in a:
-        a["config/rope_dim"] = a["config/n_embd"] // a["config/n_head"]
+    if a.get("config/rope_dim") == 0 and a["config/family"] in (b"gpt_neox", b"phi3"):
+        a["config/rope_dim"] = a["config/head_dim"] if "config/head_dim" in a else a["config/n_embd"] // a["config/n_head"]
     if a.get("config/rope_local_theta") == 0 and a["config/family"] == b"gemma3":
         a["config/rope_local_theta"] = a["config/rope_theta"]
     if "config/attn_scale" in a:

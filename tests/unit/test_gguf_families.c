@@ -171,18 +171,24 @@ static void put_tensor(tg_gguf_writer *w, const struct file *f, const char *name
         tg_gguf_put_values(w, x, shape[0] * (ndim == 2 ? shape[1] : 1));
 }
 
-/* Table entry i, with the two others of q, k and v if they are in one tensor. */
+static bool is_phi3(const struct file *f)
+{
+    return strcmp(f->architecture, "phi3") == 0;
+}
+
+/* Table entry i, with the two others of q, k and v if they are in one tensor; Phi-3's gate with its other. */
 static void put_entry(tg_gguf_writer *w, const struct file *f, const tg_params *table, size_t i, bool declare)
 {
     const tg_family *family = tg_config_family(&f->c);
     const tg_param *p = &table->entry[i];
     const bool first = p->kind == TG_Q_W || p->kind == TG_Q_B;
     const bool other = p->kind == TG_K_W || p->kind == TG_K_B || p->kind == TG_V_W || p->kind == TG_V_B;
+    const bool gate = p->kind == TG_GATE_W && is_phi3(f), up = p->kind == TG_UP_W && is_phi3(f);
     size_t shape[2] = {p->shape[0], p->shape[1]}, n = 0;
     char name[64] = "";
     float x[VALUES_MAX];
 
-    if (f->fused && other)
+    if ((f->fused && other) || up)
         return;
     for (size_t k = 0; k < sizeof names / sizeof names[0]; k++)
         if (names[k].kind == p->kind && strncmp(p->name, family->block, strlen(family->block)) == 0)
@@ -190,6 +196,11 @@ static void put_entry(tg_gguf_writer *w, const struct file *f, const tg_params *
         else if (names[k].kind == p->kind)
             snprintf(name, sizeof name, "%s", names[k].name);
     append(x, &n, f, p);
+    if (gate) {
+        append(x, &n, f, &table->entry[tg_params_index(table, TG_UP_W, p->layer)]);
+        snprintf(name, sizeof name, "blk.%zu.ffn_up.weight", p->layer);
+        shape[0] *= 2;
+    }
     if (f->fused && first) {
         for (tg_param_kind kind = p->kind + 2; kind <= p->kind + 4; kind += 2)
             append(x, &n, f, &table->entry[tg_params_index(table, kind, p->layer)]);
@@ -325,6 +336,9 @@ static void families(void)
     expect_all(c);
     c = config_of("olmo2");
     c.qk_norm = true;
+    expect_all(c);
+    c = config_of("phi3");
+    c.rope_dim = 6;
     expect_all(c);
     c = config_of("gpt_neox");
     c.activation = TG_GELU_ERF;
@@ -583,6 +597,38 @@ static void divisors_refused(void)
     refuse(&f, "linear scaling, and rope_freqs.weight besides");
 }
 
+/* Phi-3's window is in all layers. */
+static void phi3_window(void)
+{
+    tg_config c = config_of("phi3");
+    struct file f = {.architecture = "phi3", .fused = true};
+
+    c.rope_dim = 16;
+    c.window = 8;
+    c.window_layers = 3;
+    f.c = c;
+    expect(&f, &c);
+}
+
+static void phi3_refused(void)
+{
+    struct file f = {.architecture = "phi3", .c = config_of("phi3"), .type = 'f', .fused = true};
+
+    f.c.rope_dim = 16;
+    f.tensor = "rope_factors_long.weight";
+    refuse(&f, "rope_factors_long.weight: scaling \"longrope\" is not supported");
+    f.tensor = NULL;
+    f.key = "rope.scaling.attn_factor";
+    f.value = 1.19;
+    refuse(&f, "phi3.rope.scaling.attn_factor: scaled attention is not supported");
+    f.key = NULL;
+    f.tensor = "blk.0.ffn_gate.weight";
+    refuse(&f, "blk.0.ffn_gate.weight is not a tensor of a phi3 with this config");
+    f.tensor = NULL;
+    f.without = "blk.0.ffn_up.weight";
+    refuse(&f, "blk.0.ffn_up.weight is missing");
+}
+
 static void neox_refused(void)
 {
     struct file f = {.architecture = "gptneox", .c = config_of("gpt_neox"), .type = 'u'};
@@ -633,6 +679,8 @@ int main(void)
     RUN(values_refused);
     RUN(tensors_refused);
     RUN(divisors_refused);
+    RUN(phi3_window);
+    RUN(phi3_refused);
     RUN(neox_refused);
     RUN(windows_refused);
     unlink(path);

@@ -69,6 +69,16 @@ static void refusals(void)
     c = gguf_base("gemma3");
     c.attn_scale = 0.5;
     refuse(c, "config/attn_scale is 0.5, but llama.cpp's \"gemma3\" can only have 0");
+    c = gguf_base("phi3");
+    c.window = 8;
+    c.window_layers = 1;
+    refuse(c, "config/window_layers is 1, but llama.cpp's \"phi3\" has the window in all layers or in none");
+    c.window_layers = 3;
+    c.rope_local_theta = 100;
+    refuse(c, "config/rope_local_theta is 100, but llama.cpp's \"phi3\" can only have 0");
+    c = gguf_base("phi3");
+    c.n_embd = 12;
+    refuse(c, "config/head_dim is 6, but llama.cpp's \"phi3\" needs config/n_embd / config/n_head, 12 / 4");
     c = gguf_base("gpt_neox");
     c.activation = TG_GELU_TANH;
     refuse(c, "config/activation is gelu_new, but llama.cpp's \"gptneox\" can only have gelu");

@@ -160,6 +160,21 @@ static void configs_of_neox(void)
            "\"use_parallel_residual\": true," NO_ENDS);
 }
 
+static void configs_of_phi3(void)
+{
+    tg_config c = hf_base("phi3");
+
+    expect(c, "Phi3", "phi3",
+           UNTIED SILU
+           "\"rope_theta\": 10000.0,\"partial_rotary_factor\": 1.0,\"sliding_window\": null," NO_ENDS);
+    c.rope_dim = 4;
+    c.window = 9;
+    c.window_layers = 3;
+    expect(c, "Phi3", "phi3",
+           UNTIED SILU "\"rope_theta\": 10000.0,\"partial_rotary_factor\": 0.6666666666666666,"
+                       "\"sliding_window\": 9," NO_ENDS);
+}
+
 /* ---- refusals */
 
 static void refuse_with(const tg_config *c, const tg_write_options *o, const char *message)
@@ -219,6 +234,13 @@ static void refusals(void)
     c.window_layers = 3;
     c.mlp_bias = true;
     refuse_with(&c, &hf_f32, "config/mlp_bias is 1, but Hugging Face's \"mistral\" can only have 0");
+    c = hf_base("phi3");
+    c.window = 9;
+    c.window_layers = 1;
+    refuse_with(&c, &hf_f32, "config/window_layers is 1, but Hugging Face's \"phi3\" has the window in all");
+    REFUSE("phi3", rope_scaling, TG_ROPE_LINEAR,
+           "config/rope_scaling is linear, but Hugging Face's \"phi3\" can only have none");
+    REFUSE("phi3", qkv_bias, true, "config/qkv_bias is 1, but Hugging Face's \"phi3\" can only have 0");
     c = hf_base("gemma3");
     c.qk_norm = true;
     c.attn_cap = 5;
@@ -292,6 +314,7 @@ int main(void)
     RUN(configs_of_others);
     RUN(configs_of_gemma);
     RUN(configs_of_neox);
+    RUN(configs_of_phi3);
     RUN(refusals);
     RUN(rounded_scale);
     RUN(without_effect);
