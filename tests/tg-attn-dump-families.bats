@@ -13,7 +13,7 @@ model() {
     done
 }
 
-ALL='llama mistral qwen3 gemma2 gemma3 olmo2 neox'
+ALL='llama mistral qwen3 gemma2 gemma3 olmo2 neox stablelm'
 
 # has LINE...: each is a line of the last run's output.
 has() {

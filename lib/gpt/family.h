@@ -49,8 +49,8 @@ typedef struct tg_page {
 } tg_page;
 
 extern const tg_family tg_gpt2, tg_llama, tg_qwen2, tg_qwen3, tg_gemma, tg_gemma2, tg_gemma3, tg_olmo2,
-    tg_neox, tg_phi3;
-extern const tg_page tg_gpt2_page, tg_llama_page, tg_gemma_page, tg_neox_page;
+    tg_neox, tg_phi3, tg_stablelm;
+extern const tg_page tg_gpt2_page, tg_llama_page, tg_gemma_page, tg_neox_page, tg_stablelm_page;
 
 /*
  * All families, GPT-2 first, and their names, "gpt2|other"; and their pages, in a list apart, so that a

@@ -25,6 +25,8 @@ typedef struct tg_gguf_arch {
     bool scaled;         /* the vectors of tokens, by sqrt(C) */
     bool capped;         /* scores and logits: attn_logit_softcapping, final_logit_softcapping */
     bool partly;         /* rotated: rope.dimension_count channels */
+    bool parallel;       /* attention and MLP read the same */
+    bool serial;         /* they do if there is no blk.N.ffn_norm */
     bool same_rotation;  /* with and without a window, scaled or not */
     bool all_windows;    /* all layers have the window, if there is one */
     size_t windows;      /* of so many layers all but the last have the window; 0: none has, or all */

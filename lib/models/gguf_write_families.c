@@ -86,13 +86,14 @@ static void put_sizes(struct keys *k)
     put_size(k, "attention.head_count", c->n_head);
     put_size(k, "rope.dimension_count", tg_config_rope_dim(c));
     put_real(k, k->arch->epsilon, c->layer_norm_epsilon);
-    if (tg_config_has(c, TG_CONFIG_HEAD_DIM)) {
+    if (tg_config_has(c, TG_CONFIG_N_KV_HEAD))
         put_size(k, "attention.head_count_kv", tg_config_kv_heads(c));
+    if (tg_config_has(c, TG_CONFIG_HEAD_DIM)) {
         put_size(k, "attention.key_length", tg_config_head_dim(c));
         put_size(k, "attention.value_length", tg_config_head_dim(c));
-    } else {
-        tg_gguf_put_bool(k->w, whole(k, "use_parallel_residual"), true);
     }
+    if (k->arch->parallel || k->arch->serial)
+        tg_gguf_put_bool(k->w, whole(k, "use_parallel_residual"), k->arch->parallel);
 }
 
 /* Llama 3's scaling is a tensor. */

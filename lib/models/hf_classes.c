@@ -72,6 +72,11 @@ static const tg_hf_key
     neox[] = {SIZES, MEMBER("layer_norm_eps", LAYER_NORM_EPSILON), MEMBER("tie_word_embeddings", TIED),
               ACT("hidden_act"), BIASES, PARTLY("rotary_pct"),
               MEMBER("rotary_emb_base", ROPE_THETA), SCALING, CONSTANT("use_parallel_residual", "true")};
+static const tg_hf_key
+    stablelm[] = {SIZES, MEMBER("num_key_value_heads", N_KV_HEAD), MEMBER("layer_norm_eps", LAYER_NORM_EPSILON),
+                  MEMBER("tie_word_embeddings", TIED), ACT("hidden_act"), MEMBER("use_qkv_bias", QKV_BIAS),
+                  CONSTANT("qk_layernorm", "false"), CONSTANT("use_parallel_residual", "false"),
+                  MEMBER("rope_theta", ROPE_THETA), PARTLY("partial_rotary_factor"), SCALING};
 /* clang-format on */
 
 /* ---- classes */
@@ -92,6 +97,7 @@ static const tg_hf_class classes[] = {
     {CLASS("olmo2", "Olmo2", "olmo2", olmo2), .qk_norm = true},
     {CLASS("gpt_neox", "GPTNeoX", "gpt_neox", neox), .divides = true},
     {CLASS("phi3", "Phi3", "phi3", phi3), .same_window = true},
+    {CLASS("stablelm", "StableLm", "stablelm", stablelm), .divides = true},
 };
 
 static bool has_windows(const tg_config *c)

@@ -157,8 +157,17 @@ def phi3(i, s):
         eos_token_id=2, rope_parameters={**rope(0, 40.0), "partial_rotary_factor": part_of(i, s["head_dim"])})
 
 
+def stablelm(i, s):
+    D = math.lcm(s["head_dim"], 2)
+    s = dict(s, hidden_size=s["num_attention_heads"] * D)
+    del s["head_dim"]
+    return transformers.StableLmConfig(
+        **s, layer_norm_eps=[1e-5, 1e-3][i % 2], use_qkv_bias=i % 3 == 1, hidden_act=["silu", "gelu"][i % 5 == 4],
+        rope_parameters={**rope(i, 50.0), "partial_rotary_factor": part_of(i // 2, D)})
+
+
 FAMILIES = {f.__name__: f for f in (llama, mistral, smollm3, qwen2, qwen3, gemma, gemma2, gemma3_text, gemma3, olmo2,
-                                    gpt_neox, phi3)}
+                                    gpt_neox, phi3, stablelm)}
 HALVES = {"gemma": torch.float16, "gemma2": torch.bfloat16}  # every third twin of these is stored so
 
 

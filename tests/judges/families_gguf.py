@@ -77,6 +77,14 @@ def phi3(i, s):
     return families.phi3(i, dict(s, hidden_size=s["num_attention_heads"] * s["head_dim"]))
 
 
+def stablelm(i, s):
+    """Its converter does not write the base of rotation."""
+    c = families.stablelm(i, dict(s, tie_word_embeddings=False))
+    c.hidden_act = "silu"
+    c.rope_parameters = {**families.rope(i % 2, 10000.0), "partial_rotary_factor": c.rope_parameters["partial_rotary_factor"]}
+    return c
+
+
 def without_windows(family):
     """A twin of families.py that its architecture in GGUF can say."""
     def config(i, s):
@@ -89,8 +97,8 @@ def without_windows(family):
 
 
 # whose files and directories hold the same bits
-SAME = ("llama", "qwen2", "qwen3", "gpt_neox", "olmo2", "phi3")
-FAMILIES = {**{f: without_windows(f) for f in SAME[:3]}, "gemma": gemma, "gemma2": gemma2, "gemma3": gemma3, "olmo2": olmo2, "olmo3": olmo3, "gpt_neox": gpt_neox, "phi3": phi3}
+SAME = ("llama", "qwen2", "qwen3", "gpt_neox", "olmo2", "phi3", "stablelm")
+FAMILIES = {**{f: without_windows(f) for f in SAME[:3]}, "gemma": gemma, "gemma2": gemma2, "gemma3": gemma3, "olmo2": olmo2, "olmo3": olmo3, "gpt_neox": gpt_neox, "phi3": phi3, "stablelm": stablelm}
 TYPES = {"mistral": "llama", "gemma3_text": "gemma3", "olmo3": "olmo2", "gpt_neox": "gptneox"}
 
 NAMES = [("model.embed_tokens", "token_embd"), ("gpt_neox.embed_in", "token_embd"), ("embed_out", "output"),
@@ -168,7 +176,12 @@ def begin(path, model, architecture):
         w.add_layer_norm_eps(c.layer_norm_eps)
         return w
     w.add_head_count_kv(c.num_key_value_heads)
-    w.add_layer_norm_rms_eps(c.rms_norm_eps)
+    if architecture == "stablelm":
+        w.add_rope_dimension_count(int(rope["partial_rotary_factor"] * (c.hidden_size // c.num_attention_heads)))
+        w.add_parallel_residual(False)
+        w.add_layer_norm_eps(c.layer_norm_eps)
+    else:
+        w.add_layer_norm_rms_eps(c.rms_norm_eps)
     if architecture == "phi3":
         w.add_rope_dimension_count(int(rope["partial_rotary_factor"] * c.hidden_size) // c.num_attention_heads)
         w.add_sliding_window(c.sliding_window or 0)
@@ -186,7 +199,7 @@ def begin(path, model, architecture):
         w.add_attn_logit_softcapping(c.attn_logit_softcapping)
         w.add_final_logit_softcapping(c.final_logit_softcapping)
         w.add_sliding_window(c.sliding_window)
-    if architecture not in ("gemma", "gemma2"):
+    if architecture not in ("gemma", "gemma2", "stablelm"):
         w.add_rope_freq_base(rope["rope_theta"])
     if rope["rope_type"] == "linear":
         w.add_rope_scaling_type(gguf.RopeScalingType.LINEAR)

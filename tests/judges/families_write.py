@@ -155,9 +155,17 @@ def phi3(r, i):
     return "phi3", c
 
 
+def stablelm(r, i):
+    c = body(r, i, divides=True)
+    D = 2 * r.randrange(3, 8)
+    c.update(n_embd=c["n_head"] * D, rope_dim=[0, 2, D - 4][i], qkv_bias=i == 1)
+    return "stablelm", without(c, "head_dim", "out_bias", "mlp_bias", "qk_norm", "rope_local_theta", "unrotated_layers",
+                               "window", "window_layers", "attn_scale", "attn_cap", "norm_offset", "embed_scale")
+
+
 CLASSES = {"llama": llama, "mistral": mistral, "smollm3": smollm3, "qwen2": qwen2, "qwen3": qwen3, "gemma": gemma,
            "gemma2": gemma2, "gemma3_text": gemma3, "olmo2": olmo2, "gpt_neox": neox,
-           "phi3": phi3}
+           "phi3": phi3, "stablelm": stablelm}
 
 
 # ---- the archive
@@ -168,7 +176,7 @@ def shapes(family, c):
     C, F, V, H = c["n_embd"], c["n_inner"], c["vocab_size"], c["n_head"]
     D = c.get("head_dim", C // H)
     Q, KV = H * D, c.get("n_kv_head", H) * D
-    neox = family == "gpt_neox"
+    neox, has_biases = family == "gpt_neox", family in ("gpt_neox", "stablelm")
     has = {"qkv": c["qkv_bias"] if "qkv_bias" in c else 0, "out": c.get("out_bias"), "mlp": c.get("mlp_bias"),
            "always": 1}
 
@@ -179,7 +187,7 @@ def shapes(family, c):
 
     def norm(name, n):
         yield name + ".weight", (n,)
-        if neox:
+        if has_biases:
             yield name + ".bias", (n,)
 
     def llama_block(b):
@@ -187,7 +195,7 @@ def shapes(family, c):
             yield from norm(b + "input_layernorm", C)
         for x, n in (("q", Q), ("k", KV), ("v", KV)):
             yield from linear(f"{b}self_attn.{x}_proj", n, C, "qkv")
-        if c["qk_norm"]:
+        if c.get("qk_norm"):
             yield from norm(b + "self_attn.q_norm", Q if family == "olmo2" else D)
             yield from norm(b + "self_attn.k_norm", KV if family == "olmo2" else D)
         yield from linear(b + "self_attn.o_proj", C, Q, "out")
@@ -281,7 +289,7 @@ def spelled(arrays):
     if "config/window_layers" in a:
         a["config/window_layers"] = a["config/window_layers"] & np.uint64((1 << int(a["config/n_layer"])) - 1)
         a["config/window"] = a["config/window"] * (a["config/window_layers"] > 0)
-    if a.get("config/rope_dim") == 0 and a["config/family"] in (b"gpt_neox", b"phi3"):
+    if a.get("config/rope_dim") == 0 and a["config/family"] in (b"gpt_neox", b"phi3", b"stablelm"):
         a["config/rope_dim"] = a["config/head_dim"] if "config/head_dim" in a else a["config/n_embd"] // a["config/n_head"]
     if a.get("config/rope_local_theta") == 0 and a["config/family"] == b"gemma3":
         a["config/rope_local_theta"] = a["config/rope_theta"]

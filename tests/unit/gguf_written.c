@@ -31,6 +31,11 @@ tg_config gguf_base(const char *family)
         c.window = 8;
         c.window_layers = 1;
     }
+    if (strcmp(family, "stablelm") == 0) {
+        c.n_embd = 24;
+        c.rope_dim = 4;
+        c.qkv_bias = true;
+    }
     if (strcmp(family, "gpt_neox") == 0) {
         c.n_embd = 32;
         c.n_inner = 40;

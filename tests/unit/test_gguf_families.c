@@ -75,10 +75,15 @@ static void put_other(tg_gguf_writer *w, const struct file *f)
         tg_gguf_put_i32s(w, key, same, f->c.n_layer);
 }
 
+static bool is_stablelm(const struct file *f)
+{
+    return strcmp(f->architecture, "stablelm") == 0;
+}
+
 static void put_keys(tg_gguf_writer *w, const struct file *f)
 {
     const tg_config *c = &f->c;
-    const bool neox = strcmp(f->architecture, "gptneox") == 0;
+    const bool neox = strcmp(f->architecture, "gptneox") == 0, layernorm = neox || is_stablelm(f);
 
     tg_gguf_put_text(w, "general.architecture", f->architecture, strlen(f->architecture));
     put_key(w, f, "block_count", (double)c->n_layer, 'u');
@@ -90,7 +95,7 @@ static void put_keys(tg_gguf_writer *w, const struct file *f)
     put_key(w, f, "attention.key_length", neox ? 0 : (double)c->head_dim, 'u');
     put_key(w, f, "attention.value_length", neox ? 0 : (double)c->head_dim, 'u');
     put_key(w, f, "rope.dimension_count", (double)tg_config_rope_dim(c), 'u');
-    put_key(w, f, neox ? "attention.layer_norm_epsilon" : "attention.layer_norm_rms_epsilon",
+    put_key(w, f, layernorm ? "attention.layer_norm_epsilon" : "attention.layer_norm_rms_epsilon",
             c->layer_norm_epsilon, 'f');
     put_key(w, f, "rope.freq_base", c->rope_theta == 10000 ? 0 : c->rope_theta, 'f');
     put_key(w, f, "attention.sliding_window", (double)c->window, 'u');
@@ -339,6 +344,12 @@ static void families(void)
     expect_all(c);
     c = config_of("phi3");
     c.rope_dim = 6;
+    expect_all(c);
+    c = config_of("stablelm");
+    c.head_dim = 0;
+    c.rope_dim = 4;
+    expect_all(c);
+    c.qkv_bias = true;
     expect_all(c);
     c = config_of("gpt_neox");
     c.activation = TG_GELU_ERF;
@@ -629,6 +640,23 @@ static void phi3_refused(void)
     refuse(&f, "blk.0.ffn_up.weight is missing");
 }
 
+static void stablelm_refused(void)
+{
+    struct file f = {.architecture = "stablelm", .c = config_of("stablelm"), .type = 'u'};
+
+    f.c.head_dim = 0;
+    f.c.rope_dim = 4;
+    f.without = "blk.0.ffn_norm.weight";
+    refuse(&f, "blk.0.ffn_norm.weight is missing: attention and MLP side by side are not supported");
+    f.without = NULL;
+    f.tensor = "blk.0.attn_q_norm.weight";
+    refuse(&f, "blk.0.attn_q_norm.weight is not a tensor of a stablelm with this config");
+    f.tensor = NULL;
+    f.key = "attention.key_length";
+    f.value = 2;
+    refuse(&f, "stablelm.attention.key_length is 2, expected 8, the channels of a head");
+}
+
 static void neox_refused(void)
 {
     struct file f = {.architecture = "gptneox", .c = config_of("gpt_neox"), .type = 'u'};
@@ -681,6 +709,7 @@ int main(void)
     RUN(divisors_refused);
     RUN(phi3_window);
     RUN(phi3_refused);
+    RUN(stablelm_refused);
     RUN(neox_refused);
     RUN(windows_refused);
     unlink(path);

@@ -93,6 +93,9 @@ static void refusals_of_rotation(void)
     c.rope_ctx = 64;
     c.rope_high_freq = 4;
     refuse(c, "config/rope_scaling is llama3, but llama.cpp's \"qwen2\" can only have none or linear");
+    c = gguf_base("stablelm");
+    c.rope_scaling = TG_ROPE_LLAMA3;
+    refuse(c, "config/rope_scaling is llama3, but llama.cpp's \"stablelm\" can only have none or linear");
     c = gguf_base("gemma3");
     c.rope_scaling = TG_ROPE_LINEAR;
     c.rope_factor = 8;

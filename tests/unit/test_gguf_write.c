@@ -79,7 +79,7 @@ static void same(tg_config c)
 static void families(void)
 {
     static const char *const names[] = {"llama",  "qwen2", "qwen3",    "gemma", "gemma2",
-                                        "gemma3", "olmo2", "gpt_neox", "phi3"};
+                                        "gemma3", "olmo2", "gpt_neox", "phi3",  "stablelm"};
 
     for (size_t i = 0; i < sizeof names / sizeof names[0]; i++) {
         tg_config c = gguf_base(names[i]);
@@ -270,6 +270,11 @@ static void files(void)
     c = gguf_base("olmo2");
     c.tied = true;
     expect(c, "olmo2.rope.freq_base", "output.weight", "olmo2.attention.sliding_window");
+    c = gguf_base("stablelm");
+    c.tied = true;
+    c.qkv_bias = false;
+    expect(c, "stablelm.use_parallel_residual", "output.weight", "blk.0.attn_q.bias");
+    expect(c, "stablelm.attention.head_count_kv", "blk.1.ffn_norm.bias", "stablelm.attention.key_length");
     c = gguf_base("phi3");
     c.rope_dim = 4;
     expect(c, "phi3.attention.sliding_window", "blk.1.ffn_up.weight", "blk.1.ffn_gate.weight");

@@ -480,6 +480,55 @@ static void phi3_refused(void)
     refuse_phi3("", "model.layers.0.mlp.gate_up_proj.weight has shape (39, 12), expected (40, 12)");
 }
 
+/* ---- StableLM: LayerNorm, and heads of C/H channels */
+
+#define STABLELM "\"model_type\": \"stablelm\", \"num_key_value_heads\": 2, \"layer_norm_eps\": 1e-06"
+
+static void stablelm(void)
+{
+    tg_config c = hf_config("stablelm");
+
+    c.n_kv_head = 2;
+    c.head_dim = 0;
+    c.rope_dim = 2;
+    hf_expect(STABLELM ", \"partial_rotary_factor\": 0.67", c);
+    c.qkv_bias = c.tied = true;
+    c.rope_theta = 500;
+    hf_expect(STABLELM
+              ", \"use_qkv_bias\": true, \"tie_word_embeddings\": true, \"use_parallel_residual\": false, "
+              "\"qk_layernorm\": false, \"rope_parameters\": {\"rope_type\": \"default\", "
+              "\"rope_theta\": 500.0, \"partial_rotary_factor\": 0.67}",
+              c);
+    c = hf_config("stablelm"); /* what transformers assumes */
+    c.n_embd = 64 * 32;
+    c.n_head = c.n_kv_head = 32;
+    c.head_dim = 0;
+    c.n_ctx = 4096;
+    c.rope_dim = 16;
+    c.n_layer = 1;
+    c.layer_norm_epsilon = 1e-5;
+    hf_write_json("\"hidden_size\": 2048, \"intermediate_size\": 20, \"num_hidden_layers\": 1, "
+                  "\"num_attention_heads\": 32, \"vocab_size\": 256, \"model_type\": ",
+                  "\"stablelm\"");
+    hf_expect_read(c);
+}
+
+static void stablelm_refused(void)
+{
+    tg_config c = hf_config("stablelm");
+
+    c.n_kv_head = 2;
+    c.head_dim = 0;
+    hf_write_tensors(&c, NULL, NULL);
+    hf_refuse(STABLELM ", \"partial_rotary_factor\": 0.67, \"use_parallel_residual\": true",
+              "\"use_parallel_residual\": attention and MLP side by side is not supported");
+    hf_refuse(STABLELM ", \"partial_rotary_factor\": 0.67, \"qk_layernorm\": true",
+              "\"qk_layernorm\": a norm for each head of q and k is not supported");
+    hf_refuse(STABLELM, "\"partial_rotary_factor\": a rotation of no channel"); /* a quarter of 3 */
+    hf_write_tensors(&c, "model.layers.0.input_layernorm.bias", NULL);
+    hf_refuse(STABLELM ", \"partial_rotary_factor\": 0.67", "model.layers.0.input_layernorm.bias is missing");
+}
+
 int main(void)
 {
     if (!hf_begin())
@@ -494,5 +543,7 @@ int main(void)
     RUN(neox_refused);
     RUN(phi3);
     RUN(phi3_refused);
+    RUN(stablelm);
+    RUN(stablelm_refused);
     return hf_done();
 }

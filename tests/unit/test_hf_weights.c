@@ -72,6 +72,11 @@ static void round_trips(void)
     c = hf_base("olmo2");
     c.qk_norm = true;
     read_again(c, TG_WRITE_F32, 0);
+    c = hf_base("stablelm");
+    c.rope_dim = 2;
+    read_again(c, TG_WRITE_F32, 0);
+    c.qkv_bias = c.tied = true;
+    read_again(c, TG_WRITE_BF16, 0x1p-8F);
     c = hf_base("phi3");
     c.rope_dim = 4;
     c.window = 5;

@@ -175,6 +175,22 @@ static void configs_of_phi3(void)
                        "\"sliding_window\": 9," NO_ENDS);
 }
 
+static void configs_of_stablelm(void)
+{
+    tg_config c = hf_base("stablelm");
+
+    c.n_embd = 24;
+    c.rope_dim = 4;
+    c.qkv_bias = true;
+    c.rope_scaling = TG_ROPE_LINEAR;
+    c.rope_factor = 2;
+    expect(c, "StableLm", "stablelm",
+           "\"num_key_value_heads\": 2,\"layer_norm_eps\": 1e-06,\"tie_word_embeddings\": false," SILU
+           "\"use_qkv_bias\": true,\"qk_layernorm\": false,\"use_parallel_residual\": false,"
+           "\"rope_theta\": 10000.0,\"partial_rotary_factor\": 0.6666666666666666,"
+           "\"rope_scaling\": {\"rope_type\": \"linear\",\"factor\": 2.0}," NO_ENDS);
+}
+
 /* ---- refusals */
 
 static void refuse_with(const tg_config *c, const tg_write_options *o, const char *message)
@@ -315,6 +331,7 @@ int main(void)
     RUN(configs_of_gemma);
     RUN(configs_of_neox);
     RUN(configs_of_phi3);
+    RUN(configs_of_stablelm);
     RUN(refusals);
     RUN(rounded_scale);
     RUN(without_effect);
