@@ -1,8 +1,10 @@
-/* The parameters of Llama and its relatives, Gemma 2 and 3, OLMo 2 and StableLM among them, in the order of a
- * file, and their activations.  Names and layouts of parameters are Hugging Face's: matrices are [out,in]. */
+/* The parameters of Llama and its relatives, Gemma 2 and 3, OLMo 2, StableLM and nanochat among them, in the
+ * order of a file, and their activations.  Names and layouts of parameters are Hugging Face's: matrices are
+ * [out,in]. */
 #include "lib/gpt/family.h"
 #include "lib/gpt/gemma.h"
 #include "lib/gpt/llama.h"
+#include "lib/gpt/nanochat.h"
 #include "lib/gpt/stablelm.h"
 
 /* clang-format off */
@@ -72,6 +74,15 @@ static const tg_param_row stablelm[] = {
     MLP,
     LAST_NORM,
     {TG_LNF_B, TG_USE_NORM, "model.norm.bias", false, {TG_DIM_C}, TG_ALWAYS, TG_START_ZERO},
+    HEAD,
+};
+
+static const tg_param_row nanochat[] = {
+    FIRST,
+    QKV,
+    LINEAR(TG_ATT_PROJ_W, "self_attn.o_proj", TG_DIM_C, TG_DIM_Q, TG_IF_OUT_BIAS),
+    LINEAR(TG_FC_W, "mlp.fc1", TG_DIM_INNER, TG_DIM_C, TG_IF_MLP_BIAS),
+    LINEAR(TG_FC_PROJ_W, "mlp.fc2", TG_DIM_C, TG_DIM_INNER, TG_IF_MLP_BIAS),
     HEAD,
 };
 
@@ -161,6 +172,17 @@ static const tg_act_row stablelm_acts[TG_STABLELM_ACTS] = {
     GATED_ACTS(TG_STABLELM_GATE, TG_STABLELM_UP, TG_STABLELM_GATED),
     [TG_STABLELM_NEXT] = {"next", TG_DIM_C, .gradient = TG_SCRATCH_DX, .next = true, .drop_site = 3},
 };
+
+static const tg_act_row nanochat_acts[TG_NANOCHAT_ACTS] = {
+    ATTENTION_ACTS,
+    [TG_NANOCHAT_X2] = {"x2", TG_DIM_C, TG_KEEP_IF_SMALL, .gradient = TG_SCRATCH_DX, .over = TG_LLAMA_X,
+                        .drop_site = 2},
+    NORM_2_ACTS(TG_NANOCHAT_NORM_2, TG_NANOCHAT_NORM_2_RSTD),
+    [TG_NANOCHAT_FC] = {"fc", TG_DIM_INNER, .between = true, .shared = TG_SCRATCH_WIDE, .gradient = TG_SCRATCH_WIDE},
+    [TG_NANOCHAT_ACT] = {"act", TG_DIM_INNER, TG_KEEP_IF_SMALL, .between = true, .shared = TG_SCRATCH_WIDE,
+                         .gradient = TG_SCRATCH_WIDE, .over = TG_NANOCHAT_FC},
+    [TG_NANOCHAT_NEXT] = {"next", TG_DIM_C, .gradient = TG_SCRATCH_DX, .next = true, .drop_site = 3},
+};
 /* clang-format on */
 
 /* ---- families, which differ by their configs and tables */
@@ -175,13 +197,16 @@ static const tg_act_row stablelm_acts[TG_STABLELM_ACTS] = {
 #define LLAMA_SETTINGS                                                                                       \
     (SETTINGS | BIT(QKV_BIAS) | BIT(OUT_BIAS) | BIT(MLP_BIAS) | BIT(ROPE_DIM) | BIT(UNROTATED_LAYERS))
 
+#define MEMBERS(of_name, which, rows, acts)                                                                  \
+    .name = (of_name), .block = "model.layers", .transposed = true, .settings = (which), .row = (rows),      \
+    .n_rows = sizeof(rows) / sizeof(rows)[0], .act = (acts), .n_acts = sizeof(acts) / sizeof(acts)[0]
+#define LLAMA_ACTS                                                                                           \
+    .norm = TG_LLAMA_NORM_1, .q = TG_LLAMA_Q_ROTATED, .k = TG_LLAMA_K_ROTATED, .v = TG_LLAMA_V,              \
+    .att = TG_LLAMA_ATT, .q_projected = TG_LLAMA_Q, .k_projected = TG_LLAMA_K,                               \
+    .q_normed = TG_LLAMA_Q_NORMED, .k_normed = TG_LLAMA_K_NORMED
 #define FAMILY(of_name, which, rows, acts)                                                                   \
     {                                                                                                        \
-        .name = (of_name), .block = "model.layers", .transposed = true, .settings = (which), .row = (rows),  \
-        .n_rows = sizeof(rows) / sizeof(rows)[0], .act = (acts), .n_acts = sizeof(acts) / sizeof(acts)[0],   \
-        .norm = TG_LLAMA_NORM_1, .q = TG_LLAMA_Q_ROTATED, .k = TG_LLAMA_K_ROTATED, .v = TG_LLAMA_V,          \
-        .att = TG_LLAMA_ATT, .q_projected = TG_LLAMA_Q, .k_projected = TG_LLAMA_K,                           \
-        .q_normed = TG_LLAMA_Q_NORMED, .k_normed = TG_LLAMA_K_NORMED                                         \
+        MEMBERS(of_name, which, rows, acts), LLAMA_ACTS                                                      \
     }
 
 const tg_family tg_llama = FAMILY("llama", LLAMA_SETTINGS, llama, llama_acts);
@@ -192,18 +217,16 @@ const tg_family tg_gemma = FAMILY("gemma", LLAMA_SETTINGS, llama, llama_acts);
 const tg_family tg_gemma2 = FAMILY("gemma2", SETTINGS | BIT(FINAL_LOGIT_SOFTCAPPING), gemma2, gemma_acts);
 const tg_family tg_gemma3 = FAMILY("gemma3", SETTINGS, gemma2, gemma_acts);
 const tg_family tg_olmo2 = FAMILY("olmo2", SETTINGS, olmo2, gemma_acts);
+
+#define ROTATION                                                                                             \
+    (BIT(ROPE_THETA) | BIT(ROPE_SCALING) | BIT(ROPE_FACTOR) | BIT(ROPE_LOW_FREQ) | BIT(ROPE_HIGH_FREQ) |     \
+     BIT(ROPE_CTX))
+#define FEWER_SETTINGS                                                                                       \
+    (BIT(N_LAYER) | BIT(N_HEAD) | BIT(N_EMBD) | BIT(N_CTX) | BIT(VOCAB_SIZE) | BIT(LAYER_NORM_EPSILON) |     \
+     BIT(ACTIVATION) | BIT(TIED) | BIT(N_KV_HEAD) | BIT(N_INNER) | BIT(QKV_BIAS) | ROTATION)
+
 const tg_family tg_stablelm = {
-    .name = "stablelm",
-    .block = "model.layers",
-    .transposed = true,
-    .settings = BIT(N_LAYER) | BIT(N_HEAD) | BIT(N_EMBD) | BIT(N_CTX) | BIT(VOCAB_SIZE) |
-                BIT(LAYER_NORM_EPSILON) | BIT(ACTIVATION) | BIT(TIED) | BIT(N_KV_HEAD) | BIT(N_INNER) |
-                BIT(ROPE_THETA) | BIT(QKV_BIAS) | BIT(ROPE_SCALING) | BIT(ROPE_FACTOR) | BIT(ROPE_LOW_FREQ) |
-                BIT(ROPE_HIGH_FREQ) | BIT(ROPE_CTX) | BIT(ROPE_DIM),
-    .row = stablelm,
-    .n_rows = sizeof stablelm / sizeof stablelm[0],
-    .act = stablelm_acts,
-    .n_acts = TG_STABLELM_ACTS,
+    MEMBERS("stablelm", FEWER_SETTINGS | BIT(ROPE_DIM), stablelm, stablelm_acts),
     .norm = TG_STABLELM_LN_1,
     .q = TG_STABLELM_Q_ROTATED,
     .k = TG_STABLELM_K_ROTATED,
@@ -211,4 +234,11 @@ const tg_family tg_stablelm = {
     .att = TG_STABLELM_ATT,
     .q_projected = TG_STABLELM_Q,
     .k_projected = TG_STABLELM_K,
+};
+const tg_family tg_nanochat = {
+    MEMBERS("nanochat",
+            FEWER_SETTINGS | BIT(HEAD_DIM) | BIT(OUT_BIAS) | BIT(QK_NORM) | BIT(FINAL_LOGIT_SOFTCAPPING),
+            nanochat, nanochat_acts),
+    LLAMA_ACTS,
+    .bare_norms = true,
 };

@@ -73,6 +73,8 @@ static const tg_hf_key
               ACT("hidden_act"), BIASES, PARTLY("rotary_pct"),
               MEMBER("rotary_emb_base", ROPE_THETA), SCALING, CONSTANT("use_parallel_residual", "true")};
 static const tg_hf_key
+    nanochat[] = {COMMON, ACT("hidden_act"), BIASES, ROTATION,
+                  {"final_logit_softcapping", TG_HF_CAP, BIT(FINAL_LOGIT_SOFTCAPPING), NULL}},
     stablelm[] = {SIZES, MEMBER("num_key_value_heads", N_KV_HEAD), MEMBER("layer_norm_eps", LAYER_NORM_EPSILON),
                   MEMBER("tie_word_embeddings", TIED), ACT("hidden_act"), MEMBER("use_qkv_bias", QKV_BIAS),
                   CONSTANT("qk_layernorm", "false"), CONSTANT("use_parallel_residual", "false"),
@@ -98,6 +100,7 @@ static const tg_hf_class classes[] = {
     {CLASS("gpt_neox", "GPTNeoX", "gpt_neox", neox), .divides = true},
     {CLASS("phi3", "Phi3", "phi3", phi3), .same_window = true},
     {CLASS("stablelm", "StableLm", "stablelm", stablelm), .divides = true},
+    {CLASS("nanochat", "NanoChat", "nanochat", nanochat), .qk_norm = true, .divides = true},
 };
 
 static bool has_windows(const tg_config *c)

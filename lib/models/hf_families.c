@@ -66,7 +66,8 @@ struct kind {
         .rotated_key = PARTLY, .rotated = 1)                                                                 \
     row("stablelm", .family = "stablelm", SILU, .n_ctx = 4096, .n_kv_head = 32, .epsilon = 1e-5,             \
         .epsilon_key = "layer_norm_eps", .rotated_key = PARTLY, .rotated = 0.25, .bias_key = "use_qkv_bias", \
-        .order = SERIAL)
+        .order = SERIAL)                                                                                     \
+    row("nanochat", .family = "nanochat", .activation = TG_RELU2, .n_ctx = 2048, .qk_norm = true, .cap = 15)
 /* clang-format on */
 #define KIND(type, ...) {__VA_ARGS__},
 #define AND_TYPE(type, ...) "|" type
@@ -137,6 +138,8 @@ static void read_scores(tg_hf_reading *r, const struct kind *kind)
     tg_config *c = &r->f->config;
     double scalar;
 
+    if (kind->query_scalar > 0 || kind->cap > 0)
+        c->final_logit_softcapping = read_cap(r, "final_logit_softcapping", kind->cap);
     if (kind->query_scalar == 0)
         return;
     scalar = tg_hf_get_number(r, r->in, name, kind->query_scalar);
@@ -145,7 +148,6 @@ static void read_scores(tg_hf_reading *r, const struct kind *kind)
     else if (scalar != (double)c->head_dim)
         c->attn_scale = 1 / sqrt(scalar);
     c->attn_cap = read_cap(r, "attn_logit_softcapping", kind->attn_cap);
-    c->final_logit_softcapping = read_cap(r, "final_logit_softcapping", kind->cap);
 }
 
 static void read_biases(tg_hf_reading *r, const struct kind *kind)

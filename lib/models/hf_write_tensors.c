@@ -1,5 +1,6 @@
 /* Hugging Face's model.safetensors of the families after GPT-2: the parameters under their own names, but
- * those in one tensor that the class has so, and Gemma's gains less 1. */
+ * those in one tensor that the class has so, Gemma's gains less 1, and nanochat's q and k with the halves of
+ * heads exchanged. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -69,6 +70,12 @@ static bool is_less(const struct plan *plan, const tg_param *p)
     return plan->less_one && p->use == TG_USE_NORM;
 }
 
+/* Whether each head's second half comes first in the file. */
+static bool is_swapped(const struct plan *plan, const tg_param *p)
+{
+    return plan->names && plan->names->swapped && tg_is_rotated(p->kind);
+}
+
 /* ---- the list of tensors */
 
 static void name_array(tg_array *a, const struct plan *plan, const tg_param *p)
@@ -96,7 +103,7 @@ static void list_arrays(struct plan *plan)
             .dtype = types[plan->o->type], .ndim = p->ndim, .shape = {count_rows(plan, p), p->shape[1]}};
         name_array(a, plan, p);
         plan->largest = tg_size_max(plan->largest, count_of(plan, p));
-        if (joint_of(plan, p) || is_less(plan, p))
+        if (joint_of(plan, p) || is_less(plan, p) || is_swapped(plan, p))
             plan->most = tg_size_max(plan->most, count_of(plan, p));
         plan->n++;
     }
@@ -137,6 +144,17 @@ static tg_status get_joined(const float **x, struct plan *plan, const tg_param *
     return TG_OK;
 }
 
+static const float *swap(struct plan *plan, const float *x, const tg_param *p)
+{
+    const size_t half = tg_config_head_dim(&plan->padded.file.config) / 2 * (p->count / p->shape[0]);
+
+    for (size_t at = 0; at < p->count; at += 2 * half) {
+        memcpy(plan->changed + at, x + at + half, half * sizeof *x);
+        memcpy(plan->changed + at + half, x + at, half * sizeof *x);
+    }
+    return plan->changed;
+}
+
 /* The values of a tensor that begins with entry i. */
 static tg_status get(const float **x, struct plan *plan, size_t i, tg_err *err)
 {
@@ -146,6 +164,8 @@ static tg_status get(const float **x, struct plan *plan, size_t i, tg_err *err)
     if (joint_of(plan, p))
         return get_joined(x, plan, p, err);
     status = tg_model_file_get(x, &plan->padded.buffer, &plan->padded.file, i, false, err);
+    if (!status && is_swapped(plan, p))
+        *x = swap(plan, *x, p);
     if (status || !is_less(plan, p))
         return status;
     for (size_t e = 0; e < p->count; e++)

@@ -148,15 +148,17 @@ static size_t count_rows(const struct parts *parts, size_t n)
 static tg_row_order order_of(const struct match *m, const struct parts *parts, size_t i)
 {
     const bool joint = parts->n > 1, by_head = joint && m->names->by_head;
-    const bool pairs = m->names && m->names->pairs && tg_is_rotated(parts->p[i]->kind);
-    const size_t D = pairs || by_head ? tg_config_head_dim(&m->f->config) : parts->p[i]->shape[0];
+    const bool rotated = m->names && tg_is_rotated(parts->p[i]->kind);
+    const bool pairs = rotated && m->names->pairs, swapped = rotated && m->names->swapped;
+    const size_t D = pairs || swapped || by_head ? tg_config_head_dim(&m->f->config) : parts->p[i]->shape[0];
 
-    if (!joint && !pairs)
+    if (!joint && !pairs && !swapped)
         return (tg_row_order){0};
     return (tg_row_order){.head = D,
                           .first = by_head ? i * D : count_rows(parts, i),
                           .stride = by_head ? parts->n * D : D,
-                          .pairs = pairs};
+                          .pairs = pairs,
+                          .swapped = swapped};
 }
 
 /* ---- tensors */

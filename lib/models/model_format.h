@@ -120,6 +120,7 @@ typedef struct tg_names {
     bool prefixes; /* names may begin with "transformer.", "_orig_mod.", "module.", "model." */
     bool padded;   /* wte.weight may have more rows than the vocab_size that is known; these are not read */
     bool pairs;    /* of each head of q and k, the two rows that are rotated together follow each other */
+    bool swapped;  /* of each head of q and k, the rows of the second half come first */
     bool by_head;  /* in a tensor of q, k and v they are head by head: q, k, v of head 0, of head 1, ... */
 } tg_names;
 

@@ -25,6 +25,8 @@ static size_t stored_row(const tg_row_order *o, size_t r)
     if (o->head == 0)
         return r;
     in_head = r % o->head;
+    if (o->swapped)
+        in_head = (in_head + o->head / 2) % o->head;
     if (o->pairs)
         in_head = in_head % (o->head / 2) * 2 + in_head / (o->head / 2);
     return o->first + r / o->head * o->stride + in_head;

@@ -122,6 +122,7 @@ const tg_names tg_names_gguf_neox = NAMES("gpt_neox", "GPT-NeoX", neox_gguf, TG_
 static const tg_names of_hf[] = {
     {.family = "gpt_neox", .what = "GPT-NeoX", ROWS(neox), .by_head = true},
     {.family = "phi3", .what = "Phi-3", ROWS(phi3)},
+    {.family = "nanochat", .what = "nanochat", .swapped = true}, /* it rotates by the angle's negative */
 };
 
 const tg_names *tg_names_hf(const char *family)

@@ -29,6 +29,8 @@ static size_t family_size(const tg_config *c)
     const size_t KV = (c->n_kv_head > 0 ? c->n_kv_head : c->n_head) * D;
     size_t n = (2 * Q + 2 * KV) * C + (c->qkv_bias ? Q + 2 * KV : 0) + (c->out_bias ? C : 0);
 
+    if (strcmp(name, "nanochat") == 0) /* no norm has gains */
+        return c->n_layer * (n + 2 * F * C) + (c->tied ? 1 : 2) * c->vocab_size * C;
     n += neox ? 2 * F * C + F + C : 3 * F * C + (c->mlp_bias ? 2 * F + C : 0);
     n += (four_norms ? 4 : 2) * C;
     if (c->qk_norm)

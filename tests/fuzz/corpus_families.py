@@ -11,7 +11,7 @@ FOUR_NORMS = "gemma2", "gemma3_text", "gemma3"
 CONFIGS = {
     "llama": {}, "mistral": {"sliding_window": 2}, "smollm3": {"no_rope_layer_interval": 1}, "qwen2": {"use_sliding_window": False}, "qwen3": {},
     "gemma": {}, "gemma2": {"sliding_window": 2, "query_pre_attn_scalar": 3}, "gemma3_text": {"sliding_window": 2, "query_pre_attn_scalar": 2}, "olmo2": {},
-    "gpt_neox": {"num_key_value_heads": 2, "rotary_pct": 1.0}, "phi3": {"sliding_window": 2}, "stablelm": {"partial_rotary_factor": 1.0},
+    "gpt_neox": {"num_key_value_heads": 2, "rotary_pct": 1.0}, "phi3": {"sliding_window": 2}, "stablelm": {"partial_rotary_factor": 1.0}, "nanochat": {},
 }
 LINEAR = {"rope_type": "linear", "factor": 2.0}
 LLAMA3 = {"rope_type": "llama3", "factor": 4.0, "low_freq_factor": 1.0, "high_freq_factor": 4.0, "original_max_position_embeddings": 3}
@@ -41,6 +41,7 @@ CHANGES = {
     "phi3": {"part": {"partial_rotary_factor": 0.5, "head_dim": 4}, "over": {"partial_rotary_factor": 2}, "longrope": {"rope_scaling": {"type": "longrope", "short_factor": [1.0], "long_factor": [2.0]}}, "su": {"rope_scaling": {"type": "su"}},
              "null-window": {"sliding_window": None}, "bias": {"attention_bias": True}, "parameters": {"rope_parameters": {"rope_type": "default", "rope_theta": 50, "partial_rotary_factor": 1.0}}},
     "stablelm": {"parallel": {"use_parallel_residual": True}, "norms": {"qk_layernorm": True}, "qkv-bias": {"use_qkv_bias": True}, "linear": {"rope_scaling": LINEAR}, "quarter": {"partial_rotary_factor": 0.25}},
+    "nanochat": {"no-caps": {"final_logit_softcapping": None}, "cap-0": {"final_logit_softcapping": 0}, "bias": {"attention_bias": True}, "silu": {"hidden_act": "silu"}},
 }
 # those that have tensors, and are written
 WHOLE = "qkv-bias", "bias", "caps", "linear", "list", "llama3", "mlp-bias", "no-bias", "no-caps", "parameters", "pattern", "window"
@@ -121,6 +122,8 @@ def weights_of(type, biases=(), tied=True, seed=5, **changes):
     norm("model.norm", C)
     if not tied:
         linear("lm_head", V, C)
+    if type == "nanochat":
+        w = {k.replace("up_proj", "fc1").replace("down_proj", "fc2"): a for k, a in w.items() if "norm" not in k and "gate_proj" not in k}
     if type == "phi3":
         w = joined(joined(w, "self_attn.q_proj", ["self_attn.%s_proj" % x for x in "qkv"], "self_attn.qkv_proj"), "mlp.gate_proj", ["mlp.gate_proj", "mlp.up_proj"], "mlp.gate_up_proj")
     return w

@@ -166,8 +166,15 @@ def stablelm(i, s):
         rope_parameters={**rope(i, 50.0), "partial_rotary_factor": part_of(i // 2, D)})
 
 
+def nanochat(i, s):
+    return transformers.NanoChatConfig(
+        **s, rms_norm_eps=[1e-6, 1e-3][i % 2], attention_bias=i % 4 == 3, pad_token_id=None,
+        final_logit_softcapping=[15.0, 2.0, None][i % 3], hidden_act=["relu2", "relu2", "silu"][i % 3],
+        rope_parameters=rope(i, [30.0, 10000.0][i % 2]))
+
+
 FAMILIES = {f.__name__: f for f in (llama, mistral, smollm3, qwen2, qwen3, gemma, gemma2, gemma3_text, gemma3, olmo2,
-                                    gpt_neox, phi3, stablelm)}
+                                    gpt_neox, phi3, stablelm, nanochat)}
 HALVES = {"gemma": torch.float16, "gemma2": torch.bfloat16}  # every third twin of these is stored so
 
 
@@ -200,7 +207,7 @@ def frequencies(config, layer_type=None):
 
 def norm_of(module):
     eps = module.eps if hasattr(module, "eps") else module.variance_epsilon
-    gain = module.weight + (1 if type(module).__name__.startswith("Gemma") else 0)
+    gain = module.weight + (1 if type(module).__name__.startswith("Gemma") else 0) if hasattr(module, "weight") else 1
     return lambda x: gain * x / (x.square().mean(-1, keepdim=True) + eps).sqrt()
 
 

@@ -36,7 +36,8 @@ def text(i, t, V):
 
 
 def apart(name, x, config):
-    """The parameters that transformers has in one tensor: of GPT-NeoX head by head."""
+    """The parameters that transformers has in one tensor: of GPT-NeoX head by head.  nanochat's q and k have the halves
+    of each head exchanged."""
     H = config.num_attention_heads
     if "query_key_value" in name:
         parts = x.reshape(H, 3, -1, *x.shape[1:]).swapaxes(0, 1)
@@ -45,6 +46,8 @@ def apart(name, x, config):
     if "qkv_proj" in name:
         Q, KV = H * config.head_dim, config.num_key_value_heads * config.head_dim
         return {name.replace("qkv", part): p for part, p in zip("qkv", np.split(x, (Q, Q + KV)))}
+    if config.model_type == "nanochat" and ("q_proj" in name or "k_proj" in name):
+        return {name: np.roll(x.reshape(-1, 2, config.head_dim // 2, *x.shape[1:]), 1, axis=1).reshape(x.shape)}
     if "gate_up_proj" in name:
         return {name.replace("gate_up", part): p for part, p in zip(("gate", "up"), np.split(x, 2))}
     return {name: x}

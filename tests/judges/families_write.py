@@ -163,9 +163,17 @@ def stablelm(r, i):
                                "window", "window_layers", "attn_scale", "attn_cap", "norm_offset", "embed_scale")
 
 
+def nanochat(r, i):
+    c = body(r, i, divides=True)
+    c.update(activation=["relu2", "silu", "relu2"][i], qk_norm=1, qkv_bias=i == 1, out_bias=i == 1,
+             final_logit_softcapping=[15.0, 0.0, 2.5][i])
+    return "nanochat", without(c, "mlp_bias", "rope_dim", "rope_local_theta", "unrotated_layers", "window", "window_layers",
+                               "attn_scale", "attn_cap", "norm_offset", "embed_scale")
+
+
 CLASSES = {"llama": llama, "mistral": mistral, "smollm3": smollm3, "qwen2": qwen2, "qwen3": qwen3, "gemma": gemma,
            "gemma2": gemma2, "gemma3_text": gemma3, "olmo2": olmo2, "gpt_neox": neox,
-           "phi3": phi3, "stablelm": stablelm}
+           "phi3": phi3, "stablelm": stablelm, "nanochat": nanochat}
 
 
 # ---- the archive
@@ -208,6 +216,13 @@ def shapes(family, c):
         if family in ("gemma2", "gemma3", "olmo2"):
             yield from norm(b + "post_feedforward_layernorm", C)
 
+    def nanochat_block(b):
+        for x, n in (("q", Q), ("k", KV), ("v", KV)):
+            yield from linear(f"{b}self_attn.{x}_proj", n, C, "qkv")
+        yield from linear(b + "self_attn.o_proj", C, Q, "out")
+        yield b + "mlp.fc1.weight", (F, C)
+        yield b + "mlp.fc2.weight", (C, F)
+
     def neox_block(b):
         yield from norm(b + "input_layernorm", C)
         for x in ("query", "key", "value"):
@@ -219,8 +234,10 @@ def shapes(family, c):
 
     yield "gpt_neox.embed_in.weight" if neox else "model.embed_tokens.weight", (V, C)
     for layer in range(c["n_layer"]):
-        yield from neox_block(f"gpt_neox.layers.{layer}.") if neox else llama_block(f"model.layers.{layer}.")
-    yield from norm("gpt_neox.final_layer_norm" if neox else "model.norm", C)
+        b = ("gpt_neox" if neox else "model") + f".layers.{layer}."
+        yield from {"gpt_neox": neox_block, "nanochat": nanochat_block}.get(family, llama_block)(b)
+    if family != "nanochat":
+        yield from norm("gpt_neox.final_layer_norm" if neox else "model.norm", C)
     if not c["tied"]:
         yield "embed_out.weight" if neox else "lm_head.weight", (V, C)
 

@@ -79,6 +79,8 @@ static void refusals(void)
     c = gguf_base("phi3");
     c.n_embd = 12;
     refuse(c, "config/head_dim is 6, but llama.cpp's \"phi3\" needs config/n_embd / config/n_head, 12 / 4");
+    refuse(gguf_base("nanochat"),
+           "a GGUF file has no names for the tensors of a model of the family nanochat");
     c = gguf_base("gpt_neox");
     c.activation = TG_GELU_TANH;
     refuse(c, "config/activation is gelu_new, but llama.cpp's \"gptneox\" can only have gelu");

@@ -30,11 +30,12 @@
 #include "tests/unit/ref_grouped.h"
 #include "tests/unit/small_model.h"
 
-const tg_family *const tg_families[] = {&tg_gpt2,  &family_grouped, &tg_llama,  &tg_gemma3,
-                                        &tg_olmo2, &tg_neox,        &tg_gemma2, &tg_stablelm};
-const tg_page *const tg_pages[] = {&tg_gpt2_page,  &family_grouped_page, &tg_llama_page, &tg_gemma_page,
-                                   &tg_gemma_page, &tg_neox_page,        &tg_gemma_page, &tg_stablelm_page};
-const char tg_family_names[] = "gpt2|grouped|llama|gemma3|olmo2|gpt_neox|gemma2|stablelm";
+const tg_family *const tg_families[] = {&tg_gpt2, &family_grouped, &tg_llama,    &tg_gemma3,  &tg_olmo2,
+                                        &tg_neox, &tg_gemma2,      &tg_stablelm, &tg_nanochat};
+const tg_page *const tg_pages[] = {&tg_gpt2_page,  &family_grouped_page, &tg_llama_page,
+                                   &tg_gemma_page, &tg_gemma_page,       &tg_neox_page,
+                                   &tg_gemma_page, &tg_stablelm_page,    &tg_nanochat_page};
+const char tg_family_names[] = "gpt2|grouped|llama|gemma3|olmo2|gpt_neox|gemma2|stablelm|nanochat";
 
 static tg_config config; /* of the test that runs */
 
@@ -140,10 +141,17 @@ static tg_config config_of(size_t i)
         c.qkv_bias = true;
         c.rope_dim = 2;
         break;
+    case 12:
+        c.family = 8;
+        c.embed_scale = 0; /* no setting of it */
+        c.activation = TG_RELU2;
+        c.qk_norm = true;
+        c.final_logit_softcapping = 3;
+        break;
     }
     return c;
 }
-#define CONFIGS 12
+#define CONFIGS 13
 
 static void create(tg_model *m, const tg_config *c)
 {
@@ -369,7 +377,8 @@ static bool look(void *context, tg_acts *a, size_t layer, size_t row)
     if (layer == 0 && strcmp(a->family->act[row].name, "x2") == 0)
         memcpy(lens->logits, tg_pass_logits(lens->pass, tg_matrix_from(m, T - 1), 1), sizeof lens->logits);
     if (lens->silence &&
-        (strcmp(a->family->act[row].name, "gated") == 0 || strcmp(a->family->act[row].name, "gelu") == 0))
+        (strcmp(a->family->act[row].name, "gated") == 0 || strcmp(a->family->act[row].name, "gelu") == 0 ||
+         strcmp(a->family->act[row].name, "act") == 0))
         memset(m.data, 0, T * m.cols * sizeof(float));
     return true;
 }

@@ -529,6 +529,82 @@ static void stablelm_refused(void)
     hf_refuse(STABLELM ", \"partial_rotary_factor\": 0.67", "model.layers.0.input_layernorm.bias is missing");
 }
 
+/* ---- nanochat: no gains, and the halves of q's and k's heads exchanged */
+
+#define NANOCHAT "\"model_type\": \"nanochat\", \"num_key_value_heads\": 2, \"head_dim\": 6"
+
+static tg_config nanochat_base(void)
+{
+    tg_config c = hf_config("nanochat");
+
+    c.n_kv_head = 2;
+    c.head_dim = 6;
+    c.activation = TG_RELU2;
+    c.qk_norm = true;
+    c.final_logit_softcapping = 15;
+    return c;
+}
+
+/* The row where the file has row r. */
+static size_t nanochat_row(const tg_param *p, size_t r)
+{
+    const bool rotated = strstr(p->name, "q_proj") || strstr(p->name, "k_proj");
+
+    return rotated ? r / 6 * 6 + (r % 6 + 3) % 6 : r;
+}
+
+static void expect_nanochat(const char *members, tg_config want)
+{
+    tg_float_buffer buffer = {0};
+    tg_model_file f;
+    const float *x;
+    tg_err err = {0};
+
+    hf_write_config(members);
+    hf_write_tensors(&want, NULL, NULL);
+    CHECK_OK(tg_model_file_open(&f, hf_directory, NULL, &err), &err);
+    CHECK(small_config_equal(&f.config, &want));
+    for (size_t i = 0; i < f.table.n; i++) {
+        const tg_param *p = &f.table.entry[i];
+        const size_t columns = p->ndim == 2 ? p->shape[1] : 1;
+
+        CHECK_OK(tg_model_file_get(&x, &buffer, &f, i, false, &err), &err);
+        for (size_t e = 0; e < p->count; e++) {
+            const size_t at = nanochat_row(p, e / columns) * columns + e % columns;
+
+            CHECK(x[e] == (float)i + (float)(at % 100) / 1024);
+        }
+    }
+    free(buffer.x);
+    tg_model_file_close(&f);
+}
+
+static void nanochat(void)
+{
+    tg_config c = nanochat_base();
+
+    expect_nanochat(NANOCHAT, c);
+    c.final_logit_softcapping = 0;
+    c.qkv_bias = c.out_bias = true;
+    c.rope_theta = 100000;
+    expect_nanochat(NANOCHAT ", \"final_logit_softcapping\": null, \"attention_bias\": true, "
+                             "\"rope_parameters\": {\"rope_type\": \"default\", \"rope_theta\": 100000.0}",
+                    c);
+}
+
+static void nanochat_refused(void)
+{
+    const tg_config c = nanochat_base(), llama = hf_config("llama");
+
+    hf_write_tensors(&c, NULL, NULL);
+    hf_refuse(NANOCHAT ", \"final_logit_softcapping\": -1",
+              "\"final_logit_softcapping\": a cap that is not above 0");
+    hf_refuse(NANOCHAT ", \"hidden_act\": \"relu\"", "\"hidden_act\": \"relu\" is not supported");
+    hf_write_tensors(&llama, NULL, NULL);
+    hf_refuse("\"model_type\": \"nanochat\", \"head_dim\": 4",
+              "model.layers.0.input_layernorm.weight is not a tensor of a nanochat with this config");
+}
+
 int main(void)
 {
     if (!hf_begin())
@@ -545,5 +621,7 @@ int main(void)
     RUN(phi3_refused);
     RUN(stablelm);
     RUN(stablelm_refused);
+    RUN(nanochat);
+    RUN(nanochat_refused);
     return hf_done();
 }

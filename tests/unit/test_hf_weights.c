@@ -72,6 +72,14 @@ static void round_trips(void)
     c = hf_base("olmo2");
     c.qk_norm = true;
     read_again(c, TG_WRITE_F32, 0);
+    c = hf_base("nanochat");
+    c.activation = TG_RELU2;
+    c.qk_norm = true;
+    c.final_logit_softcapping = 15;
+    read_again(c, TG_WRITE_F32, 0);
+    c.final_logit_softcapping = 0;
+    c.qkv_bias = c.out_bias = true;
+    read_again(c, TG_WRITE_BF16, 0x1p-8F);
     c = hf_base("stablelm");
     c.rope_dim = 2;
     read_again(c, TG_WRITE_F32, 0);
@@ -245,6 +253,27 @@ static void phi3(void)
     close_written(&w);
 }
 
+/* Rows 3 to 5 of each head come before its rows 0 to 2. */
+static void nanochat(void)
+{
+    static const char name[] = "model.layers.1.self_attn.k_proj.weight";
+    struct written w;
+    tg_float_buffer buffer = {0};
+    const float *stored, *x;
+    tg_config c = hf_base("nanochat");
+    tg_err err = {0};
+
+    c.qk_norm = true;
+    open_written(&w, c);
+    CHECK_EQ(w.list.n, 1 + 2 * 6 + 1);
+    stored = find(&w.list, name, 12);
+    CHECK_OK(tg_model_file_get(&x, &buffer, &w.f, tg_params_index(&w.f.table, TG_K_W, 1), false, &err), &err);
+    for (size_t r = 0; r < 12; r++)
+        CHECK(memcmp(stored + (r / 6 * 6 + (r + 3) % 6) * 12, x + r * 12, 12 * sizeof *x) == 0);
+    free(buffer.x);
+    close_written(&w);
+}
+
 int main(void)
 {
     if (!hf_begin())
@@ -254,5 +283,6 @@ int main(void)
     RUN(round_trips_of_gemma);
     RUN(neox);
     RUN(phi3);
+    RUN(nanochat);
     return hf_done();
 }

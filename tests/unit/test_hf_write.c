@@ -191,6 +191,18 @@ static void configs_of_stablelm(void)
            "\"rope_scaling\": {\"rope_type\": \"linear\",\"factor\": 2.0}," NO_ENDS);
 }
 
+static void configs_of_nanochat(void)
+{
+    tg_config c = hf_base("nanochat");
+
+    c.activation = TG_RELU2;
+    c.qk_norm = true;
+    c.final_logit_softcapping = 15;
+    expect(c, "NanoChat", "nanochat",
+           UNTIED "\"hidden_act\": \"relu2\",\"attention_bias\": false," ROTATION
+                  "\"final_logit_softcapping\": 15.0," NO_ENDS);
+}
+
 /* ---- refusals */
 
 static void refuse_with(const tg_config *c, const tg_write_options *o, const char *message)
@@ -226,6 +238,8 @@ static void refusals(void)
     REFUSE("llama", qk_norm, true, "config/qk_norm is 1, but Hugging Face's \"llama\" can only have 0");
     REFUSE("qwen2", out_bias, true, "config/out_bias is 1, but Hugging Face's \"qwen2\" can only have 0");
     REFUSE("qwen2", unrotated_layers, 1, "config/unrotated_layers is 1, but Hugging Face's \"qwen2\"");
+    REFUSE("nanochat", qk_norm, false,
+           "config/qk_norm is 0, but Hugging Face's \"nanochat\" can only have 1");
     REFUSE("qwen3", qk_norm, false, "config/qk_norm is 0, but Hugging Face's \"qwen3\" can only have 1");
     REFUSE("gemma", activation, TG_GELU_ERF,
            "config/activation is gelu, but Hugging Face's \"gemma\" can only "
@@ -332,6 +346,7 @@ int main(void)
     RUN(configs_of_neox);
     RUN(configs_of_phi3);
     RUN(configs_of_stablelm);
+    RUN(configs_of_nanochat);
     RUN(refusals);
     RUN(rounded_scale);
     RUN(without_effect);
