@@ -469,8 +469,20 @@ def spm_tokenizers():
         put("tokenizer_json", "spm-%s.json" % name, spm_json(**change))
 
 
+def models_of_llama2c():
+    """Version 2: integers of 8 bits, whose groups divide every matrix, and do not."""
+    C, F, L, H, KV, V, T = sizes = 4, 6, 1, 2, 1, 6, 4
+    matrices = [(V, C), (C, C), (C // 2, C), (C // 2, C), (C, C), (F, C), (C, F), (F, C)]
+    for group in 1, 2, 4, 8, 0, 5:
+        header = (struct.pack("<Ii7iBi", 0x616B3432, 2, *sizes, 1, group)).ljust(256, b"\0")
+        body = b"".join(bytes(range(a * b)) + np.ones(a * b // max(group, 1), "<f4").tobytes() for a, b in matrices)
+        for target in "llmc", "model_file":
+            put(target, "llama2c-groups-%d" % group, header + np.ones(3 * C, "<f4").tobytes() + body)
+
+
 def families():
     checkpoints_of_families()
+    models_of_llama2c()
     beginnings()
     ggufs_of_families()
     spm_models()
