@@ -89,6 +89,7 @@ def without_windows(family):
     """A twin of families.py that its architecture in GGUF can say."""
     def config(i, s):
         c = families.FAMILIES[family](i, s)
+        c.hidden_act = "silu"
         if getattr(c, "layer_types", None):
             c.use_sliding_window, c.sliding_window = False, None
             c.layer_types = ["full_attention"] * c.num_hidden_layers
