@@ -9,10 +9,11 @@
 #include "lib/base/size.h"
 
 enum {
-    INTS = 7,                         /* of the config */
-    OLD_HEADER = 4 * INTS,            /* bytes, of version 0 */
-    HEADER = 256,                     /* of version 1 */
-    SHARED = 8 + OLD_HEADER,          /* its byte that says whether the head is the embedding */
+    INTS = 7,                /* of the config */
+    OLD_HEADER = 4 * INTS,   /* bytes, of version 0 */
+    HEADER = 256,            /* of versions 1 and 2 */
+    SHARED = 8 + OLD_HEADER, /* their byte that says whether the head is the embedding */
+    VERSIONS = 3,
     LAYERS_MAX = TG_NAMES_MAX / 9 - 1 /* of 9 tensors, and at most 5 others */
 };
 
@@ -45,11 +46,16 @@ static const struct {
     [HEAD] = {"output.weight", false, {VOCAB, WIDTH}},
 };
 
-/* By version; KINDS ends a shorter one. */
+/* Of version 0, and of the later ones; KINDS ends a shorter one. */
 static const kind orders[][KINDS] = {
     {TOKENS, NORM1, Q, K, V, O, NORM2, W1, W2, W3, NORM, COS, SIN, HEAD},
     {NORM1, NORM2, NORM, TOKENS, Q, K, V, O, W1, W2, W3, HEAD, KINDS},
 };
+
+static const kind *order_of(const tg_llama2c_config *config)
+{
+    return orders[config->version > 0];
+}
 
 /* How many tensors there are of a kind. */
 static size_t tensors_of(kind of, const tg_llama2c_config *config)
@@ -61,7 +67,7 @@ static size_t tensors_of(kind of, const tg_llama2c_config *config)
 
 size_t tg_llama2c_tensors(const tg_llama2c_config *config)
 {
-    const kind *const order = orders[config->version];
+    const kind *const order = order_of(config);
     size_t n = 0;
 
     for (size_t k = 0; k < KINDS && order[k] != KINDS; k++)
@@ -81,7 +87,7 @@ static size_t size_of(dim d, const tg_llama2c_config *config)
 
 void tg_llama2c_tensor(tg_array *a, const tg_llama2c_config *config, size_t i)
 {
-    const kind *of = orders[config->version];
+    const kind *of = order_of(config);
 
     assert(i < tg_llama2c_tensors(config));
     for (; i >= tensors_of(*of, config); of++)
@@ -94,6 +100,13 @@ void tg_llama2c_tensor(tg_array *a, const tg_llama2c_config *config, size_t i)
     for (; a->ndim < 2 && kinds[*of].shape[a->ndim] != NONE; a->ndim++)
         a->shape[a->ndim] = size_of(kinds[*of].shape[a->ndim], config);
     (void)tg_array_measure(a); /* products of two numbers up to NUMBER_MAX */
+}
+
+size_t tg_llama2c_stored(const tg_llama2c_config *config, const tg_array *a)
+{
+    if (config->group == 0 || a->ndim < 2)
+        return a->bytes;
+    return a->count + a->count / config->group * sizeof(float);
 }
 
 static size_t header_of(const tg_llama2c_config *config)
@@ -109,7 +122,7 @@ static size_t bytes_of(const tg_llama2c_config *config)
 
     for (size_t i = 0; i < tg_llama2c_tensors(config); i++) {
         tg_llama2c_tensor(&a, config, i);
-        bytes = tg_size_add_sat(bytes, a.bytes);
+        bytes = tg_size_add_sat(bytes, tg_llama2c_stored(config, &a));
     }
     return bytes;
 }
@@ -166,32 +179,54 @@ static tg_status take_old_header(tg_llama2c_config *config, const unsigned char 
     return status ? status : check_heads(config, err);
 }
 
-/* The rest of version 1's header. */
+/* A group never spans two matrices. */
+static tg_status check_group(const tg_llama2c_config *config, tg_err *err)
+{
+    tg_array a;
+
+    if (config->group < 1 || config->group > NUMBER_MAX)
+        return tg_fail(err, TG_EDATA, "group_size is %zu, expected 1 to %zu", config->group, NUMBER_MAX);
+    for (size_t i = 0; i < tg_llama2c_tensors(config); i++) {
+        tg_llama2c_tensor(&a, config, i);
+        if (a.ndim == 2 && a.count % config->group != 0)
+            return tg_fail(err, TG_EDATA, "group_size is %zu, which does not divide the %zu values of %s",
+                           config->group, a.count, a.name);
+    }
+    return TG_OK;
+}
+
+/* The rest of a header after version 0. */
 static tg_status take_flags(tg_llama2c_config *config, const unsigned char *file, tg_err *err)
 {
+    const bool grouped = config->version == 2;
+    const size_t zeros = SHARED + 1 + (grouped ? 4 : 0);
+
     if (file[SHARED] > 1)
         return tg_fail(err, TG_EDATA, "byte %d of the header is %d, expected 0 or 1", SHARED, file[SHARED]);
     config->tied = file[SHARED] == 1;
-    for (size_t i = SHARED + 1; i < HEADER; i++)
+    for (size_t i = zeros; i < HEADER; i++)
         if (file[i] != 0)
             return tg_fail(err, TG_EDATA, "byte %zu of the header is %d, expected 0", i, file[i]);
-    return TG_OK;
+    if (!grouped)
+        return TG_OK;
+    config->group = tg_get32(file + SHARED + 1);
+    return check_group(config, err);
 }
 
 static tg_status take_header(tg_llama2c_config *config, const unsigned char *file, size_t n, tg_err *err)
 {
     const bool magic = has_magic(file, n);
     const size_t header = magic ? HEADER : OLD_HEADER;
+    const uint32_t version = magic ? tg_get32(file + 4) : 0;
     tg_status status;
 
-    if (magic && tg_get32(file + 4) != 1)
-        return tg_fail(err, TG_EDATA, "version %u%s, expected 1 or 0 (float32)", tg_get32(file + 4),
-                       tg_get32(file + 4) == 2 ? " (int8)" : "");
+    if (magic && (version < 1 || version >= VERSIONS))
+        return tg_fail(err, TG_EDATA, "version %u, expected 1 or 2, or 0 without a magic number", version);
     if (n < header)
         return tg_fail(err, TG_EDATA, "truncated: a header of %zu bytes, got %zu", header, n);
     if (!magic)
         return take_old_header(config, file, err);
-    *config = (tg_llama2c_config){.version = 1};
+    *config = (tg_llama2c_config){.version = version};
     if ((status = take_numbers(config, file + 8, err)) || (status = check_heads(config, err)))
         return status;
     return take_flags(config, file, err);
@@ -204,6 +239,20 @@ bool tg_llama2c_begins(const void *first, size_t n)
     tg_llama2c_config config;
 
     return has_magic(first, n) || (n >= OLD_HEADER && !take_old_header(&config, first, NULL));
+}
+
+/* Add the matrix or vector at *at, and set *at to what follows it. */
+static tg_status add(tg_tensor_list *list, const tg_llama2c_config *config, const tg_array *a,
+                     const unsigned char *file, size_t *at, tg_err *err)
+{
+    const size_t stored = tg_llama2c_stored(config, a);
+    const tg_stored s = {
+        .array = *a, .group = config->group, .at = file + *at, .stored = stored, .offset = *at};
+
+    if (config->group == 0 || a->ndim < 2)
+        return tg_tensor_list_add_next(list, a, file, at, err);
+    *at += stored;
+    return tg_tensor_list_add(list, &s, err);
 }
 
 tg_status tg_llama2c_read(tg_tensor_list *list, tg_llama2c_config *config, const void *file, size_t n,
@@ -222,7 +271,7 @@ tg_status tg_llama2c_read(tg_tensor_list *list, tg_llama2c_config *config, const
     at = header_of(config);
     for (size_t i = 0; i < tg_llama2c_tensors(config); i++) {
         tg_llama2c_tensor(&a, config, i);
-        if ((status = tg_tensor_list_add_next(list, &a, bytes, &at, err)))
+        if ((status = add(list, config, &a, bytes, &at, err)))
             return status;
     }
     return tg_tensor_list_arrange(list, err);

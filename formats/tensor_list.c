@@ -173,6 +173,21 @@ static void load_block(float *out, const unsigned char *in, size_t n, tg_dtype t
             out[i] = tg_float_from_half(x.bits[i]);
 }
 
+/* Values first .. first + n - 1 of groups. */
+static void load_groups(float *out, const tg_stored *s, size_t first, size_t n)
+{
+    const unsigned char *const scales = s->at + s->array.count;
+    float scale = 0;
+
+    for (size_t i = 0; i < n; i++) {
+        const size_t at = first + i;
+
+        if (i == 0 || at % s->group == 0)
+            memcpy(&scale, scales + at / s->group * sizeof scale, sizeof scale);
+        out[i] = (float)(int8_t)s->at[at] * scale;
+    }
+}
+
 tg_status tg_stored_load(float *out, const tg_stored *s, size_t first, size_t n, tg_err *err)
 {
     const tg_dtype type = s->array.dtype;
@@ -183,7 +198,9 @@ tg_status tg_stored_load(float *out, const tg_stored *s, size_t first, size_t n,
     if (type.kind != 'f' && type.kind != 'B')
         return tg_fail(err, TG_EDATA, "%s has type %s, expected floating-point numbers", s->array.name,
                        tg_stored_type(text, s));
-    if (s->blocks)
+    if (s->group > 0)
+        load_groups(out, s, first, n);
+    else if (s->blocks)
         tg_blocks_decode(out, s->blocks, s->at, first, n);
     else if (tg_dtype_equal(type, TG_F32))
         memcpy(out, in, n * sizeof *out);
@@ -199,6 +216,10 @@ const char *tg_stored_type(char text[TG_ARRAY_TEXT_MAX], const tg_stored *s)
 
     if (s->blocks)
         return s->blocks->name;
+    if (s->group > 0) {
+        snprintf(text, TG_ARRAY_TEXT_MAX, "i8 in groups of %zu", s->group);
+        return text;
+    }
     if (type.kind == 'B' || type.kind == 'b')
         return type.kind == 'B' ? "bf16" : "bool";
     snprintf(text, TG_ARRAY_TEXT_MAX, "%c%zu", type.kind, 8 * type.size);

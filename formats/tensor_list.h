@@ -24,8 +24,9 @@ typedef struct tg_blocks tg_blocks; /* a type whose values are quantised in bloc
 
 typedef struct tg_stored {
     tg_array array; /* name, shape, dtype of its values (TG_F32 for blocks), count, bytes; data = at when
-                       the values lie there plainly, NULL for blocks; any alignment */
-    const tg_blocks *blocks; /* NULL: plain values of array.dtype */
+                       the values lie there plainly, else NULL; any alignment */
+    const tg_blocks *blocks; /* NULL: plain values of array.dtype, or, as in llama2.c's files: */
+    size_t group; /* integers of 8 bits, and after all of them a scale, float32, for each group of so many */
     const unsigned char *at; /* [stored] the bytes in the file's memory */
     size_t stored;
     uint64_t offset; /* of at, from the start of the file */

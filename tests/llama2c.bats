@@ -119,11 +119,20 @@ refused() {
     refused '2 heads of keys and values do not divide n_heads = 3' tg-convert model.bin
 }
 
+@test "models of llama2.c in int8: tg-info names the type, and other formats have the values" {
+    make_llama2c untied.npz model.bin 2
+    run -0 tg-info --all model.bin
+    [[ $output = *'i8 in groups of 4'* ]]
+    tg-convert -q model.bin -o back.npz
+    cmp <(tg-eval -q -m model.bin -p 'a ab b' --json) <(tg-eval -q -m back.npz -p 'a ab b' --json)
+    head -c 1000 model.bin > cut.bin
+    refused "cut.bin: truncated: 1000 bytes" tg-convert cut.bin
+}
+
 @test "versions of llama2.c's files that are not read are named; models are not overwritten" {
-    printf '24ka\2\0\0\0' > model.bin
-    refused 'model.bin: version 2 (int8), expected 1 or 0 (float32)' tg-convert model.bin
     printf '24ka\3\0\0\0' > model.bin
-    refused 'version 3, expected 1' tg-info model.bin
+    refused 'version 3, expected 1 or 2' tg-info model.bin
+    refused 'model.bin: version 3, expected 1 or 2, or 0 without a magic number' tg-convert model.bin
     make_llama2c tied.npz model.bin
     cp model.bin kept.bin
     run -2 --separate-stderr bash -c 'tg-tokenize -t tokenizer.bin <<< a | tg-convert - --to uint16 -o model.bin'

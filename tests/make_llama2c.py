@@ -1,6 +1,6 @@
 """A model of the family llama as llama2.c's export.py writes it; needs neither PyTorch nor NumPy.
 
-make_llama2c.py MODEL.npz FILE [VERSION]    VERSION: 0, without a magic number (default), or 1
+make_llama2c.py MODEL.npz FILE [VERSION]    VERSION: 0, without a magic number (default), 1, or 2, of integers
 """
 import array
 import math
@@ -29,6 +29,16 @@ def angles(T, D):
     return array.array("f", map(math.cos, all_of)) + array.array("f", map(math.sin, all_of))
 
 
+GROUP = 4
+
+
+def integers(x):
+    """Of 8 bits, and then a scale for each group."""
+    groups = [x[i:i + GROUP] for i in range(0, len(x), GROUP)]
+    scales = [max(map(abs, g)) / 127 or 1.0 for g in groups]
+    return array.array("b", (round(v / s) for g, s in zip(groups, scales) for v in g)).tobytes() + array.array("f", scales).tobytes()
+
+
 def main(model, out, version="0"):
     version = int(version)
     arrays, scalars = make_torch.read(model)
@@ -40,15 +50,17 @@ def main(model, out, version="0"):
             numbers[5] *= 1 if tied else -1
             f.write(struct.pack("<7i", *numbers))
         else:
-            f.write(struct.pack("<Ii7iB", 0x616B3432, version, *numbers, tied).ljust(256, b"\0"))
-        for kind in ORDERS[version]:
+            group = struct.pack("<i", GROUP) if version == 2 else b""
+            f.write((struct.pack("<Ii7iB", 0x616B3432, version, *numbers, tied) + group).ljust(256, b"\0"))
+        for kind in ORDERS[version > 0]:
             layers = [f"model.layers.{l}.{IN_LAYERS[kind]}" for l in range(c["n_layer"])] if kind in IN_LAYERS else [OTHERS.get(kind)]
             for name in layers:
                 if kind == "angles":
                     f.write(angles(c["n_ctx"], D).tobytes())
                 elif kind != "head" or not tied:
                     shape, x = arrays[name + ".weight"]
-                    f.write((neighbours(shape, x, D) if kind in ("q", "k") else x).tobytes())
+                    x = neighbours(shape, x, D) if kind in ("q", "k") else x
+                    f.write(integers(x) if version == 2 and len(shape) == 2 else x.tobytes())
 
 
 if __name__ == "__main__":

@@ -13,7 +13,7 @@ model() {
     done
 }
 
-ALL='llama mistral qwen3 gemma2 gemma3 olmo2 neox'
+ALL='llama mistral qwen3 gemma2 gemma3 olmo2 neox stablelm nanochat'
 
 # has LINE...: each is a line of the last run's output.
 has() {
@@ -182,7 +182,8 @@ for l in range(L):
         x = d[l][n + ".proj"][0]
         assert (n + ".normed" in d[l]) == (setting("qk_norm") == 1)
         if n + ".normed" in d[l]:
-            w = m["model.layers.%d.self_attn.%s_norm.weight" % (l, n)] + setting("norm_offset")
+            gain = "model.layers.%d.self_attn.%s_norm.weight" % (l, n)
+            w = m[gain] + setting("norm_offset") if gain in m else np.ones(D)
             rows = x.reshape(-1, len(w))
             y = rows / np.sqrt((rows ** 2).mean(1, keepdims=True) + setting("layer_norm_epsilon")) * w
             assert abs(y.reshape(x.shape) - d[l][n + ".normed"][0]).max() < 1e-5

@@ -19,7 +19,7 @@ family() {
     slow
     need_chromium
     need_numpy
-    for name in llama mistral qwen3 gemma2 gemma3 olmo2 neox; do
+    for name in llama mistral qwen3 gemma2 gemma3 olmo2 neox stablelm nanochat; do
         for layout in bthd bhtd; do
             family "$name" --layout "$layout"
             mv dump.npz "$name-$layout.npz"
@@ -27,7 +27,7 @@ family() {
             mv page.html "$name-$layout.html"
         done
     done
-    [[ $(printf '%s\n' ./*.html | wc -l) = 14 ]]
+    [[ $(printf '%s\n' ./*.html | wc -l) = 18 ]]
     pages ./*.html << 'END'
 import numpy as np
 dump = np.load(file.replace(".html", ".npz"))

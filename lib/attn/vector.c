@@ -22,6 +22,11 @@ void tg_attn_vector_place(tg_arena *arena, tg_attn_vector *v, size_t D)
                           .dprojected = take(arena, D)};
 }
 
+static double gain_of(const tg_rmsnorm *norm, size_t c)
+{
+    return norm->w ? (double)(norm->offset + norm->w[c]) : 1;
+}
+
 static void fill_norm(tg_attn_vector *v, const tg_attn_steps *s)
 {
     const size_t cols = v->at.heads * v->D, first = v->at.head * v->D;
@@ -30,7 +35,7 @@ static void fill_norm(tg_attn_vector *v, const tg_attn_steps *s)
     v->width = v->is_normed ? s->norm.C : v->D;
     v->rstd = v->is_normed ? (double)s->rstd[(v->at.t * cols + first) / v->width] : 1;
     for (size_t d = 0; d < v->D; d++)
-        v->gain[d] = v->is_normed ? (double)(s->norm.offset + s->norm.w[(first + d) % v->width]) : 1;
+        v->gain[d] = v->is_normed ? gain_of(&s->norm, (first + d) % v->width) : 1;
     tg_double_from_float(v->normed, (v->is_normed ? s->normed : s->projected) + v->at.t * cols + first, v->D);
 }
 

@@ -1,5 +1,7 @@
 #include "lib/gpt/bind.h"
 
+#include "lib/gpt/family.h"
+
 const float *tg_bind_weight(const tg_binding *g, tg_param_kind kind, size_t l)
 {
     return tg_model_weight(g->model, kind, l);
@@ -27,15 +29,25 @@ tg_layernorm tg_bind_layernorm(const tg_binding *g, tg_param_kind w, size_t l)
     };
 }
 
+/* The channels of a norm; 0: there is none. */
+static size_t norm_width(const tg_model *m, tg_param_kind w, size_t l)
+{
+    const size_t i = tg_params_index(&m->table, w, l);
+    const bool of_head = w == TG_Q_NORM_W || w == TG_K_NORM_W;
+
+    if (i < m->table.n)
+        return m->table.entry[i].count;
+    if (!tg_config_family(&m->config)->bare_norms)
+        return 0;
+    return of_head ? tg_config_head_dim(&m->config) : m->config.n_embd;
+}
+
 tg_rmsnorm tg_bind_rmsnorm(const tg_binding *g, tg_param_kind w, size_t l)
 {
-    const tg_params *table = &g->model->table;
-    const size_t i = tg_params_index(table, w, l);
-
     return (tg_rmsnorm){
         .w = tg_bind_weight(g, w, l),
         .dw = tg_bind_gradient(g, w, l),
-        .C = i < table->n ? table->entry[i].count : 0,
+        .C = norm_width(g->model, w, l),
         .offset = (float)g->model->config.norm_offset,
         .epsilon = g->model->config.layer_norm_epsilon,
     };

@@ -35,6 +35,7 @@ float *tg_bind_gradient(const tg_binding *binding, tg_param_kind kind, size_t la
 tg_linear tg_bind_linear(const tg_binding *binding, tg_param_kind w, size_t layer);
 tg_layernorm tg_bind_layernorm(const tg_binding *binding, tg_param_kind w, size_t layer);
 
+/* C is 0 if the model does not have this norm. */
 tg_rmsnorm tg_bind_rmsnorm(const tg_binding *binding, tg_param_kind w, size_t layer);
 
 /* wte and wpe; of a lent model, the rows of ids [n] of wte. */

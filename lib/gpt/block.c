@@ -255,11 +255,6 @@ static size_t count_parts(const tg_block *b, size_t in, const tg_rmsnorm *norm)
     return tg_block_tokens(b) * (tg_block_row(b, in).cols / norm->C);
 }
 
-static bool has_norm(const tg_block *b, tg_param_kind w)
-{
-    return tg_bind_weight(&b->a->bound, w, b->layer) != NULL;
-}
-
 typedef void rmsnorm_operation(tg_matrix out, tg_matrix rstd, tg_matrix inp, const tg_rmsnorm *norm,
                                size_t N);
 
@@ -267,7 +262,7 @@ static void rmsnorm(const tg_block *b, size_t out, size_t in, tg_param_kind w, r
 {
     const tg_rmsnorm norm = tg_bind_rmsnorm(&b->a->bound, w, b->layer);
 
-    if (!has_norm(b, w))
+    if (norm.C == 0)
         tg_copy_rows(tg_block_row(b, out), tg_block_row(b, in), tg_block_tokens(b));
     else
         compute(parts(tg_block_row(b, out), &norm), tg_block_row(b, out + 1),
@@ -298,7 +293,7 @@ void tg_block_rmsnorm_backward(tg_block *b, size_t out, size_t in, tg_param_kind
         return;
     check_apart(b, out, in);
     adds = tg_block_adds(b, in);
-    if (has_norm(b, w))
+    if (norm.C > 0)
         tg_rmsnorm_backward(parts(din, &norm), adds, parts(dout, &norm), tg_block_row(b, out + 1),
                             parts(tg_block_row(b, in), &norm), &norm, count_parts(b, in, &norm));
     else if (adds)

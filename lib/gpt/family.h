@@ -20,6 +20,7 @@ typedef struct tg_family {
     const char *name;        /* "gpt2": in archives (config/family), and for users */
     const char *block;       /* "h": a block's parameters are named "h.0.ln_1.weight" */
     bool transposed;         /* its matrices are [out,in], y = x W^T + b */
+    bool bare_norms;         /* norms have no gains, and no parameter says that they are there */
     uint64_t settings;       /* the members of tg_config that its models have: bits of tg_config_id */
     const tg_param_row *row; /* [n_rows] in the order of the file and of memory */
     size_t n_rows;
@@ -49,8 +50,9 @@ typedef struct tg_page {
 } tg_page;
 
 extern const tg_family tg_gpt2, tg_llama, tg_qwen2, tg_qwen3, tg_gemma, tg_gemma2, tg_gemma3, tg_olmo2,
-    tg_neox;
-extern const tg_page tg_gpt2_page, tg_llama_page, tg_gemma_page, tg_neox_page;
+    tg_neox, tg_phi3, tg_stablelm, tg_nanochat;
+extern const tg_page tg_gpt2_page, tg_llama_page, tg_gemma_page, tg_neox_page, tg_stablelm_page,
+    tg_nanochat_page;
 
 /*
  * All families, GPT-2 first, and their names, "gpt2|other"; and their pages, in a list apart, so that a

@@ -36,11 +36,24 @@ tg_config tg_config_canonical(const tg_config *config)
     }
     if (c.rope_dim == tg_config_head_dim(config))
         c.rope_dim = 0;
+    if (c.rope_scaling == TG_ROPE_PLAIN) {
+        c.rope_factor = c.rope_low_freq = c.rope_high_freq = 1;
+        c.rope_ctx = 1;
+    }
     if (tg_same_float(c.attn_scale, 1 / sqrt(width)))
         c.attn_scale = 0;
     if (tg_same_float(c.embed_scale, root))
         c.embed_scale = root;
     return c;
+}
+
+bool tg_config_has_same_windows(const tg_config *c)
+{
+    size_t l = 1;
+
+    while (l < c->n_layer && tg_config_window(c, l) == tg_config_window(c, 0))
+        l++;
+    return l >= c->n_layer;
 }
 
 /* ---- messages */

@@ -12,8 +12,12 @@
 #include "lib/models/model_file.h"
 
 /* Of layers that the model lacks there are no bits; without a layer that has the window, or with one as long
- * as the context, there is none, and no base of its own; a default is 0. */
+ * as the context, there is none, and no base of its own; without scaling of
+ * rotation, its numbers are 1; a default is 0. */
 tg_config tg_config_canonical(const tg_config *config);
+
+/* Whether all layers have the window, or none has. */
+bool tg_config_has_same_windows(const tg_config *config);
 
 /* Whether two numbers are the same float32. */
 bool tg_same_float(double a, double b);

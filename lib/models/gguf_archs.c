@@ -4,7 +4,9 @@
 #include <string.h>
 
 /* clang-format off */
-#define GATED .epsilon = "attention.layer_norm_rms_epsilon", .names = &tg_names_gguf_gated
+#define RMS "attention.layer_norm_rms_epsilon"
+#define LAYER "attention.layer_norm_epsilon"
+#define GATED .epsilon = RMS, .names = &tg_names_gguf_gated
 #define SILU GATED, .activation = TG_SILU
 #define GEMMA GATED, .activation = TG_GELU_TANH, .scaled = true
 /* transformers computes NeoX's exact GELU, llama.cpp the other form */
@@ -18,9 +20,13 @@
     row("gemma3",  .family = "gemma3", GEMMA, .qk_norm = true, .windows = 6, .window_theta = 10000,          \
         .wide_scale = 62)                                                                                    \
     row("olmo2",   .family = "olmo2", SILU, .qk_norm = true, .windows = 4, .square = true, .head = true)     \
+    row("phi3",    .family = "phi3", .epsilon = RMS, .names = &tg_names_gguf_phi3, .activation = TG_SILU,    \
+        .partly = true, .fused = true, .all_windows = true, .same_rotation = true, .square = true)           \
     row("gptneox", .family = "gpt_neox", .names = &tg_names_gguf_neox,                                       \
-        .epsilon = "attention.layer_norm_epsilon", .activation = TG_GELU_ERF, .partly = true, .fused = true, \
-        .head = true)
+        .epsilon = LAYER, .activation = TG_GELU_ERF, .partly = true, .parallel = true, .fused = true,        \
+        .qkv_bias = true, .out_bias = true, .head = true)                                                    \
+    row("stablelm", .family = "stablelm", .names = &tg_names_gguf_gated, .epsilon = LAYER,                   \
+        .activation = TG_SILU, .partly = true, .serial = true, .head = true)
 /* clang-format on */
 #define ROW(name, ...) {.architecture = (name), __VA_ARGS__},
 #define AND_NAME(name, ...) ", " name

@@ -25,8 +25,11 @@ typedef struct tg_gguf_arch {
     bool scaled;         /* the vectors of tokens, by sqrt(C) */
     bool capped;         /* scores and logits: attn_logit_softcapping, final_logit_softcapping */
     bool partly;         /* rotated: rope.dimension_count channels */
+    bool parallel;       /* attention and MLP read the same */
+    bool serial;         /* they do if there is no blk.N.ffn_norm */
     bool same_rotation;  /* with and without a window, scaled or not */
-    size_t windows;      /* of so many layers all but the last have the window; 0: none has */
+    bool all_windows;    /* all layers have the window, if there is one */
+    size_t windows;      /* of so many layers all but the last have the window; 0: none has, or all */
     size_t window;       /* where the file does not say it */
     double window_theta; /* the base of these; 0: of all layers */
     size_t wide_scale;   /* layers of the one size whose scores are divided by sqrt(C / H), not sqrt(D) */
@@ -34,7 +37,8 @@ typedef struct tg_gguf_arch {
     /* what only llama.cpp asks of a file */
     bool biases;   /* attention's projection back and the MLP may have biases */
     bool qkv_bias; /* queries, keys and values always have biases */
-    bool fused;    /* q, k and v are in one tensor, and all biases are there */
+    bool out_bias; /* attention's projection back always has one */
+    bool fused;    /* the parameters that the names have in one tensor are in one */
     bool divisors; /* it reads TG_GGUF_DIVISORS */
     bool square;   /* the channels of all heads are as many as the model's */
     bool tied;     /* the head is always the embedding */

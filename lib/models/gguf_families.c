@@ -23,6 +23,7 @@ static bool has_tensor(const struct reading *r, const char *name)
 
 static void check_features(struct reading *r)
 {
+    static const char parallel[] = "use_parallel_residual";
     static const struct {
         const char *name;
         double without;
@@ -37,13 +38,18 @@ static void check_features(struct reading *r)
         {"embedding_scale", 1, "scaled embeddings are not supported"},
         {"residual_scale", 1, "scaled residuals are not supported"},
         {"logit_scale", 1, "scaled logits are not supported"},
-        {"use_parallel_residual", 1, "attention and MLP one after the other are not supported"},
         {"rope.scaling.attn_factor", 1, "scaled attention is not supported"},
     };
 
     for (size_t i = 0; i < sizeof features / sizeof features[0]; i++)
         if (tg_gguf_keys_number(&r->k, features[i].name, features[i].without) != features[i].without)
             tg_gguf_keys_refuse(&r->k, features[i].name, features[i].what);
+    if (r->kind->parallel && tg_gguf_keys_number(&r->k, parallel, 1) != 1)
+        tg_gguf_keys_refuse(&r->k, parallel, "attention and MLP one after the other are not supported");
+    if (r->kind->serial && !has_tensor(r, "blk.0.ffn_norm.weight") && !r->k.g->status)
+        r->k.g->status =
+            tg_fail(r->k.g->err, TG_EDATA,
+                    "blk.0.ffn_norm.weight is missing: attention and MLP side by side are not supported");
 }
 
 /* What Gemma 2's files may leave out is llama.cpp's; in other families there is none. */
@@ -70,13 +76,14 @@ static void read_heads(struct reading *r)
     if (c->n_head == 0 && !r->k.g->status)
         r->k.g->status = tg_fail(r->k.g->err, TG_EDATA, "%s is 0, expected at least 1", r->k.key);
     width = c->n_head > 0 ? c->n_embd / c->n_head : 0;
-    if (tg_config_has(c, TG_CONFIG_HEAD_DIM)) {
+    if (tg_config_has(c, TG_CONFIG_N_KV_HEAD))
         c->n_kv_head = tg_gguf_keys_size_or(&r->k, "attention.head_count_kv", c->n_head);
-        width = c->head_dim = tg_gguf_keys_size_or(&r->k, "attention.key_length", width);
-    } else {
+    else
         tg_gguf_keys_check(&r->k, "attention.head_count_kv", c->n_head, "the number of heads");
+    if (tg_config_has(c, TG_CONFIG_HEAD_DIM))
+        width = c->head_dim = tg_gguf_keys_size_or(&r->k, "attention.key_length", width);
+    else
         tg_gguf_keys_check(&r->k, "attention.key_length", width, WIDTH);
-    }
     tg_gguf_keys_check(&r->k, "attention.value_length", width, WIDTH);
     if (r->kind->partly)
         c->rope_dim = tg_gguf_keys_size(&r->k, "rope.dimension_count");
@@ -103,6 +110,15 @@ static void read_sizes(struct reading *r)
 }
 
 /* ---- rotation */
+
+/* Phi-3's for long texts: the divisors of which depend on the length. */
+static void refuse_long(struct reading *r)
+{
+    static const char name[] = "rope_factors_long.weight";
+
+    if (has_tensor(r, name) && !r->k.g->status)
+        r->k.g->status = tg_fail(r->k.g->err, TG_EDATA, "%s: scaling \"longrope\" is not supported", name);
+}
 
 static void read_scaling(struct reading *r)
 {
@@ -134,6 +150,7 @@ static void read_rotation(struct reading *r)
     tg_config *c = &r->f->config;
 
     c->rope_theta = tg_gguf_keys_real_or(&r->k, "rope.freq_base", 10000);
+    refuse_long(r);
     read_scaling(r);
 }
 
@@ -157,7 +174,7 @@ static void read_windows(struct reading *r)
 
     if (window == 0 || r->k.g->status)
         return;
-    if (period == 0 && window < c->n_ctx)
+    if (period == 0 && !r->kind->all_windows && window < c->n_ctx)
         tg_gguf_keys_refuse(&r->k, "attention.sliding_window",
                             "a window shorter than the context is not supported");
     if (pattern && pattern->array &&
@@ -166,7 +183,7 @@ static void read_windows(struct reading *r)
         tg_gguf_keys_refuse(&r->k, pattern_key, "expected a truth for each layer");
     else if (pattern && !pattern->array)
         period = tg_gguf_keys_size(&r->k, pattern_key);
-    if (r->kind->windows == 0 || r->k.g->status)
+    if ((r->kind->windows == 0 && !r->kind->all_windows) || r->k.g->status)
         return;
     c->window = window;
     if (!r->kind->same_rotation || tg_gguf_keys_have(&r->k, "rope.freq_base_swa"))

@@ -34,6 +34,7 @@ static const tg_gguf_pre pres[] = {
     {.name = "smaug-bpe", .split = TG_SPLIT_LLAMA3},
     {.name = "qwen2", .split = TG_SPLIT_QWEN2},
     {.name = "megrez", .split = TG_SPLIT_QWEN2},
+    {.name = "stablelm2", .split = TG_SPLIT_QWEN2},
     {.name = "dbrx", .split = TG_SPLIT_CL100K, .differs = "white space with a line end at the end of a text"},
     {.name = "gpt-4o", .split = TG_SPLIT_O200K, .differs = "capitals beyond ASCII, and marks"},
 };

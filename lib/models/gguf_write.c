@@ -24,7 +24,7 @@ static void describe(struct tensor *t, const tg_padded_params *padded, tg_write_
     const tg_param *p = &padded->file.table.entry[tied ? tg_params_index(&padded->file.table, TG_WTE, 0) : i];
 
     *t = (struct tensor){.param = p, .transposed = tg_is_linear(p), .tied_copy = tied};
-    tg_names_put(t->name, sizeof t->name, &tg_names_gguf, tied ? TG_HEAD_W : p->kind, TG_NAME_WHOLE,
+    tg_names_put(t->name, sizeof t->name, &tg_names_gguf, tied ? TG_HEAD_W : (int)p->kind, TG_NAME_WHOLE,
                  p->layer);
     t->shape[0] = p->shape[t->transposed];
     t->shape[1] = p->shape[!t->transposed];

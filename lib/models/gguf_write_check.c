@@ -23,14 +23,16 @@ static uint64_t said(const tg_gguf_arch *a)
 
     if (!a->tied)
         members |= BIT(TIED);
-    if (a->biases || a->fused)
+    if (a->biases || a->out_bias)
         members |= BIT(OUT_BIAS);
     if (a->biases)
         members |= BIT(MLP_BIAS);
     if (a->partly)
         members |= BIT(ROPE_DIM);
+    if (a->windows > 0 || a->all_windows)
+        members |= BIT(WINDOW) | BIT(WINDOW_LAYERS);
     if (a->windows > 0)
-        members |= BIT(WINDOW) | BIT(WINDOW_LAYERS) | BIT(ROPE_LOCAL_THETA);
+        members |= BIT(ROPE_LOCAL_THETA);
     if (a->capped)
         members |= BIT(ATTN_CAP) | BIT(FINAL_LOGIT_SOFTCAPPING);
     return members;
@@ -118,6 +120,25 @@ static tg_status check_rotation(const tg_gguf_arch *a, const tg_config *config, 
         tg_config_scaling(scaling, &c), a->architecture, local ? "scales also" : "does not scale");
 }
 
+/* Where all layers have the window, llama.cpp reads it and does not use it. */
+static tg_status check_windows(const tg_gguf_arch *a, const tg_config *config, tg_notes *notes, tg_err *err)
+{
+    const tg_config c = tg_config_canonical(config);
+
+    if (!a->all_windows || c.window == 0)
+        return TG_OK;
+    if (!tg_config_has_same_windows(&c))
+        return tg_fail(err, TG_EUSAGE,
+                       "config/window_layers is %llu, but llama.cpp's \"%s\" has the window in all layers or "
+                       "in none",
+                       (unsigned long long)c.window_layers, a->architecture);
+    return tg_notes_add(
+        notes, err,
+        "llama.cpp does not use the window of %zu keys: for longer texts it computes something "
+        "else",
+        c.window);
+}
+
 static tg_status check_square(const tg_gguf_arch *a, const tg_config *c, tg_err *err)
 {
     const size_t width = c->n_head * tg_config_head_dim(c);
@@ -144,7 +165,7 @@ tg_status tg_gguf_family_check(const tg_model_file *f, const tg_write_options *o
                        a->fused ? "q, k and v joined" : "separate matrices anyway");
     if ((status = check_fixed(a, c, err)) || (status = check_scale(a, c, o->lossy, notes, err)) ||
         (status = check_caps(a, c, err)) || (status = check_rotation(a, c, err)) ||
-        (status = check_square(a, c, err)))
+        (status = check_windows(a, c, notes, err)) || (status = check_square(a, c, err)))
         return status;
     return tg_gguf_note_types(c, o->type, notes, err);
 }

@@ -86,13 +86,14 @@ static void put_sizes(struct keys *k)
     put_size(k, "attention.head_count", c->n_head);
     put_size(k, "rope.dimension_count", tg_config_rope_dim(c));
     put_real(k, k->arch->epsilon, c->layer_norm_epsilon);
-    if (tg_config_has(c, TG_CONFIG_HEAD_DIM)) {
+    if (tg_config_has(c, TG_CONFIG_N_KV_HEAD))
         put_size(k, "attention.head_count_kv", tg_config_kv_heads(c));
+    if (tg_config_has(c, TG_CONFIG_HEAD_DIM)) {
         put_size(k, "attention.key_length", tg_config_head_dim(c));
         put_size(k, "attention.value_length", tg_config_head_dim(c));
-    } else {
-        tg_gguf_put_bool(k->w, whole(k, "use_parallel_residual"), true);
     }
+    if (k->arch->parallel || k->arch->serial)
+        tg_gguf_put_bool(k->w, whole(k, "use_parallel_residual"), k->arch->parallel);
 }
 
 /* Llama 3's scaling is a tensor. */
@@ -125,6 +126,8 @@ static void put_windows(struct keys *k)
 {
     const tg_config c = tg_config_canonical(k->c);
 
+    if (k->arch->all_windows)
+        put_size(k, "attention.sliding_window", c.window);
     if (c.window == 0 && k->arch->windows > 0 && k->arch->window > 0)
         put_size(k, "attention.sliding_window", c.n_ctx);
     if (c.window == 0 || k->arch->windows == 0)
@@ -163,28 +166,39 @@ static tg_config padded_config(const tg_gguf_arch *arch, const tg_config *config
 {
     tg_config c = *config;
 
-    c.qkv_bias |= arch->fused || arch->qkv_bias;
-    c.out_bias |= arch->fused;
+    c.qkv_bias |= arch->qkv_bias;
+    c.out_bias |= arch->out_bias;
     return c;
 }
 
-/* Whether it is one of q, k and v that are in one tensor, the first of which stands for all. */
-static bool is_fused(const struct writing *w, const tg_param *p)
+/* What is in a tensor of the file: one parameter, or several. */
+static tg_joint parts_of(const struct writing *w, const tg_param *p)
 {
-    return w->arch->fused && tg_is_part(p->kind);
+    const tg_joint *joint = w->arch->fused ? tg_joint_with(p->kind) : NULL;
+
+    if (joint && tg_names_have(w->arch->names, joint->kind))
+        return *joint;
+    return (tg_joint){(int)p->kind, {p->kind}, 1};
 }
 
+/* The entry of part i of the tensor with entry p. */
+static size_t entry_of(const struct writing *w, const tg_joint *parts, const tg_param *p, size_t i)
+{
+    return tg_params_index(&w->padded.file.table, parts->part[i], p->layer);
+}
+
+/* The first part of a tensor stands for all. */
 static void declare(const struct writing *w, const tg_param *p)
 {
-    const tg_config *c = &w->padded.file.config;
-    const bool fused = is_fused(w, p);
-    const tg_param_kind all = p->ndim == 2 ? TG_QKV_W : TG_QKV_B;
-    const size_t shape[2] = {fused ? tg_dim_size(TG_DIM_QKV, c) : p->shape[0], p->shape[1]};
+    const tg_joint parts = parts_of(w, p);
+    size_t shape[2] = {0, p->shape[1]};
     char name[TG_GGUF_NAME_MAX];
 
-    if (fused && !tg_is_query(p->kind))
+    if (p->kind != parts.part[0])
         return;
-    tg_names_put(name, sizeof name, w->arch->names, fused ? all : p->kind, TG_NAME_WHOLE, p->layer);
+    for (size_t i = 0; i < parts.n; i++)
+        shape[0] += w->padded.file.table.entry[entry_of(w, &parts, p, i)].shape[0];
+    tg_names_put(name, sizeof name, w->arch->names, parts.kind, TG_NAME_WHOLE, p->layer);
     tg_gguf_declare(w->w, name, p->ndim, shape, tg_gguf_kind_of(p, p->shape[1], w->o->type));
 }
 
@@ -226,20 +240,19 @@ static tg_status put_values(struct writing *w, const tg_param *p, tg_err *err)
     return TG_OK;
 }
 
-/* A tensor of the file: a parameter, or q, k and v one after another. */
+/* A tensor of the file: its parts one after another. */
 static tg_status put_tensor(struct writing *w, const tg_param *p, tg_err *err)
 {
-    const tg_params *table = &w->padded.file.table;
-    const bool fused = is_fused(w, p);
+    const tg_joint parts = parts_of(w, p);
     tg_status status = TG_OK;
 
-    if (fused && !tg_is_query(p->kind))
+    if (p->kind != parts.part[0])
         return TG_OK;
-    for (tg_param_kind kind = p->kind; !status && kind <= p->kind + (fused ? 4 : 0); kind += 2) {
-        const size_t i = tg_params_index(table, kind, p->layer);
+    for (size_t i = 0; !status && i < parts.n; i++) {
+        const size_t entry = entry_of(w, &parts, p, i);
 
-        status = put_values(w, &table->entry[i], err);
-        tg_padded_params_done(&w->padded, i, w->o);
+        status = put_values(w, &w->padded.file.table.entry[entry], err);
+        tg_padded_params_done(&w->padded, entry, w->o);
     }
     return status;
 }

@@ -34,6 +34,7 @@
 #define SCALING {"rope_scaling", TG_HF_SCALING, OF_SCALING, NULL}
 #define TYPED_SCALING {"rope_scaling", TG_HF_TYPED_SCALING, OF_SCALING, NULL}
 #define ROTATION MEMBER("rope_theta", ROPE_THETA), SCALING
+#define PARTLY(name) {name, TG_HF_ROTATED_PART, BIT(ROPE_DIM), NULL}
 #define WINDOWS (BIT(WINDOW) | BIT(WINDOW_LAYERS))
 #define LAYER_TYPES {"layer_types", TG_HF_LAYER_TYPES, WINDOWS, NULL}
 #define OPTIONAL_WINDOWS \
@@ -65,9 +66,19 @@ static const tg_hf_key
                 CONSTANT("final_logit_softcapping", "null")},
     /* version 4 wants "type" here, and knows only "linear"; version 5 of Gemma 3 does not look at it */
     olmo2[] = {COMMON, ACT("hidden_act"), NO_BIASES, MEMBER("rope_theta", ROPE_THETA), TYPED_SCALING},
+    /* it has no other scaling than one that depends on the length of the text */
+    phi3[] = {COMMON, ACT("hidden_act"), MEMBER("rope_theta", ROPE_THETA), PARTLY("partial_rotary_factor"),
+              {"sliding_window", TG_HF_WINDOW, WINDOWS, NULL}},
     neox[] = {SIZES, MEMBER("layer_norm_eps", LAYER_NORM_EPSILON), MEMBER("tie_word_embeddings", TIED),
-              ACT("hidden_act"), BIASES, {"rotary_pct", TG_HF_ROTATED_PART, BIT(ROPE_DIM), NULL},
+              ACT("hidden_act"), BIASES, PARTLY("rotary_pct"),
               MEMBER("rotary_emb_base", ROPE_THETA), SCALING, CONSTANT("use_parallel_residual", "true")};
+static const tg_hf_key
+    nanochat[] = {COMMON, ACT("hidden_act"), BIASES, ROTATION,
+                  {"final_logit_softcapping", TG_HF_CAP, BIT(FINAL_LOGIT_SOFTCAPPING), NULL}},
+    stablelm[] = {SIZES, MEMBER("num_key_value_heads", N_KV_HEAD), MEMBER("layer_norm_eps", LAYER_NORM_EPSILON),
+                  MEMBER("tie_word_embeddings", TIED), ACT("hidden_act"), MEMBER("use_qkv_bias", QKV_BIAS),
+                  CONSTANT("qk_layernorm", "false"), CONSTANT("use_parallel_residual", "false"),
+                  MEMBER("rope_theta", ROPE_THETA), PARTLY("partial_rotary_factor"), SCALING};
 /* clang-format on */
 
 /* ---- classes */
@@ -86,7 +97,10 @@ static const tg_hf_class classes[] = {
     {CLASS("gemma2", "Gemma2", "gemma2", gemma2), .gemma = true, .divides = true},
     {CLASS("gemma3_text", "Gemma3", "gemma3", gemma3), .gemma = true, .qk_norm = true, .divides = true},
     {CLASS("olmo2", "Olmo2", "olmo2", olmo2), .qk_norm = true},
-    {CLASS("gpt_neox", "GPTNeoX", "gpt_neox", neox), .fused = true, .divides = true},
+    {CLASS("gpt_neox", "GPTNeoX", "gpt_neox", neox), .divides = true},
+    {CLASS("phi3", "Phi3", "phi3", phi3), .same_window = true},
+    {CLASS("stablelm", "StableLm", "stablelm", stablelm), .divides = true},
+    {CLASS("nanochat", "NanoChat", "nanochat", nanochat), .qk_norm = true, .divides = true},
 };
 
 static bool has_windows(const tg_config *c)
@@ -150,6 +164,10 @@ static tg_config fixed(const tg_hf_class *class, const tg_config *c)
         .activation = class->gemma ? TG_GELU_TANH : TG_SILU,
         .norm_offset = class->gemma,
         .embed_scale = class->gemma ? root(c->n_embd) : 1,
+        .rope_factor = 1,
+        .rope_low_freq = 1,
+        .rope_high_freq = 1,
+        .rope_ctx = 1,
     };
 }
 
@@ -209,13 +227,13 @@ static tg_status check_fixed(const tg_hf_class *class, const tg_config *config, 
 
 static tg_status check_windows(const tg_hf_class *class, const tg_config *c, tg_err *err)
 {
-    for (size_t l = 1; class->same_window && l < c->n_layer; l++)
-        if (tg_config_window(c, l) != tg_config_window(c, 0))
-            return tg_fail(err, TG_EUSAGE,
-                           "config/window_layers is %llu, but Hugging Face's \"%s\" has the window in all "
-                           "layers or in none",
-                           (unsigned long long)c->window_layers, class->type);
-    return TG_OK;
+    if (!class->same_window || tg_config_has_same_windows(c))
+        return TG_OK;
+    return tg_fail(
+        err, TG_EUSAGE,
+        "config/window_layers is %llu, but Hugging Face's \"%s\" has the window in all layers or in "
+        "none",
+        (unsigned long long)c->window_layers, class->type);
 }
 
 /* Of layers with the window, Gemma 3 does not scale the rotation; others have no key for their base. */

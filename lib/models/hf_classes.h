@@ -55,7 +55,6 @@ typedef struct tg_hf_class {
     bool gemma;       /* gains of norms are 1 + w, embeddings are multiplied with sqrt(C), act is GELU */
     bool same_window; /* of all layers, or of none */
     bool divides;     /* C must be a multiple of H, even if the channels of a head are given */
-    bool fused;       /* a matrix has q, k and v of each head, one head after another */
 } tg_hf_class;
 
 /* The class that a model is written for; NULL: there is none for its family. */

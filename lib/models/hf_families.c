@@ -16,24 +16,27 @@ struct kind {
     size_t n_kv_head;                    /* 0: as many as heads, which null means in all of them */
     size_t head_dim;                     /* 0: hidden_size / num_attention_heads */
     const char *epsilon_key, *theta_key; /* NULL: "rms_norm_eps", "rope_theta" */
+    const char *bias_key;                /* NULL: "attention_bias" */
     double epsilon;                      /* 0: 1e-6 */
     double theta, local_theta;           /* 0: 10000; that of all layers */
-    double rotated;                      /* of a head, "rotary_pct"; 0: always all of it */
+    const char *rotated_key;             /* how much of a head is rotated; NULL: always all of it */
+    double rotated;                      /* where nothing says it */
     double query_scalar;                 /* scores are divided by the root of it; 0: of head_dim */
     double attn_cap, cap;                /* of scores and of logits; 0: the class has none */
     size_t window;                       /* 0: none, which null means in all of them */
     tg_hf_windows windows;
     tg_activation activation;
     bool tied;
-    bool bias;     /* "attention_bias" */
+    bool bias;     /* where nothing says it */
     bool qkv_bias; /* whatever the config says */
     bool qk_norm;
-    bool unrotated; /* some layers do not rotate */
-    bool gemma;     /* gains from 1, a scale of the embedding, GELU */
-    bool parallel;  /* attention and MLP read the same, unless "use_parallel_residual" is false */
+    bool unrotated;                            /* some layers do not rotate */
+    bool gemma;                                /* gains from 1, a scale of the embedding, GELU */
+    enum { NOT_SAID, PARALLEL, SERIAL } order; /* of attention and MLP, which "use_parallel_residual" says */
 };
 
 /* clang-format off */
+#define PARTLY "partial_rotary_factor"
 #define SILU .activation = TG_SILU
 #define QWEN SILU, .n_ctx = 32768, .n_kv_head = 32, .windows = TG_HF_LAST, .window = 4096
 #define GEMMA .head_dim = 256, .tied = true, .gemma = true
@@ -57,8 +60,14 @@ struct kind {
     row("gemma3",  GEMMA3, .part = "text_config")                                                            \
     row("olmo2",   .family = "olmo2", SILU, .n_ctx = 2048, .epsilon = 1e-5, .qk_norm = true)                 \
     row("gpt_neox", .family = "gpt_neox", .activation = TG_GELU_ERF, .n_ctx = 2048, .epsilon = 1e-5,         \
-        .epsilon_key = "layer_norm_eps", .theta_key = "rotary_emb_base", .rotated = 0.25, .bias = true,      \
-        .parallel = true)
+        .epsilon_key = "layer_norm_eps", .theta_key = "rotary_emb_base", .rotated_key = "rotary_pct",        \
+        .rotated = 0.25, .bias = true, .order = PARALLEL)                                                     \
+    row("phi3",    .family = "phi3", SILU, .n_ctx = 4096, .epsilon = 1e-5, .windows = TG_HF_ALL,             \
+        .rotated_key = PARTLY, .rotated = 1)                                                                 \
+    row("stablelm", .family = "stablelm", SILU, .n_ctx = 4096, .n_kv_head = 32, .epsilon = 1e-5,             \
+        .epsilon_key = "layer_norm_eps", .rotated_key = PARTLY, .rotated = 0.25, .bias_key = "use_qkv_bias", \
+        .order = SERIAL)                                                                                     \
+    row("nanochat", .family = "nanochat", .activation = TG_RELU2, .n_ctx = 2048, .qk_norm = true, .cap = 15)
 /* clang-format on */
 #define KIND(type, ...) {__VA_ARGS__},
 #define AND_TYPE(type, ...) "|" type
@@ -84,6 +93,8 @@ static void read_heads(tg_hf_reading *r, const struct kind *kind)
     const bool own = kind->n_kv_head > 0 && tg_hf_is_missing(r, "num_key_value_heads");
 
     c->n_kv_head = tg_hf_get_size(r, r->in, "num_key_value_heads", own ? kind->n_kv_head : c->n_head);
+    if (!tg_config_has(c, TG_CONFIG_HEAD_DIM))
+        return;
     c->head_dim = kind->head_dim > 0 || c->n_head == 0 ? kind->head_dim : c->n_embd / c->n_head;
     c->head_dim = tg_hf_get_size(r, r->in, "head_dim", c->head_dim);
 }
@@ -99,7 +110,7 @@ static void read_sizes(tg_hf_reading *r, const struct kind *kind)
     c->n_inner = read_size(r, "intermediate_size", kind->n_inner);
     c->vocab_size = read_size(r, "vocab_size", kind->vocab_size);
     c->n_ctx = tg_hf_get_size(r, r->in, "max_position_embeddings", kind->n_ctx);
-    if (tg_config_has(c, TG_CONFIG_HEAD_DIM))
+    if (tg_config_has(c, TG_CONFIG_N_KV_HEAD))
         read_heads(r, kind);
     c->layer_norm_epsilon = tg_hf_get_number(r, r->in, epsilon, kind->epsilon > 0 ? kind->epsilon : EPSILON);
 }
@@ -127,6 +138,8 @@ static void read_scores(tg_hf_reading *r, const struct kind *kind)
     tg_config *c = &r->f->config;
     double scalar;
 
+    if (kind->query_scalar > 0 || kind->cap > 0)
+        c->final_logit_softcapping = read_cap(r, "final_logit_softcapping", kind->cap);
     if (kind->query_scalar == 0)
         return;
     scalar = tg_hf_get_number(r, r->in, name, kind->query_scalar);
@@ -135,18 +148,18 @@ static void read_scores(tg_hf_reading *r, const struct kind *kind)
     else if (scalar != (double)c->head_dim)
         c->attn_scale = 1 / sqrt(scalar);
     c->attn_cap = read_cap(r, "attn_logit_softcapping", kind->attn_cap);
-    c->final_logit_softcapping = read_cap(r, "final_logit_softcapping", kind->cap);
 }
 
 static void read_biases(tg_hf_reading *r, const struct kind *kind)
 {
     tg_config *c = &r->f->config;
-    const bool bias = tg_hf_get_bool(r, "attention_bias", kind->bias);
+    const char *const key = kind->bias_key ? kind->bias_key : "attention_bias";
+    const bool bias = tg_hf_get_bool(r, key, kind->bias);
 
     if (bias && !tg_config_has(c, TG_CONFIG_QKV_BIAS))
-        tg_hf_refuse(r, "attention_bias", "true");
+        tg_hf_refuse(r, key, "true");
     c->qkv_bias = kind->qkv_bias || bias;
-    c->out_bias = !kind->qkv_bias && bias;
+    c->out_bias = !kind->qkv_bias && bias && tg_config_has(c, TG_CONFIG_OUT_BIAS);
     if (tg_config_has(c, TG_CONFIG_MLP_BIAS))
         c->mlp_bias = tg_hf_get_bool(r, "mlp_bias", false);
 }
@@ -186,22 +199,37 @@ static void read_gemma(tg_hf_reading *r, const struct kind *kind)
 static void read_rotation(tg_hf_reading *r, const struct kind *kind)
 {
     tg_config *c = &r->f->config;
-    const bool partly = kind->rotated > 0;
-    const size_t width = c->n_head > 0 ? c->n_embd / c->n_head : 0;
-    double part = partly ? tg_hf_get_number(r, r->in, "rotary_pct", kind->rotated)
-                         : tg_hf_get_number(r, r->in, "partial_rotary_factor", 1);
+    const char *const key = kind->rotated_key;
+    const size_t width = c->n_head > 0 ? tg_config_head_dim(c) : 0;
+    double part = tg_hf_get_number(r, r->in, key ? key : PARTLY, key ? kind->rotated : 1);
 
     tg_hf_read_rotation(r, kind->theta_key ? kind->theta_key : "rope_theta", kind->theta, kind->local_theta,
                         &part);
-    if (!partly) {
+    if (!key) {
         if (part != 1)
-            tg_hf_refuse(r, "partial_rotary_factor", "a rotation of part of a head");
+            tg_hf_refuse(r, PARTLY, "a rotation of part of a head");
         return;
     }
     if (part > 0 && part <= 1)
         c->rope_dim = (size_t)((double)width * part);
     if (c->rope_dim == 0)
-        tg_hf_refuse(r, "rotary_pct", "a rotation of no channel, or of more than a head has,");
+        tg_hf_refuse(r, key, "a rotation of no channel, or of more than a head has,");
+}
+
+/* ---- what else a block may be */
+
+static void check_block(tg_hf_reading *r, const struct kind *kind)
+{
+    static const char order[] = "use_parallel_residual", norms[] = "qk_layernorm";
+
+    if (kind->order == NOT_SAID)
+        return;
+    if (tg_hf_get_bool(r, order, kind->order == PARALLEL) != (kind->order == PARALLEL))
+        tg_hf_refuse(r, order,
+                     kind->order == PARALLEL ? "attention and MLP one after the other"
+                                             : "attention and MLP side by side");
+    if (tg_hf_get_bool(r, norms, false))
+        tg_hf_refuse(r, norms, "a norm for each head of q and k");
 }
 
 /* ---- all of it */
@@ -243,7 +271,6 @@ void tg_hf_family_read(tg_hf_reading *r, size_t type)
         read_gemma(r, kind);
     else
         c->activation = tg_hf_get_activation(r, "hidden_act", kind->activation);
-    if (kind->parallel && !tg_hf_get_bool(r, "use_parallel_residual", true))
-        tg_hf_refuse(r, "use_parallel_residual", "attention and MLP one after the other");
+    check_block(r, kind);
     r->f->config_known = ~(uint64_t)0;
 }

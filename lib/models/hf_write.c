@@ -104,7 +104,7 @@ static void list_arrays(struct plan *plan)
             continue;
         }
         for (int part = TG_NAME_Q; part < TG_NAME_PARTS; part++) {
-            tg_names_put(name, sizeof name, &tg_names_gpt2, p->kind, part, p->layer);
+            tg_names_put(name, sizeof name, &tg_names_gpt2, (int)p->kind, part, p->layer);
             add_array(plan, p, name, 3);
         }
     }

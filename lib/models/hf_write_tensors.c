@@ -1,5 +1,6 @@
 /* Hugging Face's model.safetensors of the families after GPT-2: the parameters under their own names, but
- * GPT-NeoX's q, k and v in one matrix, and Gemma's gains less 1. */
+ * those in one tensor that the class has so, Gemma's gains less 1, and nanochat's q and k with the halves of
+ * heads exchanged. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -14,26 +15,54 @@
 struct plan {
     tg_padded_params padded;
     const tg_write_options *o;
-    bool fused;
-    bool less_one; /* gains: the model's are those of the file and 1 */
+    const tg_names *names; /* of tensors with several parameters; NULL: there are none */
+    bool less_one;         /* gains: the model's are those of the file and 1 */
     size_t heads;
     tg_array *array; /* [n] */
     size_t n, largest;
-    float *changed; /* [most] q, k and v, or gains */
+    float *changed; /* [most] several parameters, or gains */
     size_t most;
     uint16_t *rounded; /* the largest tensor */
     tg_safetensors_writer writer;
 };
 
-/* Whether an entry begins a tensor of three, q, or is one of the other two. */
-static bool is_first(const struct plan *plan, const tg_param *p)
+/* The tensor that an entry is in with others; NULL: it is one of its own. */
+static const tg_joint *joint_of(const struct plan *plan, const tg_param *p)
 {
-    return plan->fused && tg_is_query(p->kind);
+    const tg_joint *joint = plan->names ? tg_joint_with(p->kind) : NULL;
+
+    return joint && tg_names_have(plan->names, joint->kind) ? joint : NULL;
 }
 
+/* Whether it is there with an entry before it. */
 static bool is_other(const struct plan *plan, const tg_param *p)
 {
-    return plan->fused && tg_is_part(p->kind) && !tg_is_query(p->kind);
+    const tg_joint *joint = joint_of(plan, p);
+
+    return joint && p->kind != joint->part[0];
+}
+
+/* Part i of the tensor of an entry. */
+static size_t part_of(const struct plan *plan, const tg_joint *joint, const tg_param *p, size_t i)
+{
+    return tg_params_index(&plan->padded.file.table, joint->part[i], p->layer);
+}
+
+/* The rows of the tensor that an entry begins. */
+static size_t count_rows(const struct plan *plan, const tg_param *p)
+{
+    const tg_joint *joint = joint_of(plan, p);
+    size_t rows = joint ? 0 : p->shape[0];
+
+    for (size_t i = 0; joint && i < joint->n; i++)
+        rows += plan->padded.file.table.entry[part_of(plan, joint, p, i)].shape[0];
+    return rows;
+}
+
+/* Its values. */
+static size_t count_of(const struct plan *plan, const tg_param *p)
+{
+    return count_rows(plan, p) * (p->count / p->shape[0]);
 }
 
 static bool is_less(const struct plan *plan, const tg_param *p)
@@ -41,15 +70,22 @@ static bool is_less(const struct plan *plan, const tg_param *p)
     return plan->less_one && p->use == TG_USE_NORM;
 }
 
+/* Whether each head's second half comes first in the file. */
+static bool is_swapped(const struct plan *plan, const tg_param *p)
+{
+    return plan->names && plan->names->swapped && tg_is_rotated(p->kind);
+}
+
 /* ---- the list of tensors */
 
-/* attention.query.weight -> attention.query_key_value.weight */
-static void name_array(tg_array *a, const tg_param *p, bool joined)
+static void name_array(tg_array *a, const struct plan *plan, const tg_param *p)
 {
-    const char *end = joined ? strrchr(p->name, '.') : p->name + strlen(p->name);
+    const tg_joint *joint = joint_of(plan, p);
 
-    snprintf(a->name, sizeof a->name, "%.*s%s%s", (int)(end - p->name), p->name, joined ? "_key_value" : "",
-             end);
+    if (joint)
+        tg_names_put(a->name, sizeof a->name, plan->names, joint->kind, TG_NAME_WHOLE, p->layer);
+    else
+        snprintf(a->name, sizeof a->name, "%s", p->name);
 }
 
 static void list_arrays(struct plan *plan)
@@ -59,48 +95,64 @@ static void list_arrays(struct plan *plan)
 
     for (size_t i = 0; i < table->n; i++) {
         const tg_param *p = &table->entry[i];
-        const size_t parts = is_first(plan, p) ? 3 : 1;
         tg_array *a = &plan->array[plan->n];
 
         if (is_other(plan, p))
             continue;
         *a = (tg_array){
-            .dtype = types[plan->o->type], .ndim = p->ndim, .shape = {parts * p->shape[0], p->shape[1]}};
-        name_array(a, p, parts > 1);
-        plan->largest = tg_size_max(plan->largest, parts * p->count);
-        if (parts > 1 || is_less(plan, p))
-            plan->most = tg_size_max(plan->most, parts * p->count);
+            .dtype = types[plan->o->type], .ndim = p->ndim, .shape = {count_rows(plan, p), p->shape[1]}};
+        name_array(a, plan, p);
+        plan->largest = tg_size_max(plan->largest, count_of(plan, p));
+        if (joint_of(plan, p) || is_less(plan, p) || is_swapped(plan, p))
+            plan->most = tg_size_max(plan->most, count_of(plan, p));
         plan->n++;
     }
 }
 
 /* ---- their values */
 
-/* Rows of part 0, 1 or 2 of each head, which has the rows of all three. */
-static void join(struct plan *plan, const float *x, const tg_param *p, size_t part)
+/* Rows of part i of each head, which has the rows of n parts, one after another. */
+static void join_by_head(struct plan *plan, const float *x, const tg_param *p, size_t i, size_t n)
 {
-    const size_t n = p->count / plan->heads; /* of a head */
+    const size_t size = p->count / plan->heads; /* of a head */
 
     for (size_t h = 0; h < plan->heads; h++)
-        memcpy(plan->changed + (3 * h + part) * n, x + h * n, n * sizeof *x);
+        memcpy(plan->changed + (n * h + i) * size, x + h * size, size * sizeof *x);
 }
 
-/* All three. */
-static tg_status get_joined(const float **x, struct plan *plan, size_t i, tg_err *err)
+/* All parts of the tensor that an entry begins. */
+static tg_status get_joined(const float **x, struct plan *plan, const tg_param *p, tg_err *err)
 {
-    static const tg_param_kind parts[] = {TG_Q_W, TG_K_W, TG_V_W};
-    const tg_params *table = &plan->padded.file.table;
-    const tg_param *p = &table->entry[i];
-    tg_status status = TG_OK;
+    const tg_joint *joint = joint_of(plan, p);
+    size_t begin = 0;
 
-    for (size_t part = 0; part < 3 && !status; part++) {
-        const size_t entry = tg_params_index(table, parts[part] + (p->kind - TG_Q_W), p->layer);
+    for (size_t i = 0; i < joint->n; i++) {
+        const size_t entry = part_of(plan, joint, p, i);
+        const size_t count = plan->padded.file.table.entry[entry].count;
+        const tg_status status =
+            tg_model_file_get(x, &plan->padded.buffer, &plan->padded.file, entry, false, err);
 
-        if (!(status = tg_model_file_get(x, &plan->padded.buffer, &plan->padded.file, entry, false, err)))
-            join(plan, *x, p, part);
+        if (status)
+            return status;
+        if (plan->names->by_head)
+            join_by_head(plan, *x, p, i, joint->n);
+        else
+            memcpy(plan->changed + begin, *x, count * sizeof **x);
+        begin += count;
     }
     *x = plan->changed;
-    return status;
+    return TG_OK;
+}
+
+static const float *swap(struct plan *plan, const float *x, const tg_param *p)
+{
+    const size_t half = tg_config_head_dim(&plan->padded.file.config) / 2 * (p->count / p->shape[0]);
+
+    for (size_t at = 0; at < p->count; at += 2 * half) {
+        memcpy(plan->changed + at, x + at + half, half * sizeof *x);
+        memcpy(plan->changed + at + half, x + at, half * sizeof *x);
+    }
+    return plan->changed;
 }
 
 /* The values of a tensor that begins with entry i. */
@@ -109,9 +161,11 @@ static tg_status get(const float **x, struct plan *plan, size_t i, tg_err *err)
     const tg_param *p = &plan->padded.file.table.entry[i];
     tg_status status;
 
-    if (is_first(plan, p))
-        return get_joined(x, plan, i, err);
+    if (joint_of(plan, p))
+        return get_joined(x, plan, p, err);
     status = tg_model_file_get(x, &plan->padded.buffer, &plan->padded.file, i, false, err);
+    if (!status && is_swapped(plan, p))
+        *x = swap(plan, *x, p);
     if (status || !is_less(plan, p))
         return status;
     for (size_t e = 0; e < p->count; e++)
@@ -149,13 +203,15 @@ static tg_status put_entry(struct plan *plan, size_t i, tg_err *err)
 {
     const tg_param *p = &plan->padded.file.table.entry[i];
     const tg_write_type type = plan->o->type;
-    const size_t count = (is_first(plan, p) ? 3 : 1) * p->count;
     const void *bytes;
     const float *x;
     tg_status status;
 
+    size_t count;
+
     if (is_other(plan, p))
         return TG_OK;
+    count = count_of(plan, p);
     if ((status = get(&x, plan, i, err)) ||
         (status = tg_write_convert(&bytes, plan->rounded, x, count, type, p->name, err)))
         return status;
@@ -189,8 +245,10 @@ tg_status tg_hf_family_tensors(int fd, const tg_model_file *f, const tg_write_op
 {
     const tg_hf_class *class = tg_hf_class_for(&f->config);
     const tg_config all = tg_hf_class_padded(class, &f->config);
-    struct plan plan = {
-        .o = o, .fused = class->fused, .less_one = class->gemma && all.norm_offset == 0, .heads = all.n_head};
+    struct plan plan = {.o = o,
+                        .names = tg_names_hf(class->family),
+                        .less_one = class->gemma && all.norm_offset == 0,
+                        .heads = all.n_head};
     tg_status status = tg_padded_params_open_as(&plan.padded, f, &all, err);
 
     if (!status)

@@ -1,5 +1,5 @@
 /* Which stored tensor is which parameter, for families after GPT-2: by the names of the format, which may
- * have q, k and v in one tensor, or by the parameters' own. */
+ * have several in one tensor, or by the parameters' own. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -64,32 +64,33 @@ static const tg_param *param_of(const struct match *m, int kind, size_t layer)
     const tg_params *table = &m->f->table;
     size_t i = table->n;
 
-    if (kind != TG_NAME_IGNORED && layer < m->f->config.n_layer)
+    if (kind >= 0 && layer < m->f->config.n_layer)
         i = tg_params_index(table, (tg_param_kind)kind, layer);
     return i < table->n ? &table->entry[i] : NULL;
 }
 
 /* The row of that kind, or NULL. */
-static const tg_name *row_of(const struct match *m, tg_param_kind kind)
+static const tg_name *row_of(const struct match *m, int kind)
 {
     for (size_t i = 0; m->names && i < m->names->n; i++)
-        if (m->names->row[i].kind == (int)kind)
+        if (m->names->row[i].kind == kind)
             return &m->names->row[i];
     return NULL;
 }
 
-/* What the files call a parameter of that kind, into name, or `otherwise`.  Of q, k or v it may be the name
- * of all three. */
+/* What the files call a parameter of that kind, into name, or `otherwise`.  It may be the name of a tensor
+ * that has others too. */
 static const char *name_of(char name[TG_NAME_MAX + 1], const struct match *m, tg_param_kind kind,
                            size_t layer, const char *otherwise)
 {
-    const tg_name *row = row_of(m, kind);
+    const tg_joint *joint = tg_joint_with(kind);
+    const tg_name *row = row_of(m, (int)kind);
 
-    if (!row && tg_is_part(kind))
-        row = row_of(m, (kind - TG_Q_W) % 2 == 0 ? TG_QKV_W : TG_QKV_B);
+    if (!row && joint)
+        row = row_of(m, joint->kind);
     if (!row)
         return otherwise;
-    tg_names_put(name, TG_NAME_MAX + 1, m->names, (tg_param_kind)row->kind, row->part, layer);
+    tg_names_put(name, TG_NAME_MAX + 1, m->names, row->kind, row->part, layer);
     return name;
 }
 
@@ -113,37 +114,51 @@ static bool is_tied_head(const struct match *m, const char *name)
     return m->f->config.tied && strcmp(name, single_name(buffer, m, TG_HEAD_W)) == 0;
 }
 
-/* ---- tensors of q, k and v */
+/* ---- parameters that are in one tensor */
 
-/* The kinds in such a tensor, as many as it stands for; 1 if it is no such tensor. */
-static size_t parts_of(tg_param_kind kind[3], const struct match *m, int of)
+/* The parameters of a tensor; p [0] is NULL if the model has none of that kind. */
+struct parts {
+    const tg_param *p[3]; /* [n] */
+    size_t n;
+};
+
+static struct parts parts_of(const struct match *m, int kind, size_t layer)
 {
-    const tg_param_kind bias = of == TG_QKV_B;
+    const tg_joint *joint = tg_joint_of(kind);
+    struct parts parts = {{param_of(m, kind, layer)}, 1};
 
-    kind[0] = (tg_param_kind)of;
-    if ((of != TG_QKV_W && of != TG_QKV_B) || param_of(m, of, 0))
-        return 1;
-    kind[0] = TG_Q_W + bias;
-    kind[1] = TG_K_W + bias;
-    kind[2] = TG_V_W + bias;
-    return 3;
+    if (!joint || parts.p[0])
+        return parts;
+    for (parts.n = 0; parts.n < joint->n; parts.n++)
+        parts.p[parts.n] = param_of(m, (int)joint->part[parts.n], layer);
+    return parts;
 }
 
-/* The order of the rows of part i, of n in its tensor. */
-static tg_row_order order_of(const struct match *m, const tg_param *p, size_t i, size_t n)
+/* The rows of the first n. */
+static size_t count_rows(const struct parts *parts, size_t n)
 {
-    const tg_config *c = &m->f->config;
-    const size_t D = tg_config_head_dim(c);
-    const size_t begins[] = {0, tg_dim_size(TG_DIM_Q, c), tg_dim_size(TG_DIM_Q_KV, c)};
-    tg_row_order order = {
-        .head = D, .stride = D, .pairs = m->names && m->names->pairs && tg_is_rotated(p->kind)};
+    size_t rows = 0;
 
-    if (n == 1 && !order.pairs)
+    for (size_t i = 0; i < n; i++)
+        rows += parts->p[i]->shape[0];
+    return rows;
+}
+
+/* The order of the rows of part i. */
+static tg_row_order order_of(const struct match *m, const struct parts *parts, size_t i)
+{
+    const bool joint = parts->n > 1, by_head = joint && m->names->by_head;
+    const bool rotated = m->names && tg_is_rotated(parts->p[i]->kind);
+    const bool pairs = rotated && m->names->pairs, swapped = rotated && m->names->swapped;
+    const size_t D = pairs || swapped || by_head ? tg_config_head_dim(&m->f->config) : parts->p[i]->shape[0];
+
+    if (!joint && !pairs && !swapped)
         return (tg_row_order){0};
-    if (n == 3 && m->names->by_head)
-        order.stride = 3 * D;
-    order.first = n == 3 && m->names->by_head ? i * D : begins[i];
-    return order;
+    return (tg_row_order){.head = D,
+                          .first = by_head ? i * D : count_rows(parts, i),
+                          .stride = by_head ? parts->n * D : D,
+                          .pairs = pairs,
+                          .swapped = swapped};
 }
 
 /* ---- tensors */
@@ -156,18 +171,18 @@ static tg_status check_stored(const tg_stored *s, const tg_param *p, size_t rows
     return status ? status : tg_match_check_shape(s, p->ndim, shape, err);
 }
 
-/* The tensor is part i of n, which is p. */
-static tg_status take_part(struct match *m, const tg_stored *s, const tg_param *p, size_t i, size_t n,
+/* Part i of the tensor. */
+static tg_status take_part(struct match *m, const tg_stored *s, const struct parts *parts, size_t i,
                            tg_err *err)
 {
+    const tg_param *p = parts->p[i];
     tg_values *v = &m->f->values[p - m->f->table.entry];
     tg_status status;
 
     if (v->n > 0)
         return tg_fail(err, TG_EDATA, "%s is there twice", s->array.name);
-    status = check_stored(s, p, n == 3 ? tg_dim_size(TG_DIM_QKV, &m->f->config) : p->shape[0], err);
-    if (!status)
-        *v = (tg_values){.piece = {s}, .n = 1, .order = order_of(m, p, i, n)};
+    if (!(status = check_stored(s, p, count_rows(parts, parts->n), err)))
+        *v = (tg_values){.piece = {s}, .n = 1, .order = order_of(m, parts, i)};
     return status;
 }
 
@@ -185,23 +200,19 @@ static tg_status match_one(struct match *m, const tg_stored *s, tg_err *err)
 {
     char plain[TG_NAME_MAX + 1];
     const char *const name = plain_name(m->f, s, plain);
-    size_t layer, n = 1;
+    size_t layer;
     const tg_name *row = find_row(m, name, &layer);
-    tg_param_kind kind[3];
-    const tg_param *p[3] = {row ? NULL : tg_params_find(&m->f->table, name)};
+    const struct parts parts =
+        row ? parts_of(m, row->kind, layer) : (struct parts){{tg_params_find(&m->f->table, name)}, 1};
     tg_status status = TG_OK;
 
-    if (row)
-        n = parts_of(kind, m, row->kind);
-    for (size_t i = 0; row && i < n; i++)
-        p[i] = param_of(m, (int)kind[i], layer);
-    if (!p[0] && ((row && row->kind == TG_NAME_IGNORED) || is_ignored(name) || is_of_images(m->f, name) ||
-                  is_tied_head(m, name)))
+    if (!parts.p[0] && ((row && row->kind == TG_NAME_IGNORED) || is_ignored(name) ||
+                        is_of_images(m->f, name) || is_tied_head(m, name)))
         return TG_OK;
-    if (!p[0])
+    if (!parts.p[0])
         return surplus(m, s, err);
-    for (size_t i = 0; i < n && !status; i++)
-        status = take_part(m, s, p[i], i, n, err);
+    for (size_t i = 0; i < parts.n && !status; i++)
+        status = take_part(m, s, &parts, i, err);
     return status;
 }
 
@@ -243,9 +254,7 @@ static tg_status check_complete(const struct match *m, tg_err *err)
 /* What the files call the tensors, if that is not what the parameters are called. */
 static const tg_names *names_for(const tg_names *given, const char *family)
 {
-    if (strcmp(given->family, family) == 0)
-        return given;
-    return strcmp(tg_names_neox.family, family) == 0 ? &tg_names_neox : NULL;
+    return strcmp(given->family, family) == 0 ? given : tg_names_hf(family);
 }
 
 /* The names are known, and q, k and v a parameter each. */

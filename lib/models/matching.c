@@ -94,7 +94,7 @@ static tg_status same_values(bool *same, const tg_stored *s, const tg_stored *t,
     *same = s->array.count == t->array.count;
     if (!*same || s->at == t->at)
         return TG_OK;
-    if (s->blocks == t->blocks && tg_dtype_equal(s->array.dtype, t->array.dtype)) {
+    if (s->blocks == t->blocks && s->group == t->group && tg_dtype_equal(s->array.dtype, t->array.dtype)) {
         *same = memcmp(s->at, t->at, s->stored) == 0;
         return TG_OK;
     }

@@ -55,6 +55,7 @@ typedef struct tg_row_order {
     size_t first;  /* the row where head 0 begins */
     size_t stride; /* rows from there to the beginning of the next head */
     bool pairs;    /* of each head, rows j and j + head/2 are at 2j and 2j + 1 */
+    bool swapped;  /* of each head, the second half comes first */
 } tg_row_order;
 
 /* Where the values of a parameter come from. */

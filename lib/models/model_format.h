@@ -90,13 +90,17 @@ void tg_model_file_set_tied(tg_model_file *f, bool tied);
 typedef struct tg_name {
     const char
         *pattern; /* "h.N.ln_1.weight": N, between characters that are no letters or digits, is the layer */
-    int kind;     /* tg_param_kind; TG_NAME_IGNORED: no parameter, as a mask */
+    int kind;     /* tg_param_kind, or one of those below 0 */
     int part;     /* of TG_QKV_W or TG_QKV_B */
     size_t layer; /* of a name without N */
     bool transposed; /* [out,in] whatever the layout says */
 } tg_name;
 
-#define TG_NAME_IGNORED (-1)
+enum {
+    TG_NAME_GATE_UP_W = -3, /* a gated MLP's TG_GATE_W and TG_UP_W in one */
+    TG_NAME_GATE_UP_B,
+    TG_NAME_IGNORED /* no parameter, as a mask */
+};
 enum { TG_NAME_WHOLE, TG_NAME_Q, TG_NAME_K, TG_NAME_V, TG_NAME_PARTS };
 
 /* How a format stores the matrices of the four linear layers. */
@@ -116,6 +120,7 @@ typedef struct tg_names {
     bool prefixes; /* names may begin with "transformer.", "_orig_mod.", "module.", "model." */
     bool padded;   /* wte.weight may have more rows than the vocab_size that is known; these are not read */
     bool pairs;    /* of each head of q and k, the two rows that are rotated together follow each other */
+    bool swapped;  /* of each head of q and k, the rows of the second half come first */
     bool by_head;  /* in a tensor of q, k and v they are head by head: q, k, v of head 0, of head 1, ... */
 } tg_names;
 
@@ -123,11 +128,30 @@ extern const tg_names tg_names_gpt2;     /* Hugging Face's, [in,out] */
 extern const tg_names tg_names_nanogpt;  /* the same names, [out,in] */
 extern const tg_names tg_names_by_shape; /* either */
 extern const tg_names tg_names_gguf;     /* llama.cpp's, [out,in] */
-extern const tg_names tg_names_neox;     /* Hugging Face's, of GPT-NeoX, besides its parameters' */
 
-/* Its names in families with a gated MLP: Llama's, and with another `family` its relatives'; and in GPT-NeoX.
+/* Its names in families with a gated MLP: Llama's, and with another `family` its relatives'; where the gate
+ * and what it gates are in one tensor; and in GPT-NeoX. */
+extern const tg_names tg_names_gguf_gated, tg_names_gguf_phi3, tg_names_gguf_neox;
+
+/* Hugging Face's of a family after GPT-2, where they are not the parameters' own; NULL: they all are. */
+const tg_names *tg_names_hf(const char *family);
+
+/*
+ * Several parameters of a block that some files have in one tensor, one after another: q, k and v; the gate
+ * of an MLP and what it gates.
  */
-extern const tg_names tg_names_gguf_gated, tg_names_gguf_neox;
+typedef struct tg_joint {
+    int kind;              /* in a table of names */
+    tg_param_kind part[3]; /* [n] */
+    size_t n;
+} tg_joint;
+
+/* The one of that kind; the one with that part; NULL: there is none. */
+const tg_joint *tg_joint_of(int kind);
+const tg_joint *tg_joint_with(tg_param_kind part);
+
+/* Whether a table has a name for that kind. */
+bool tg_names_have(const tg_names *names, int kind);
 
 /* The row for a tensor's name, and its layer; NULL: there is none. */
 const tg_name *tg_names_find(const tg_names *names, const char *name, size_t *layer);
@@ -183,24 +207,14 @@ static inline bool tg_is_linear(const tg_param *p)
     return p->use == TG_USE_MATRIX && p->kind != TG_HEAD_W;
 }
 
-/* Whether a kind is of queries, keys or values in a tensor of their own; of queries; of what is rotated. */
-static inline bool tg_is_part(tg_param_kind kind)
-{
-    return kind >= TG_Q_W && kind <= TG_V_B;
-}
-
-static inline bool tg_is_query(tg_param_kind kind)
-{
-    return kind >= TG_Q_W && kind <= TG_Q_B;
-}
-
+/* Whether a kind is of what is rotated. */
 static inline bool tg_is_rotated(tg_param_kind kind)
 {
     return kind >= TG_Q_W && kind <= TG_K_B;
 }
 
-/* The tensor's name, into name [size]; the family has the kind, and the table the part. */
-void tg_names_put(char *name, size_t size, const tg_names *names, tg_param_kind kind, int part, size_t layer);
+/* The tensor's name, into name [size]; the table has the kind and the part. */
+void tg_names_put(char *name, size_t size, const tg_names *names, int kind, int part, size_t layer);
 
 /* What a message calls an activation: "gelu (exact)". */
 const char *tg_activation_text(tg_activation activation);

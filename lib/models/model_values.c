@@ -25,6 +25,8 @@ static size_t stored_row(const tg_row_order *o, size_t r)
     if (o->head == 0)
         return r;
     in_head = r % o->head;
+    if (o->swapped)
+        in_head = (in_head + o->head / 2) % o->head;
     if (o->pairs)
         in_head = in_head % (o->head / 2) * 2 + in_head / (o->head / 2);
     return o->first + r / o->head * o->stride + in_head;
@@ -156,7 +158,8 @@ static const void *in_place(const tg_model_file *f, size_t i, tg_dtype type)
     const tg_values *v = &f->values[i];
     const tg_stored *s = v->piece[0];
 
-    if (v->n != 1 || v->transposed || v->order.head > 0 || s->blocks || !tg_dtype_equal(s->array.dtype, type))
+    if (v->n != 1 || v->transposed || v->order.head > 0 || s->blocks || s->group > 0 ||
+        !tg_dtype_equal(s->array.dtype, type))
         return NULL;
     return (uintptr_t)s->at % type.size == 0 ? s->at : NULL;
 }

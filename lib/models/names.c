@@ -66,7 +66,7 @@ static const tg_name gpt2_gguf[] = {
 /* clang-format off */
 #define BOTH(name, of_kind) \
     {.pattern = name ".weight", .kind = (of_kind)}, {.pattern = name ".bias", .kind = (of_kind) + 1}
-#define FAMILY_GGUF(up) \
+#define FAMILY_GGUF(...) \
     BOTH("blk.N.attn_norm", TG_LN1_W), \
     BOTH("blk.N.attn_q", TG_Q_W), \
     BOTH("blk.N.attn_k", TG_K_W), \
@@ -77,8 +77,7 @@ static const tg_name gpt2_gguf[] = {
     BOTH("blk.N.attn_output", TG_ATT_PROJ_W), \
     {.pattern = "blk.N.post_attention_norm.weight", .kind = TG_OUT_NORM_W}, \
     BOTH("blk.N.ffn_norm", TG_LN2_W), \
-    BOTH("blk.N.ffn_gate", TG_GATE_W), \
-    BOTH("blk.N.ffn_up", up), \
+    __VA_ARGS__, \
     BOTH("blk.N.ffn_down", TG_FC_PROJ_W), \
     {.pattern = "blk.N.post_ffw_norm.weight", .kind = TG_DOWN_NORM_W}, \
     {.pattern = "token_embd.weight", .kind = TG_WTE}, \
@@ -87,7 +86,11 @@ static const tg_name gpt2_gguf[] = {
     {.pattern = "rope_freqs.weight", .kind = TG_NAME_IGNORED} /* it is a part of the config */
 /* clang-format on */
 
-static const tg_name gated_gguf[] = {FAMILY_GGUF(TG_UP_W)}, neox_gguf[] = {FAMILY_GGUF(TG_FC_W)};
+static const tg_name gated_gguf[] = {
+    FAMILY_GGUF(BOTH("blk.N.ffn_gate", TG_GATE_W), BOTH("blk.N.ffn_up", TG_UP_W)),
+};
+static const tg_name phi3_gguf[] = {FAMILY_GGUF(BOTH("blk.N.ffn_up", TG_NAME_GATE_UP_W))};
+static const tg_name neox_gguf[] = {FAMILY_GGUF(BOTH("blk.N.ffn_up", TG_FC_W))};
 
 /* Hugging Face's, where they are not the parameters' own. */
 static const tg_name neox[] = {
@@ -96,23 +99,68 @@ static const tg_name neox[] = {
     {.pattern = "gpt_neox.layers.N.attention.masked_bias", .kind = TG_NAME_IGNORED},
 };
 
+static const tg_name phi3[] = {
+    {.pattern = "model.layers.N.self_attn.qkv_proj.weight", .kind = TG_QKV_W},
+    {.pattern = "model.layers.N.mlp.gate_up_proj.weight", .kind = TG_NAME_GATE_UP_W},
+};
+
+#define ROWS(rows) .row = (rows), .n = sizeof(rows) / sizeof(rows)[0]
 #define NAMES(family_name, shown, rows, of_layout, may_have_prefixes)                                        \
     {                                                                                                        \
-        .family = (family_name), .what = (shown), .row = (rows), .n = sizeof(rows) / sizeof(rows)[0],        \
-        .layout = (of_layout), .prefixes = (may_have_prefixes)                                               \
+        .family = (family_name), .what = (shown), ROWS(rows), .layout = (of_layout),                         \
+        .prefixes = (may_have_prefixes)                                                                      \
     }
 
 const tg_names tg_names_gpt2 = NAMES("gpt2", "GPT-2", gpt2, TG_LAYOUT_IN_OUT, true);
 const tg_names tg_names_nanogpt = NAMES("gpt2", "GPT-2", gpt2, TG_LAYOUT_OUT_IN, true);
 const tg_names tg_names_by_shape = NAMES("gpt2", "GPT-2", gpt2, TG_LAYOUT_BY_SHAPE, true);
 const tg_names tg_names_gguf = NAMES("gpt2", "GPT-2", gpt2_gguf, TG_LAYOUT_OUT_IN, false);
-const tg_names tg_names_neox = {.family = "gpt_neox",
-                                .what = "GPT-NeoX",
-                                .row = neox,
-                                .n = sizeof neox / sizeof neox[0],
-                                .by_head = true};
 const tg_names tg_names_gguf_gated = NAMES("llama", "Llama", gated_gguf, TG_LAYOUT_OUT_IN, false);
+const tg_names tg_names_gguf_phi3 = NAMES("phi3", "Phi-3", phi3_gguf, TG_LAYOUT_OUT_IN, false);
 const tg_names tg_names_gguf_neox = NAMES("gpt_neox", "GPT-NeoX", neox_gguf, TG_LAYOUT_OUT_IN, false);
+
+static const tg_names of_hf[] = {
+    {.family = "gpt_neox", .what = "GPT-NeoX", ROWS(neox), .by_head = true},
+    {.family = "phi3", .what = "Phi-3", ROWS(phi3)},
+    {.family = "nanochat", .what = "nanochat", .swapped = true}, /* it rotates by the angle's negative */
+};
+
+const tg_names *tg_names_hf(const char *family)
+{
+    for (size_t i = 0; i < sizeof of_hf / sizeof of_hf[0]; i++)
+        if (strcmp(of_hf[i].family, family) == 0)
+            return &of_hf[i];
+    return NULL;
+}
+
+/* ---- several parameters in one tensor */
+
+static const tg_joint joints[] = {
+    {TG_QKV_W, {TG_Q_W, TG_K_W, TG_V_W}, 3},
+    {TG_QKV_B, {TG_Q_B, TG_K_B, TG_V_B}, 3},
+    {TG_NAME_GATE_UP_W, {TG_GATE_W, TG_UP_W}, 2},
+    {TG_NAME_GATE_UP_B, {TG_GATE_B, TG_UP_B}, 2},
+};
+#define JOINTS (sizeof joints / sizeof joints[0])
+
+const tg_joint *tg_joint_of(int kind)
+{
+    for (size_t j = 0; j < JOINTS; j++)
+        if (joints[j].kind == kind)
+            return &joints[j];
+    return NULL;
+}
+
+const tg_joint *tg_joint_with(tg_param_kind part)
+{
+    for (size_t j = 0; j < JOINTS; j++)
+        for (size_t i = 0; i < joints[j].n; i++)
+            if (joints[j].part[i] == part)
+                return &joints[j];
+    return NULL;
+}
+
+/* ---- names */
 
 static const char *without_prefixes(const char *name)
 {
@@ -176,13 +224,24 @@ const tg_name *tg_names_find(const tg_names *names, const char *name, size_t *la
     return NULL;
 }
 
-void tg_names_put(char *name, size_t size, const tg_names *names, tg_param_kind kind, int part, size_t layer)
+/* NULL: there is none. */
+static const char *pattern_of(const tg_names *names, int kind, int part)
 {
-    const char *pattern = NULL, *number;
+    for (size_t i = 0; i < names->n; i++)
+        if (names->row[i].kind == kind && names->row[i].part == part)
+            return names->row[i].pattern;
+    return NULL;
+}
 
-    for (size_t i = 0; i < names->n && !pattern; i++)
-        if (names->row[i].kind == (int)kind && names->row[i].part == part)
-            pattern = names->row[i].pattern;
+bool tg_names_have(const tg_names *names, int kind)
+{
+    return pattern_of(names, kind, TG_NAME_WHOLE) != NULL;
+}
+
+void tg_names_put(char *name, size_t size, const tg_names *names, int kind, int part, size_t layer)
+{
+    const char *const pattern = pattern_of(names, kind, part), *number;
+
     assert(pattern);
     number = strchr(pattern, 'N');
     if (number)

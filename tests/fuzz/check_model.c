@@ -22,17 +22,20 @@ static size_t family_size(const tg_config *c)
 {
     const char *const name = tg_config_family(c)->name;
     const bool neox = strcmp(name, "gpt_neox") == 0, olmo2 = strcmp(name, "olmo2") == 0;
-    const bool four_norms = neox || strcmp(name, "gemma2") == 0 || strcmp(name, "gemma3") == 0;
+    const bool layernorm = neox || strcmp(name, "stablelm") == 0;
+    const bool four_norms = layernorm || strcmp(name, "gemma2") == 0 || strcmp(name, "gemma3") == 0;
     const size_t C = c->n_embd, F = c->n_inner > 0 ? c->n_inner : 4 * C;
     const size_t D = c->head_dim > 0 ? c->head_dim : C / c->n_head, Q = c->n_head * D;
     const size_t KV = (c->n_kv_head > 0 ? c->n_kv_head : c->n_head) * D;
     size_t n = (2 * Q + 2 * KV) * C + (c->qkv_bias ? Q + 2 * KV : 0) + (c->out_bias ? C : 0);
 
+    if (strcmp(name, "nanochat") == 0) /* no norm has gains */
+        return c->n_layer * (n + 2 * F * C) + (c->tied ? 1 : 2) * c->vocab_size * C;
     n += neox ? 2 * F * C + F + C : 3 * F * C + (c->mlp_bias ? 2 * F + C : 0);
     n += (four_norms ? 4 : 2) * C;
     if (c->qk_norm)
         n += olmo2 ? Q + KV : 2 * D;
-    return c->n_layer * n + (c->tied ? 1 : 2) * c->vocab_size * C + (neox ? 2 * C : C);
+    return c->n_layer * n + (c->tied ? 1 : 2) * c->vocab_size * C + (layernorm ? 2 * C : C);
 }
 
 /* What the values must be for by the config, without the table that the readers compare with. */

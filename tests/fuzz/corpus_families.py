@@ -11,7 +11,7 @@ FOUR_NORMS = "gemma2", "gemma3_text", "gemma3"
 CONFIGS = {
     "llama": {}, "mistral": {"sliding_window": 2}, "smollm3": {"no_rope_layer_interval": 1}, "qwen2": {"use_sliding_window": False}, "qwen3": {},
     "gemma": {}, "gemma2": {"sliding_window": 2, "query_pre_attn_scalar": 3}, "gemma3_text": {"sliding_window": 2, "query_pre_attn_scalar": 2}, "olmo2": {},
-    "gpt_neox": {"num_key_value_heads": 2, "rotary_pct": 1.0},
+    "gpt_neox": {"num_key_value_heads": 2, "rotary_pct": 1.0}, "phi3": {"sliding_window": 2}, "stablelm": {"partial_rotary_factor": 1.0}, "nanochat": {},
 }
 LINEAR = {"rope_type": "linear", "factor": 2.0}
 LLAMA3 = {"rope_type": "llama3", "factor": 4.0, "low_freq_factor": 1.0, "high_freq_factor": 4.0, "original_max_position_embeddings": 3}
@@ -38,9 +38,13 @@ CHANGES = {
     "olmo2": {"limit-linear": {"rope_scaling": LINEAR}, "bias": {"attention_bias": True}},
     "gpt_neox": {"part": {"rotary_pct": 0.5}, "none": {"rotary_pct": 0}, "over": {"rotary_pct": 2}, "tanh": {"hidden_act": "gelu_new"}, "series": {"use_parallel_residual": False}, "no-bias": {"attention_bias": False},
                  "parameters": {"rope_parameters": {"rope_type": "default", "rope_theta": 50, "partial_rotary_factor": 1.0}}, "base": {"rotary_emb_base": 50}},
+    "phi3": {"part": {"partial_rotary_factor": 0.5, "head_dim": 4}, "over": {"partial_rotary_factor": 2}, "longrope": {"rope_scaling": {"type": "longrope", "short_factor": [1.0], "long_factor": [2.0]}}, "su": {"rope_scaling": {"type": "su"}},
+             "null-window": {"sliding_window": None}, "bias": {"attention_bias": True}, "parameters": {"rope_parameters": {"rope_type": "default", "rope_theta": 50, "partial_rotary_factor": 1.0}}},
+    "stablelm": {"parallel": {"use_parallel_residual": True}, "norms": {"qk_layernorm": True}, "qkv-bias": {"use_qkv_bias": True}, "linear": {"rope_scaling": LINEAR}, "quarter": {"partial_rotary_factor": 0.25}},
+    "nanochat": {"no-caps": {"final_logit_softcapping": None}, "cap-0": {"final_logit_softcapping": 0}, "bias": {"attention_bias": True}, "silu": {"hidden_act": "silu"}},
 }
 # those that have tensors, and are written
-WHOLE = "bias", "caps", "linear", "list", "llama3", "mlp-bias", "no-bias", "no-caps", "parameters", "pattern", "window"
+WHOLE = "qkv-bias", "bias", "caps", "linear", "list", "llama3", "mlp-bias", "no-bias", "no-caps", "parameters", "pattern", "window"
 
 
 def kept(name):
@@ -55,6 +59,17 @@ def config(type, **changes):
     return c
 
 
+def joined(w, first, parts, name):
+    """Tensors one after another in the first one's place."""
+    out = {}
+    for key, a in w.items():
+        if first in key:
+            out[key.replace(first, name)] = np.concatenate([w[key.replace(first, part)] for part in parts])
+        elif not any(part in key for part in parts):
+            out[key] = a
+    return out
+
+
 def weights_of(type, biases=(), tied=True, seed=5, **changes):
     """Tensors by the names of transformers; biases: of "qkv", "out", "mlp"."""
     c = SIZES | CONFIGS[type] | changes
@@ -67,7 +82,7 @@ def weights_of(type, biases=(), tied=True, seed=5, **changes):
         if bias:
             w[name + ".bias"] = rng.normal(size=shape[0]).astype("f4")
 
-    def norm(name, n, bias=False):
+    def norm(name, n, bias=type == "stablelm"):
         linear(name, n)
         if bias:
             w[name + ".bias"] = np.zeros(n, "f4")
@@ -107,6 +122,10 @@ def weights_of(type, biases=(), tied=True, seed=5, **changes):
     norm("model.norm", C)
     if not tied:
         linear("lm_head", V, C)
+    if type == "nanochat":
+        w = {k.replace("up_proj", "fc1").replace("down_proj", "fc2"): a for k, a in w.items() if "norm" not in k and "gate_proj" not in k}
+    if type == "phi3":
+        w = joined(joined(w, "self_attn.q_proj", ["self_attn.%s_proj" % x for x in "qkv"], "self_attn.qkv_proj"), "mlp.gate_proj", ["mlp.gate_proj", "mlp.up_proj"], "mlp.gate_up_proj")
     return w
 
 
@@ -130,7 +149,7 @@ def checkpoints_of_families():
             bundle("%s-to-%s-f32" % (type, to), files, way=way(to, lossy=True))
         for name, change in CHANGES[type].items():
             put("hf", kept("%s-%s.json" % (type, name)), json.dumps(config(type, **change)).encode())
-            all = {"mlp-bias": ("mlp",), "bias": ("qkv", "out"), "no-bias": ()}.get(name, biases)
+            all = {"mlp-bias": ("mlp",), "bias": ("qkv", "out"), "qkv-bias": ("qkv",), "no-bias": ()}.get(name, biases)
             if name in WHOLE:
                 bundle("%s-%s" % (type, name), {"config.json": config(type, **change), "model.safetensors": safetensors(weights_of(type, all))}, way=way(["hf", "gguf"][len(name) % 2], lossy=True))
     put("hf", "no-sizes.json", b'{"model_type": "llama"}')
@@ -202,22 +221,16 @@ def beginnings():
 
 # ---- llama.cpp's
 
-ARCHITECTURES = {"llama": "llama", "qwen2": "qwen2", "qwen3": "qwen3", "gemma": "gemma", "gemma2": "gemma2", "gemma3": "gemma3_text", "olmo2": "olmo2", "gptneox": "gpt_neox"}
+ARCHITECTURES = {"llama": "llama", "qwen2": "qwen2", "qwen3": "qwen3", "gemma": "gemma", "gemma2": "gemma2", "gemma3": "gemma3_text", "olmo2": "olmo2", "gptneox": "gpt_neox", "phi3": "phi3", "stablelm": "stablelm"}
 NAMES_OF = [("model.embed_tokens", "token_embd"), ("gpt_neox.embed_in", "token_embd"), ("embed_out", "output"), ("lm_head", "output"), ("model.norm", "output_norm"), ("gpt_neox.final_layer_norm", "output_norm"),
             ("model.layers.", "blk."), ("gpt_neox.layers.", "blk."), ("self_attn.q_norm", "attn_q_norm"), ("self_attn.k_norm", "attn_k_norm"), ("self_attn.q_proj", "attn_q"), ("self_attn.k_proj", "attn_k"),
-            ("self_attn.v_proj", "attn_v"), ("self_attn.o_proj", "attn_output"), ("attention.query_key_value", "attn_qkv"), ("attention.dense", "attn_output"), ("mlp.gate_proj", "ffn_gate"), ("mlp.up_proj", "ffn_up"),
+            ("self_attn.v_proj", "attn_v"), ("self_attn.o_proj", "attn_output"), ("attention.query_key_value", "attn_qkv"), ("self_attn.qkv_proj", "attn_qkv"), ("mlp.gate_up_proj", "ffn_up"), ("attention.dense", "attn_output"), ("mlp.gate_proj", "ffn_gate"), ("mlp.up_proj", "ffn_up"),
             ("mlp.down_proj", "ffn_down"), ("mlp.dense_h_to_4h", "ffn_up"), ("mlp.dense_4h_to_h", "ffn_down"), ("input_layernorm", "attn_norm"), ("pre_feedforward_layernorm", "ffn_norm"), ("post_feedforward_layernorm", "post_ffw_norm")]
 
 
 def fused(w):
     """Q, k and v one after another in a tensor."""
-    out = {}
-    for name, a in w.items():
-        if ".attn_q." in name:
-            out[name.replace("attn_q", "attn_qkv")] = np.concatenate([w[name.replace("attn_q", "attn_" + x)] for x in "qkv"])
-        elif ".attn_k." not in name and ".attn_v." not in name:
-            out[name] = a
-    return out
+    return joined(w, ".attn_q.", [".attn_%s." % x for x in "qkv"], ".attn_qkv.")
 
 
 def gguf_text(t):
@@ -247,11 +260,11 @@ def gguf_model(architecture, values=(), without=(), turn=lambda w: w, biases=(),
             name = name.replace(theirs, short)
         w[name] = a
     key = lambda name: architecture + "." + name
-    epsilon = "layer_norm" if type == "gpt_neox" else "layer_norm_rms"
+    epsilon = "layer_norm" if type in ("gpt_neox", "stablelm") else "layer_norm_rms"
     kv = {"general.architecture": (8, gguf_text(architecture.encode())), key("block_count"): u32(c["num_hidden_layers"]), key("context_length"): u32(c["max_position_embeddings"]),
           key("embedding_length"): u32(c["hidden_size"]), key("feed_forward_length"): u32(c["intermediate_size"]), key("attention.head_count"): u32(c["num_attention_heads"]),
           key("attention.head_count_kv"): u32(c["num_key_value_heads"]), key("attention.key_length"): u32(c["head_dim"]), key("attention." + epsilon + "_epsilon"): f32(1e-5)}
-    if type == "gpt_neox":
+    if type in ("gpt_neox", "phi3", "stablelm"):
         kv[key("rope.dimension_count")] = u32(2)
     kv |= {key(k) if not k.startswith(("tokenizer.", "general.")) else k: v for k, v in dict(values).items()}
     kept = [(k, *v) for k, v in kv.items() if k not in without and k[len(architecture) + 1:] not in without]
@@ -274,10 +287,10 @@ def ggufs_of_families():
     square = ("qwen2", "olmo2")
     for architecture in ARCHITECTURES:
         biases = whole.get(architecture, ())
-        tied = architecture not in ("olmo2", "gptneox")
+        tied = architecture not in ("olmo2", "gptneox", "stablelm")
         put("model_file", architecture + ".gguf", gguf_model(architecture, biases=biases, tied=tied))
         put("gguf", architecture + ".gguf", gguf_model(architecture, biases=biases, tied=tied))
-        if architecture != "gptneox":
+        if architecture not in ("gptneox", "phi3"):
             put("model_file", architecture + "-fused.gguf", gguf_model(architecture, turn=fused, biases=biases, tied=False, **squared))
         put("model_file", architecture + "-untied.gguf", gguf_model(architecture, biases=biases, tied=False, num_hidden_layers=2))
         put("model_file", architecture + "-bf16.gguf", gguf_model(architecture, biases=biases, tied=tied, turn=bf16, num_hidden_layers=2))
@@ -308,6 +321,9 @@ def ggufs_of_families():
     put("model_file", "llama-biases.gguf", gguf_model("llama", biases=("qkv", "out", "mlp")))
     put("model_file", "llama-fused-biases.gguf", gguf_model("llama", biases=("qkv", "out"), turn=fused, **squared))
     put("model_file", "llama-f16.gguf", gguf_model("llama", turn=lambda w: {k: a.astype("f2") if a.ndim == 2 else a for k, a in w.items()}, **layers))
+    put("model_file", "stablelm-parallel.gguf", gguf_model("stablelm", turn=lambda w: {k: a for k, a in w.items() if "ffn_norm" not in k}))
+    put("model_file", "stablelm-biases.gguf", gguf_model("stablelm", biases=("qkv",), tied=False))
+    put("model_file", "phi3-long.gguf", gguf_model("phi3", turn=lambda w: w | {"rope_factors_long.weight": np.ones(1, "f4"), "rope_factors_short.weight": np.ones(1, "f4")}))
     put("model_file", "neox-apart.gguf", gguf_model("gptneox", biases=("qkv", "out"), tied=False, turn=lambda w: {k.replace("qkv", part): x for k, a in w.items() for part, x in (zip("qkv", np.split(a, 3)) if "qkv" in k else [("qkv", a)])}))
     windows = {
         "pattern": {"attention.sliding_window_pattern": u32(1)}, "limit-pattern-0": {"attention.sliding_window_pattern": u32(0)}, "list": {"attention.sliding_window_pattern": bools(1, 0)}, "list-short": {"attention.sliding_window_pattern": bools(1)},
@@ -453,8 +469,20 @@ def spm_tokenizers():
         put("tokenizer_json", "spm-%s.json" % name, spm_json(**change))
 
 
+def models_of_llama2c():
+    """Version 2: integers of 8 bits, whose groups divide every matrix, and do not."""
+    C, F, L, H, KV, V, T = sizes = 4, 6, 1, 2, 1, 6, 4
+    matrices = [(V, C), (C, C), (C // 2, C), (C // 2, C), (C, C), (F, C), (C, F), (F, C)]
+    for group in 1, 2, 4, 8, 0, 5:
+        header = (struct.pack("<Ii7iBi", 0x616B3432, 2, *sizes, 1, group)).ljust(256, b"\0")
+        body = b"".join(bytes(range(a * b)) + np.ones(a * b // max(group, 1), "<f4").tobytes() for a, b in matrices)
+        for target in "llmc", "model_file":
+            put(target, "llama2c-groups-%d" % group, header + np.ones(3 * C, "<f4").tobytes() + body)
+
+
 def families():
     checkpoints_of_families()
+    models_of_llama2c()
     beginnings()
     ggufs_of_families()
     spm_models()

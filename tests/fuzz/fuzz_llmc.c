@@ -100,10 +100,11 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 static const char numbers[28] = "\4\0\0\0\3\0\0\0\2\0\0\0\2\0\0\0\1\0\0\0\5\0\0\0\2\0\0";
 
 /* A model of llama2.c, tied. */
-static size_t make_llama2c(uint8_t *data, bool old)
+static size_t make_llama2c(uint8_t *data, unsigned version)
 {
-    static const unsigned char magic[8] = {'2', '4', 'k', 'a', 1};
-    const tg_llama2c_config config = {!old, 4, 3, 2, 2, 1, 5, 2, true};
+    static const unsigned char magic[8] = {'2', '4', 'k', 'a'};
+    const bool old = version == 0;
+    const tg_llama2c_config config = {version, 4, 3, 2, 2, 1, 5, 2, true, version == 2 ? 2 : 0};
     size_t n = old ? 28 : 256;
     tg_array a;
 
@@ -111,12 +112,14 @@ static size_t make_llama2c(uint8_t *data, bool old)
     memcpy(data + (old ? 0 : 8), numbers, 28);
     if (!old) {
         memcpy(data, magic, sizeof magic);
+        data[4] = (uint8_t)version;
         data[36] = 1;
+        data[37] = (uint8_t)config.group;
     }
     for (size_t i = 0; i < tg_llama2c_tensors(&config); i++) {
         tg_llama2c_tensor(&a, &config, i);
-        memset(data + n, 0, a.bytes);
-        n += a.bytes;
+        memset(data + n, 0, tg_llama2c_stored(&config, &a));
+        n += tg_llama2c_stored(&config, &a);
     }
     return n;
 }
@@ -131,7 +134,7 @@ static size_t make_seed(uint8_t *data, size_t max, unsigned seed)
     if (max < 4096)
         return 0;
     if (seed % 8 > 5)
-        return make_llama2c(data, seed % 8 == 6);
+        return make_llama2c(data, seed % 8 == 6 ? 0 : 1 + (seed >> 3 & 1));
     if (seed % 4 == 0) {
         must(tg_llmc_tokens_header(data, 2, NULL) == TG_OK);
         memcpy(data + n, "\1\0\2\0", 4);

@@ -146,8 +146,35 @@ def gpt_neox(i, s):
         rope_parameters={**rope(i, 60.0), "partial_rotary_factor": [0.25, 1.0, 0.5, 0.75][i % 4]})
 
 
+def part_of(i, D):
+    """How much of a head is rotated, an even number of channels."""
+    return [1.0, 2 * max(1, D * 3 // 8) / D, 2 * max(1, D // 4) / D, 2 * max(1, D // 8) / D][i % 4]
+
+
+def phi3(i, s):
+    return transformers.Phi3Config(
+        **s, rms_norm_eps=[1e-5, 1e-4][i % 2], sliding_window=[None, 9, 31, 2][i // 2 % 4], pad_token_id=None,
+        eos_token_id=2, rope_parameters={**rope(0, 40.0), "partial_rotary_factor": part_of(i, s["head_dim"])})
+
+
+def stablelm(i, s):
+    D = math.lcm(s["head_dim"], 2)
+    s = dict(s, hidden_size=s["num_attention_heads"] * D)
+    del s["head_dim"]
+    return transformers.StableLmConfig(
+        **s, layer_norm_eps=[1e-5, 1e-3][i % 2], use_qkv_bias=i % 3 == 1, hidden_act=["silu", "gelu"][i % 5 == 4],
+        rope_parameters={**rope(i, 50.0), "partial_rotary_factor": part_of(i // 2, D)})
+
+
+def nanochat(i, s):
+    return transformers.NanoChatConfig(
+        **s, rms_norm_eps=[1e-6, 1e-3][i % 2], attention_bias=i % 4 == 3, pad_token_id=None,
+        final_logit_softcapping=[15.0, 2.0, None][i % 3], hidden_act=["relu2", "relu2", "silu"][i % 3],
+        rope_parameters=rope(i, [30.0, 10000.0][i % 2]))
+
+
 FAMILIES = {f.__name__: f for f in (llama, mistral, smollm3, qwen2, qwen3, gemma, gemma2, gemma3_text, gemma3, olmo2,
-                                    gpt_neox)}
+                                    gpt_neox, phi3, stablelm, nanochat)}
 HALVES = {"gemma": torch.float16, "gemma2": torch.bfloat16}  # every third twin of these is stored so
 
 
@@ -180,7 +207,7 @@ def frequencies(config, layer_type=None):
 
 def norm_of(module):
     eps = module.eps if hasattr(module, "eps") else module.variance_epsilon
-    gain = module.weight + (1 if type(module).__name__.startswith("Gemma") else 0)
+    gain = module.weight + (1 if type(module).__name__.startswith("Gemma") else 0) if hasattr(module, "weight") else 1
     return lambda x: gain * x / (x.square().mean(-1, keepdim=True) + eps).sqrt()
 
 

@@ -73,10 +73,23 @@ def gpt_neox(i, s):
         rope_parameters={"rope_type": "default", "rope_theta": 10000.0, "partial_rotary_factor": part})
 
 
+def phi3(i, s):
+    return families.phi3(i, dict(s, hidden_size=s["num_attention_heads"] * s["head_dim"]))
+
+
+def stablelm(i, s):
+    """Its converter does not write the base of rotation."""
+    c = families.stablelm(i, dict(s, tie_word_embeddings=False))
+    c.hidden_act = "silu"
+    c.rope_parameters = {**families.rope(i % 2, 10000.0), "partial_rotary_factor": c.rope_parameters["partial_rotary_factor"]}
+    return c
+
+
 def without_windows(family):
     """A twin of families.py that its architecture in GGUF can say."""
     def config(i, s):
         c = families.FAMILIES[family](i, s)
+        c.hidden_act = "silu"
         if getattr(c, "layer_types", None):
             c.use_sliding_window, c.sliding_window = False, None
             c.layer_types = ["full_attention"] * c.num_hidden_layers
@@ -85,15 +98,15 @@ def without_windows(family):
 
 
 # whose files and directories hold the same bits
-SAME = ("llama", "qwen2", "qwen3", "gpt_neox", "olmo2")
-FAMILIES = {**{f: without_windows(f) for f in SAME[:3]}, "gemma": gemma, "gemma2": gemma2, "gemma3": gemma3, "olmo2": olmo2, "olmo3": olmo3, "gpt_neox": gpt_neox}
+SAME = ("llama", "qwen2", "qwen3", "gpt_neox", "olmo2", "phi3", "stablelm")
+FAMILIES = {**{f: without_windows(f) for f in SAME[:3]}, "gemma": gemma, "gemma2": gemma2, "gemma3": gemma3, "olmo2": olmo2, "olmo3": olmo3, "gpt_neox": gpt_neox, "phi3": phi3, "stablelm": stablelm}
 TYPES = {"mistral": "llama", "gemma3_text": "gemma3", "olmo3": "olmo2", "gpt_neox": "gptneox"}
 
 NAMES = [("model.embed_tokens", "token_embd"), ("gpt_neox.embed_in", "token_embd"), ("embed_out", "output"),
          ("lm_head", "output"), ("model.norm", "output_norm"), ("gpt_neox.final_layer_norm", "output_norm"),
          ("model.layers.", "blk."), ("gpt_neox.layers.", "blk."), ("self_attn.q_norm", "attn_q_norm"),
          ("self_attn.k_norm", "attn_k_norm"), ("self_attn.q_proj", "attn_q"), ("self_attn.k_proj", "attn_k"),
-         ("self_attn.v_proj", "attn_v"), ("self_attn.o_proj", "attn_output"), ("attention.query_key_value", "attn_qkv"),
+         ("self_attn.qkv_proj", "attn_qkv"), ("mlp.gate_up_proj", "ffn_up"), ("self_attn.v_proj", "attn_v"), ("self_attn.o_proj", "attn_output"), ("attention.query_key_value", "attn_qkv"),
          ("attention.dense", "attn_output"), ("mlp.gate_proj", "ffn_gate"), ("mlp.up_proj", "ffn_up"),
          ("mlp.down_proj", "ffn_down"), ("mlp.dense_h_to_4h", "ffn_up"), ("mlp.dense_4h_to_h", "ffn_down"),
          ("input_layernorm", "attn_norm"), ("pre_feedforward_layernorm", "ffn_norm"),
@@ -164,8 +177,17 @@ def begin(path, model, architecture):
         w.add_layer_norm_eps(c.layer_norm_eps)
         return w
     w.add_head_count_kv(c.num_key_value_heads)
-    w.add_layer_norm_rms_eps(c.rms_norm_eps)
-    if getattr(c, "head_dim", None):
+    if architecture == "stablelm":
+        w.add_rope_dimension_count(int(rope["partial_rotary_factor"] * (c.hidden_size // c.num_attention_heads)))
+        w.add_parallel_residual(False)
+        w.add_layer_norm_eps(c.layer_norm_eps)
+    else:
+        w.add_layer_norm_rms_eps(c.rms_norm_eps)
+    if architecture == "phi3":
+        w.add_rope_dimension_count(int(rope["partial_rotary_factor"] * c.hidden_size) // c.num_attention_heads)
+        w.add_sliding_window(c.sliding_window or 0)
+        w.add_rope_scaling_orig_ctx_len(c.original_max_position_embeddings)
+    elif getattr(c, "head_dim", None):
         w.add_key_length(c.head_dim)
         w.add_value_length(c.head_dim)
     if "full_attention" in rope:
@@ -178,7 +200,7 @@ def begin(path, model, architecture):
         w.add_attn_logit_softcapping(c.attn_logit_softcapping)
         w.add_final_logit_softcapping(c.final_logit_softcapping)
         w.add_sliding_window(c.sliding_window)
-    if architecture not in ("gemma", "gemma2"):
+    if architecture not in ("gemma", "gemma2", "stablelm"):
         w.add_rope_freq_base(rope["rope_theta"])
     if rope["rope_type"] == "linear":
         w.add_rope_scaling_type(gguf.RopeScalingType.LINEAR)

@@ -35,11 +35,22 @@ def text(i, t, V):
     return torch.randint(0, V, (1, TOKENS + 1), generator=torch.Generator().manual_seed(100 * i + t))
 
 
-def apart(name, x, heads):
-    """q, k and v of GPT-NeoX, which transformers has in one tensor, head by head."""
-    parts = x.reshape(heads, 3, -1, *x.shape[1:]).swapaxes(0, 1)
-    return {name.replace("query_key_value", part): p.reshape(-1, *x.shape[1:])
-            for part, p in zip(("query", "key", "value"), parts)}
+def apart(name, x, config):
+    """The parameters that transformers has in one tensor: of GPT-NeoX head by head.  nanochat's q and k have the halves
+    of each head exchanged."""
+    H = config.num_attention_heads
+    if "query_key_value" in name:
+        parts = x.reshape(H, 3, -1, *x.shape[1:]).swapaxes(0, 1)
+        return {name.replace("query_key_value", part): p.reshape(-1, *x.shape[1:])
+                for part, p in zip(("query", "key", "value"), parts)}
+    if "qkv_proj" in name:
+        Q, KV = H * config.head_dim, config.num_key_value_heads * config.head_dim
+        return {name.replace("qkv", part): p for part, p in zip("qkv", np.split(x, (Q, Q + KV)))}
+    if config.model_type == "nanochat" and ("q_proj" in name or "k_proj" in name):
+        return {name: np.roll(x.reshape(-1, 2, config.head_dim // 2, *x.shape[1:]), 1, axis=1).reshape(x.shape)}
+    if "gate_up_proj" in name:
+        return {name.replace("gate_up", part): p for part, p in zip(("gate", "up"), np.split(x, 2))}
+    return {name: x}
 
 
 def theirs(model, ids):
@@ -50,8 +61,7 @@ def theirs(model, ids):
     for name, p in model.named_parameters():
         if model.config.model_type == "gpt_neox":
             name = name.replace("lm_head", "embed_out")  # its name in files
-        grad = p.grad.double().numpy()
-        out.update(apart(name, grad, model.config.num_attention_heads) if "query_key_value" in name else {name: grad})
+        out.update(apart(name, p.grad.double().numpy(), model.config))
     return out
 
 

@@ -147,8 +147,33 @@ def neox(r, i):
                                "norm_offset", "embed_scale")
 
 
+def phi3(r, i):
+    c = body(r, 0)
+    c.update(rope_dim=[0, 2, c["head_dim"]][i])
+    if i > 0:
+        c.update(window=[0, 1, 13][i], window_layers=2**64 - 1)
+    return "phi3", c
+
+
+def stablelm(r, i):
+    c = body(r, i, divides=True)
+    D = 2 * r.randrange(3, 8)
+    c.update(n_embd=c["n_head"] * D, rope_dim=[0, 2, D - 4][i], qkv_bias=i == 1)
+    return "stablelm", without(c, "head_dim", "out_bias", "mlp_bias", "qk_norm", "rope_local_theta", "unrotated_layers",
+                               "window", "window_layers", "attn_scale", "attn_cap", "norm_offset", "embed_scale")
+
+
+def nanochat(r, i):
+    c = body(r, i, divides=True)
+    c.update(activation=["relu2", "silu", "relu2"][i], qk_norm=1, qkv_bias=i == 1, out_bias=i == 1,
+             final_logit_softcapping=[15.0, 0.0, 2.5][i])
+    return "nanochat", without(c, "mlp_bias", "rope_dim", "rope_local_theta", "unrotated_layers", "window", "window_layers",
+                               "attn_scale", "attn_cap", "norm_offset", "embed_scale")
+
+
 CLASSES = {"llama": llama, "mistral": mistral, "smollm3": smollm3, "qwen2": qwen2, "qwen3": qwen3, "gemma": gemma,
-           "gemma2": gemma2, "gemma3_text": gemma3, "olmo2": olmo2, "gpt_neox": neox}
+           "gemma2": gemma2, "gemma3_text": gemma3, "olmo2": olmo2, "gpt_neox": neox,
+           "phi3": phi3, "stablelm": stablelm, "nanochat": nanochat}
 
 
 # ---- the archive
@@ -159,7 +184,7 @@ def shapes(family, c):
     C, F, V, H = c["n_embd"], c["n_inner"], c["vocab_size"], c["n_head"]
     D = c.get("head_dim", C // H)
     Q, KV = H * D, c.get("n_kv_head", H) * D
-    neox = family == "gpt_neox"
+    neox, has_biases = family == "gpt_neox", family in ("gpt_neox", "stablelm")
     has = {"qkv": c["qkv_bias"] if "qkv_bias" in c else 0, "out": c.get("out_bias"), "mlp": c.get("mlp_bias"),
            "always": 1}
 
@@ -170,7 +195,7 @@ def shapes(family, c):
 
     def norm(name, n):
         yield name + ".weight", (n,)
-        if neox:
+        if has_biases:
             yield name + ".bias", (n,)
 
     def llama_block(b):
@@ -178,7 +203,7 @@ def shapes(family, c):
             yield from norm(b + "input_layernorm", C)
         for x, n in (("q", Q), ("k", KV), ("v", KV)):
             yield from linear(f"{b}self_attn.{x}_proj", n, C, "qkv")
-        if c["qk_norm"]:
+        if c.get("qk_norm"):
             yield from norm(b + "self_attn.q_norm", Q if family == "olmo2" else D)
             yield from norm(b + "self_attn.k_norm", KV if family == "olmo2" else D)
         yield from linear(b + "self_attn.o_proj", C, Q, "out")
@@ -191,6 +216,13 @@ def shapes(family, c):
         if family in ("gemma2", "gemma3", "olmo2"):
             yield from norm(b + "post_feedforward_layernorm", C)
 
+    def nanochat_block(b):
+        for x, n in (("q", Q), ("k", KV), ("v", KV)):
+            yield from linear(f"{b}self_attn.{x}_proj", n, C, "qkv")
+        yield from linear(b + "self_attn.o_proj", C, Q, "out")
+        yield b + "mlp.fc1.weight", (F, C)
+        yield b + "mlp.fc2.weight", (C, F)
+
     def neox_block(b):
         yield from norm(b + "input_layernorm", C)
         for x in ("query", "key", "value"):
@@ -202,8 +234,10 @@ def shapes(family, c):
 
     yield "gpt_neox.embed_in.weight" if neox else "model.embed_tokens.weight", (V, C)
     for layer in range(c["n_layer"]):
-        yield from neox_block(f"gpt_neox.layers.{layer}.") if neox else llama_block(f"model.layers.{layer}.")
-    yield from norm("gpt_neox.final_layer_norm" if neox else "model.norm", C)
+        b = ("gpt_neox" if neox else "model") + f".layers.{layer}."
+        yield from {"gpt_neox": neox_block, "nanochat": nanochat_block}.get(family, llama_block)(b)
+    if family != "nanochat":
+        yield from norm("gpt_neox.final_layer_norm" if neox else "model.norm", C)
     if not c["tied"]:
         yield "embed_out.weight" if neox else "lm_head.weight", (V, C)
 
@@ -272,8 +306,8 @@ def spelled(arrays):
     if "config/window_layers" in a:
         a["config/window_layers"] = a["config/window_layers"] & np.uint64((1 << int(a["config/n_layer"])) - 1)
         a["config/window"] = a["config/window"] * (a["config/window_layers"] > 0)
-    if a.get("config/rope_dim") == 0 and "config/head_dim" not in a:
-        a["config/rope_dim"] = a["config/n_embd"] // a["config/n_head"]
+    if a.get("config/rope_dim") == 0 and a["config/family"] in (b"gpt_neox", b"phi3", b"stablelm"):
+        a["config/rope_dim"] = a["config/head_dim"] if "config/head_dim" in a else a["config/n_embd"] // a["config/n_head"]
     if a.get("config/rope_local_theta") == 0 and a["config/family"] == b"gemma3":
         a["config/rope_local_theta"] = a["config/rope_theta"]
     if "config/attn_scale" in a:

@@ -3,7 +3,8 @@
 
     llama2c.py BIN [RUN_C]    BIN: the directory of the tools; RUN_C: llama2.c's run.c, which is then asked too
 
-Each model is written here, as llama2.c's export.py lays versions 0 and 1 out.  The logits of tg-eval are compared
+Each model is written here, as llama2.c's export.py lays versions 0, 1 and 2 out; of version 2, whose matrices are
+integers, the values that these stand for are what is compared.  The logits of tg-eval are compared
 with those of the few lines below, which compute run.c's formulas in double precision, and of version 0 with run.c
 itself: relative to the largest logit, at most LIMIT: many roundings of float32, where rows of
 q or k in another order are 0.1 off.  The model must also have its
@@ -55,12 +56,48 @@ def write(path, shape, w, version):
     if version == 0:
         header = struct.pack("<7i", dim, hidden, L, H, KV, V if tied else -V, T)
     else:
-        header = struct.pack("<Ii7iB", 0x616B3432, 1, dim, hidden, L, H, KV, V, T, tied).ljust(256, b"\0")
+        group = struct.pack("<i", group_of(shape)) if version == 2 else b""
+        header = (struct.pack("<Ii7iB", 0x616B3432, version, dim, hidden, L, H, KV, V, T, tied) + group).ljust(256, b"\0")
     with open(path, "wb") as f:
         f.write(header)
-        for name in ORDERS[version]:
-            if name in w:
-                f.write(w[name].astype("<f4").tobytes())
+        for name in ORDERS[version > 0]:
+            if name not in w:
+                continue
+            layers = w[name] if name in IN_LAYERS else [w[name]]
+            for x in layers:
+                if version == 2 and x.ndim == 2:
+                    integers, scales = quantized(x, group_of(shape))
+                    f.write(integers.astype("i1").tobytes() + scales.astype("<f4").tobytes())
+                else:
+                    f.write(x.astype("<f4").tobytes())
+
+
+def group_of(shape):
+    """As export.py halves 64 until it divides the width, and here each matrix."""
+    dim, hidden, L, H, KV, V, *_ = shape
+    group = 64
+    while any(n % group for n in (dim, dim * hidden, dim * V, dim * (dim // H) * KV)):
+        group //= 2
+    return group
+
+
+def quantized(x, group):
+    rows = x.reshape(-1, group)
+    scales = np.abs(rows).max(1) / np.float32(127)
+    return np.round(rows / scales[:, None]), scales
+
+
+def stood_for(w, shape, version):
+    """The values in a file of that version."""
+    if version < 2:
+        return w
+    out = dict(w)
+    for name, x in w.items():
+        if name in ("cos", "sin") or "norm" in name:
+            continue
+        integers, scales = quantized(x, group_of(shape))
+        out[name] = (integers.astype("f4") * scales[:, None]).reshape(x.shape)
+    return out
 
 
 def norm(x, gains):
@@ -135,8 +172,8 @@ def main():
         for shape in SHAPES:
             w = make(shape, rng)
             ids = rng.integers(0, shape[5], TOKENS)
-            want = forward(shape, w, ids)
-            for version in 0, 1:
+            for version in 0, 1, 2:
+                want = forward(shape, stood_for(w, shape, version), ids)
                 model = os.path.join(directory, "model.bin")
                 write(model, shape, w, version)
                 got = {"read": of_tg(tools, model, ids)}

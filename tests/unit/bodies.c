@@ -83,14 +83,36 @@ static void set_neox(tg_config *c)
     c->rope_dim = 2;
 }
 
+/* Heads of C/H channels that share keys, half of them rotated. */
+static void set_stablelm(tg_config *c)
+{
+    c->n_embd = 24;
+    c->head_dim = 0;
+    c->qkv_bias = true;
+    c->rope_dim = 2;
+}
+
+static void set_nanochat(tg_config *c)
+{
+    c->activation = TG_RELU2;
+    c->qk_norm = true;
+    c->final_logit_softcapping = 3;
+}
+
 static const struct body {
     const char *name;
     const tg_family *family;
     void (*set)(tg_config *c);
 } bodies[BODIES] = {
-    {"llama", &tg_llama, set_llama},    {"mistral", &tg_llama, set_mistral}, {"qwen3", &tg_qwen3, set_qwen3},
-    {"gemma2", &tg_gemma2, set_gemma2}, {"gemma3", &tg_gemma3, set_gemma3},  {"olmo2", &tg_olmo2, set_olmo2},
+    {"llama", &tg_llama, set_llama},
+    {"mistral", &tg_llama, set_mistral},
+    {"qwen3", &tg_qwen3, set_qwen3},
+    {"gemma2", &tg_gemma2, set_gemma2},
+    {"gemma3", &tg_gemma3, set_gemma3},
+    {"olmo2", &tg_olmo2, set_olmo2},
     {"neox", &tg_neox, set_neox},
+    {"stablelm", &tg_stablelm, set_stablelm},
+    {"nanochat", &tg_nanochat, set_nanochat},
 };
 
 const char *body_name(size_t i)

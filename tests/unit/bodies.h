@@ -7,7 +7,7 @@
 
 #include "lib/gpt/model.h"
 
-#define BODIES 7
+#define BODIES 9
 const char *body_name(size_t i);
 void body_create(tg_model *m, size_t i);
 

@@ -13,8 +13,10 @@ tg_config gguf_base(const char *family)
 {
     tg_config c = hf_base(family);
 
-    if (strcmp(family, "qwen2") == 0 || strcmp(family, "olmo2") == 0)
+    if (strcmp(family, "qwen2") == 0 || strcmp(family, "olmo2") == 0 || strcmp(family, "phi3") == 0)
         c.n_embd = 24;
+    if (strcmp(family, "phi3") == 0)
+        c.rope_dim = 6;
     if (strcmp(family, "qwen2") == 0)
         c.qkv_bias = true;
     if (strcmp(family, "qwen3") == 0 || strcmp(family, "olmo2") == 0 || strcmp(family, "gemma3") == 0)
@@ -28,6 +30,11 @@ tg_config gguf_base(const char *family)
         c.final_logit_softcapping = 30;
         c.window = 8;
         c.window_layers = 1;
+    }
+    if (strcmp(family, "stablelm") == 0) {
+        c.n_embd = 24;
+        c.rope_dim = 4;
+        c.qkv_bias = true;
     }
     if (strcmp(family, "gpt_neox") == 0) {
         c.n_embd = 32;

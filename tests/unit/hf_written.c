@@ -32,7 +32,7 @@ tg_config hf_base(const char *family)
     }
     if (strcmp(family, "gpt_neox") != 0) {
         c.n_kv_head = 2;
-        c.head_dim = 6;
+        c.head_dim = strcmp(family, "stablelm") != 0 ? 6 : 0;
         c.n_inner = 20;
     }
     return small_family_config(family, c);

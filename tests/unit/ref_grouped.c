@@ -74,11 +74,18 @@ static void multiply(const ref_grouped *r, double *y, const double *x, tg_param_
     }
 }
 
+/* Whether all norms are there without gains. */
+static bool is_bare(const ref_grouped *r)
+{
+    return strcmp(tg_config_family(r->config)->name, "nanochat") == 0;
+}
+
 /* The norm of x [n] by the gain of that kind, and with a bias after it by mean and variance; y may be x. */
 static void normalize(const ref_grouped *r, double *y, const double *x, tg_param_kind kind, size_t l,
                       size_t n)
 {
-    const double *gain = weight(r, kind, l), *bias = has(r, kind + 1) ? weight(r, kind + 1, l) : NULL;
+    const double *gain = has(r, kind) ? weight(r, kind, l) : NULL;
+    const double *bias = has(r, kind + 1) ? weight(r, kind + 1, l) : NULL;
     double mean = 0, squares = 0;
 
     for (size_t i = 0; bias && i < n; i++)
@@ -86,7 +93,7 @@ static void normalize(const ref_grouped *r, double *y, const double *x, tg_param
     for (size_t i = 0; i < n; i++)
         squares += (x[i] - mean) * (x[i] - mean) / (double)n;
     for (size_t i = 0; i < n; i++)
-        y[i] = (r->config->norm_offset + gain[i]) * (x[i] - mean) /
+        y[i] = (gain ? r->config->norm_offset + gain[i] : 1) * (x[i] - mean) /
                    sqrt(squares + r->config->layer_norm_epsilon) +
                (bias ? bias[i] : 0);
 }
@@ -97,7 +104,7 @@ static void before(const ref_grouped *r, double *y, const double *x, tg_param_ki
     const size_t C = r->config->n_embd;
 
     memcpy(y, x, C * sizeof *y);
-    if (has(r, kind))
+    if (has(r, kind) || is_bare(r))
         normalize(r, y, x, kind, l, C);
 }
 
@@ -133,7 +140,7 @@ static void normalize_heads(const ref_grouped *r, double *x, size_t heads, tg_pa
 {
     const size_t D = r->config->head_dim;
 
-    if (!has(r, kind))
+    if (!has(r, kind) && !is_bare(r))
         return;
     if (strcmp(tg_config_family(r->config)->name, "olmo2") == 0)
         normalize(r, x, x, kind, l, heads * D);
@@ -203,11 +210,13 @@ static void attend(ref_grouped *r, size_t l)
         }
 }
 
-/* SiLU, or GELU */
+/* SiLU, GELU or ReLU squared */
 static double activation(const tg_config *c, double x)
 {
     if (c->family == 1 || c->activation == TG_SILU)
         return x / (1 + exp(-x));
+    if (c->activation == TG_RELU2)
+        return x > 0 ? x * x : 0;
     if (c->activation == TG_GELU_ERF)
         return x / 2 * (1 + erf(x / sqrt(2)));
     return x / 2 * (1 + tanh(sqrt(2 / acos(-1)) * (x + 0.044715 * x * x * x)));
@@ -236,7 +245,7 @@ static void finish(ref_grouped *r, size_t l, const double *x, const double *att)
 {
     const tg_config *c = r->config;
     const size_t C = c->n_embd, Q = c->n_head * tg_config_head_dim(c);
-    const bool parallel = has(r, TG_FC_W);
+    const bool parallel = has(r, TG_FC_W) && !is_bare(r);
     double y[WIDEST], added[WIDEST], x2[WIDEST];
 
     for (size_t t = 0; t < r->T; t++) {
@@ -293,6 +302,8 @@ double ref_grouped_loss(ref_grouped *r, const int32_t *ids, const int32_t *targe
         for (size_t i = 0; i < C; i++)
             r->x[t * C + i] = weight(r, TG_WTE, 0)[(size_t)ids[t] * C + i] *
                               (r->config->embed_scale > 0 ? r->config->embed_scale : 1);
+    for (size_t t = 0; is_bare(r) && t < r->T; t++)
+        normalize(r, r->x + t * C, r->x + t * C, TG_LNF_W, 0, C);
     return loss_after(r, 0, targets);
 }
 

@@ -75,10 +75,15 @@ static void put_other(tg_gguf_writer *w, const struct file *f)
         tg_gguf_put_i32s(w, key, same, f->c.n_layer);
 }
 
+static bool is_stablelm(const struct file *f)
+{
+    return strcmp(f->architecture, "stablelm") == 0;
+}
+
 static void put_keys(tg_gguf_writer *w, const struct file *f)
 {
     const tg_config *c = &f->c;
-    const bool neox = strcmp(f->architecture, "gptneox") == 0;
+    const bool neox = strcmp(f->architecture, "gptneox") == 0, layernorm = neox || is_stablelm(f);
 
     tg_gguf_put_text(w, "general.architecture", f->architecture, strlen(f->architecture));
     put_key(w, f, "block_count", (double)c->n_layer, 'u');
@@ -90,7 +95,7 @@ static void put_keys(tg_gguf_writer *w, const struct file *f)
     put_key(w, f, "attention.key_length", neox ? 0 : (double)c->head_dim, 'u');
     put_key(w, f, "attention.value_length", neox ? 0 : (double)c->head_dim, 'u');
     put_key(w, f, "rope.dimension_count", (double)tg_config_rope_dim(c), 'u');
-    put_key(w, f, neox ? "attention.layer_norm_epsilon" : "attention.layer_norm_rms_epsilon",
+    put_key(w, f, layernorm ? "attention.layer_norm_epsilon" : "attention.layer_norm_rms_epsilon",
             c->layer_norm_epsilon, 'f');
     put_key(w, f, "rope.freq_base", c->rope_theta == 10000 ? 0 : c->rope_theta, 'f');
     put_key(w, f, "attention.sliding_window", (double)c->window, 'u');
@@ -171,18 +176,24 @@ static void put_tensor(tg_gguf_writer *w, const struct file *f, const char *name
         tg_gguf_put_values(w, x, shape[0] * (ndim == 2 ? shape[1] : 1));
 }
 
-/* Table entry i, with the two others of q, k and v if they are in one tensor. */
+static bool is_phi3(const struct file *f)
+{
+    return strcmp(f->architecture, "phi3") == 0;
+}
+
+/* Table entry i, with the two others of q, k and v if they are in one tensor; Phi-3's gate with its other. */
 static void put_entry(tg_gguf_writer *w, const struct file *f, const tg_params *table, size_t i, bool declare)
 {
     const tg_family *family = tg_config_family(&f->c);
     const tg_param *p = &table->entry[i];
     const bool first = p->kind == TG_Q_W || p->kind == TG_Q_B;
     const bool other = p->kind == TG_K_W || p->kind == TG_K_B || p->kind == TG_V_W || p->kind == TG_V_B;
+    const bool gate = p->kind == TG_GATE_W && is_phi3(f), up = p->kind == TG_UP_W && is_phi3(f);
     size_t shape[2] = {p->shape[0], p->shape[1]}, n = 0;
     char name[64] = "";
     float x[VALUES_MAX];
 
-    if (f->fused && other)
+    if ((f->fused && other) || up)
         return;
     for (size_t k = 0; k < sizeof names / sizeof names[0]; k++)
         if (names[k].kind == p->kind && strncmp(p->name, family->block, strlen(family->block)) == 0)
@@ -190,6 +201,11 @@ static void put_entry(tg_gguf_writer *w, const struct file *f, const tg_params *
         else if (names[k].kind == p->kind)
             snprintf(name, sizeof name, "%s", names[k].name);
     append(x, &n, f, p);
+    if (gate) {
+        append(x, &n, f, &table->entry[tg_params_index(table, TG_UP_W, p->layer)]);
+        snprintf(name, sizeof name, "blk.%zu.ffn_up.weight", p->layer);
+        shape[0] *= 2;
+    }
     if (f->fused && first) {
         for (tg_param_kind kind = p->kind + 2; kind <= p->kind + 4; kind += 2)
             append(x, &n, f, &table->entry[tg_params_index(table, kind, p->layer)]);
@@ -325,6 +341,15 @@ static void families(void)
     expect_all(c);
     c = config_of("olmo2");
     c.qk_norm = true;
+    expect_all(c);
+    c = config_of("phi3");
+    c.rope_dim = 6;
+    expect_all(c);
+    c = config_of("stablelm");
+    c.head_dim = 0;
+    c.rope_dim = 4;
+    expect_all(c);
+    c.qkv_bias = true;
     expect_all(c);
     c = config_of("gpt_neox");
     c.activation = TG_GELU_ERF;
@@ -583,6 +608,55 @@ static void divisors_refused(void)
     refuse(&f, "linear scaling, and rope_freqs.weight besides");
 }
 
+/* Phi-3's window is in all layers. */
+static void phi3_window(void)
+{
+    tg_config c = config_of("phi3");
+    struct file f = {.architecture = "phi3", .fused = true};
+
+    c.rope_dim = 16;
+    c.window = 8;
+    c.window_layers = 3;
+    f.c = c;
+    expect(&f, &c);
+}
+
+static void phi3_refused(void)
+{
+    struct file f = {.architecture = "phi3", .c = config_of("phi3"), .type = 'f', .fused = true};
+
+    f.c.rope_dim = 16;
+    f.tensor = "rope_factors_long.weight";
+    refuse(&f, "rope_factors_long.weight: scaling \"longrope\" is not supported");
+    f.tensor = NULL;
+    f.key = "rope.scaling.attn_factor";
+    f.value = 1.19;
+    refuse(&f, "phi3.rope.scaling.attn_factor: scaled attention is not supported");
+    f.key = NULL;
+    f.tensor = "blk.0.ffn_gate.weight";
+    refuse(&f, "blk.0.ffn_gate.weight is not a tensor of a phi3 with this config");
+    f.tensor = NULL;
+    f.without = "blk.0.ffn_up.weight";
+    refuse(&f, "blk.0.ffn_up.weight is missing");
+}
+
+static void stablelm_refused(void)
+{
+    struct file f = {.architecture = "stablelm", .c = config_of("stablelm"), .type = 'u'};
+
+    f.c.head_dim = 0;
+    f.c.rope_dim = 4;
+    f.without = "blk.0.ffn_norm.weight";
+    refuse(&f, "blk.0.ffn_norm.weight is missing: attention and MLP side by side are not supported");
+    f.without = NULL;
+    f.tensor = "blk.0.attn_q_norm.weight";
+    refuse(&f, "blk.0.attn_q_norm.weight is not a tensor of a stablelm with this config");
+    f.tensor = NULL;
+    f.key = "attention.key_length";
+    f.value = 2;
+    refuse(&f, "stablelm.attention.key_length is 2, expected 8, the channels of a head");
+}
+
 static void neox_refused(void)
 {
     struct file f = {.architecture = "gptneox", .c = config_of("gpt_neox"), .type = 'u'};
@@ -633,6 +707,9 @@ int main(void)
     RUN(values_refused);
     RUN(tensors_refused);
     RUN(divisors_refused);
+    RUN(phi3_window);
+    RUN(phi3_refused);
+    RUN(stablelm_refused);
     RUN(neox_refused);
     RUN(windows_refused);
     unlink(path);

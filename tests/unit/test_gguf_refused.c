@@ -69,6 +69,18 @@ static void refusals(void)
     c = gguf_base("gemma3");
     c.attn_scale = 0.5;
     refuse(c, "config/attn_scale is 0.5, but llama.cpp's \"gemma3\" can only have 0");
+    c = gguf_base("phi3");
+    c.window = 8;
+    c.window_layers = 1;
+    refuse(c, "config/window_layers is 1, but llama.cpp's \"phi3\" has the window in all layers or in none");
+    c.window_layers = 3;
+    c.rope_local_theta = 100;
+    refuse(c, "config/rope_local_theta is 100, but llama.cpp's \"phi3\" can only have 0");
+    c = gguf_base("phi3");
+    c.n_embd = 12;
+    refuse(c, "config/head_dim is 6, but llama.cpp's \"phi3\" needs config/n_embd / config/n_head, 12 / 4");
+    refuse(gguf_base("nanochat"),
+           "a GGUF file has no names for the tensors of a model of the family nanochat");
     c = gguf_base("gpt_neox");
     c.activation = TG_GELU_TANH;
     refuse(c, "config/activation is gelu_new, but llama.cpp's \"gptneox\" can only have gelu");
@@ -83,6 +95,9 @@ static void refusals_of_rotation(void)
     c.rope_ctx = 64;
     c.rope_high_freq = 4;
     refuse(c, "config/rope_scaling is llama3, but llama.cpp's \"qwen2\" can only have none or linear");
+    c = gguf_base("stablelm");
+    c.rope_scaling = TG_ROPE_LLAMA3;
+    refuse(c, "config/rope_scaling is llama3, but llama.cpp's \"stablelm\" can only have none or linear");
     c = gguf_base("gemma3");
     c.rope_scaling = TG_ROPE_LINEAR;
     c.rope_factor = 8;

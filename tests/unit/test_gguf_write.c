@@ -78,8 +78,8 @@ static void same(tg_config c)
 
 static void families(void)
 {
-    static const char *const names[] = {"llama",  "qwen2",  "qwen3", "gemma",
-                                        "gemma2", "gemma3", "olmo2", "gpt_neox"};
+    static const char *const names[] = {"llama",  "qwen2", "qwen3",    "gemma", "gemma2",
+                                        "gemma3", "olmo2", "gpt_neox", "phi3",  "stablelm"};
 
     for (size_t i = 0; i < sizeof names / sizeof names[0]; i++) {
         tg_config c = gguf_base(names[i]);
@@ -165,6 +165,28 @@ static void windows(void)
     same(c);
 }
 
+/* llama.cpp reads Phi-3's and does not use it: there is a note. */
+static void unused_window(void)
+{
+    tg_config c = gguf_base("phi3");
+    tg_model_file a, b;
+    tg_notes notes = {0};
+    tg_err err = {0};
+
+    c.rope_dim = 4;
+    c.window = 8;
+    c.window_layers = 3;
+    hf_open_model(&a, &c);
+    CHECK_OK(gguf_check(&a, &hf_f32, &notes, &err), &err);
+    CHECK_HAS(notes.line[0], "llama.cpp does not use the window of 8 keys: for longer texts it computes");
+    tg_notes_free(&notes);
+    gguf_write_file(&a, &hf_f32);
+    CHECK_OK(tg_model_file_open(&b, hf_in_directory("model.gguf"), NULL, &err), &err);
+    same_config(&b.config, &c);
+    tg_model_file_close(&a);
+    tg_model_file_close(&b);
+}
+
 /* Which tokens begin and end a text is kept without a vocabulary as well. */
 static void ends_without_vocabulary(void)
 {
@@ -248,6 +270,15 @@ static void files(void)
     c = gguf_base("olmo2");
     c.tied = true;
     expect(c, "olmo2.rope.freq_base", "output.weight", "olmo2.attention.sliding_window");
+    c = gguf_base("stablelm");
+    c.tied = true;
+    c.qkv_bias = false;
+    expect(c, "stablelm.use_parallel_residual", "output.weight", "blk.0.attn_q.bias");
+    expect(c, "stablelm.attention.head_count_kv", "blk.1.ffn_norm.bias", "stablelm.attention.key_length");
+    c = gguf_base("phi3");
+    c.rope_dim = 4;
+    expect(c, "phi3.attention.sliding_window", "blk.1.ffn_up.weight", "blk.1.ffn_gate.weight");
+    expect(c, "phi3.rope.dimension_count", "blk.1.attn_qkv.weight", "phi3.attention.sliding_window_pattern");
     c = gguf_base("gemma2");
     expect(c, "gemma2.attention.sliding_window", "blk.0.post_ffw_norm.weight",
            "gemma2.attention.sliding_window_pattern");
@@ -286,6 +317,7 @@ int main(void)
     RUN(settings_of_llama);
     RUN(biases_are_added);
     RUN(windows);
+    RUN(unused_window);
     RUN(ends_without_vocabulary);
     RUN(wide_scale);
     RUN(files);

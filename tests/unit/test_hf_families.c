@@ -1,6 +1,6 @@
 /*
- * Hugging Face's directories of Llama, Mistral, Qwen 2 and Qwen 3: what their configs say, and what they must
- * not say.  tests/judges/families.py compares the numbers of such models with transformers'.
+ * Hugging Face's directories of Llama, Mistral, Qwen 2 and 3, GPT-NeoX and Phi-3: what their configs say, and
+ * what they must not say.  tests/judges/families.py compares the numbers of such models with transformers'.
  */
 #include <fcntl.h>
 #include <stdio.h>
@@ -213,12 +213,30 @@ static bool neox_name(char name[128], size_t *rows, const tg_param *p)
     return first || p->kind < TG_Q_W || p->kind > TG_V_B;
 }
 
+static void write_arrays(const tg_array *arrays, size_t n)
+{
+    const int fd = open(hf_in_directory("model.safetensors"), O_WRONLY | O_CREAT | O_TRUNC, 0600);
+    tg_safetensors_writer w;
+    tg_err err = {0};
+
+    CHECK_OK(tg_safetensors_begin(&w, fd, arrays, n, &err), &err);
+    for (size_t i = 0; i < n; i++) {
+        const size_t columns = arrays[i].ndim == 2 ? arrays[i].shape[1] : 1;
+
+        for (size_t e = 0; e < arrays[i].count; e++) {
+            const float x = neox_value(e / columns, e % columns);
+
+            CHECK_OK(tg_safetensors_put(&w, &x, sizeof x, &err), &err);
+        }
+    }
+    tg_safetensors_end(&w);
+    close(fd);
+}
+
 /* joint: with q, k and v; mask: with what old files have besides. */
 static void write_neox(const tg_config *c, bool joint, bool mask)
 {
-    const int fd = open(hf_in_directory("model.safetensors"), O_WRONLY | O_CREAT | O_TRUNC, 0600);
     tg_array arrays[64];
-    tg_safetensors_writer w;
     tg_params table;
     size_t n = 0, rows;
     tg_err err = {0};
@@ -241,19 +259,8 @@ static void write_neox(const tg_config *c, bool joint, bool mask)
                                  .ndim = 1,
                                  .shape = {1},
                                  .count = 1};
-    CHECK_OK(tg_safetensors_begin(&w, fd, arrays, n, &err), &err);
-    for (size_t i = 0; i < n; i++) {
-        const size_t columns = arrays[i].ndim == 2 ? arrays[i].shape[1] : 1;
-
-        for (size_t e = 0; e < arrays[i].count; e++) {
-            const float x = neox_value(e / columns, e % columns);
-
-            CHECK_OK(tg_safetensors_put(&w, &x, sizeof x, &err), &err);
-        }
-    }
-    tg_safetensors_end(&w);
+    write_arrays(arrays, n);
     tg_params_free(&table);
-    close(fd);
 }
 
 static tg_config neox_base(void)
@@ -353,6 +360,251 @@ static void neox_refused(void)
     refuse_neox("2", "gpt_neox.layers.0.attention.query_key_value.weight is missing");
 }
 
+/* ---- Phi-3, whose files have q, k and v in one tensor, and the two matrices that begin the MLP */
+
+#define PHI3                                                                                                 \
+    "\"model_type\": \"phi3\", \"hidden_size\": 12, \"intermediate_size\": 20, \"num_hidden_layers\": 1, "   \
+    "\"vocab_size\": 256, \"max_position_embeddings\": 64, \"num_attention_heads\": 4, "                     \
+    "\"num_key_value_heads\": 2, \"head_dim\": 6"
+
+static tg_config phi3_base(void)
+{
+    tg_config c = hf_config("phi3");
+
+    c.n_layer = 1;
+    c.n_kv_head = 2;
+    c.head_dim = c.rope_dim = 6;
+    c.layer_norm_epsilon = 1e-5;
+    return c;
+}
+
+/* joint: rows of the MLP's tensor. */
+static void write_phi3(const tg_config *c, size_t joint)
+{
+    const size_t V = c->vocab_size, C = c->n_embd, Q = 24, KV = 12, F = c->n_inner;
+    const struct {
+        const char *name;
+        size_t rows, columns;
+    } tensors[] = {
+        {"model.embed_tokens.weight", V, C},
+        {"model.layers.0.input_layernorm.weight", C, 0},
+        {"model.layers.0.self_attn.qkv_proj.weight", Q + 2 * KV, C},
+        {"model.layers.0.self_attn.o_proj.weight", C, Q},
+        {"model.layers.0.post_attention_layernorm.weight", C, 0},
+        {"model.layers.0.mlp.gate_up_proj.weight", joint, C},
+        {"model.layers.0.mlp.down_proj.weight", C, F},
+        {"model.norm.weight", C, 0},
+        {"lm_head.weight", V, C},
+    };
+    tg_array arrays[9];
+
+    for (size_t i = 0; i < 9; i++) {
+        const size_t columns = tensors[i].columns;
+
+        arrays[i] = (tg_array){.dtype = TG_F32,
+                               .ndim = columns > 0 ? 2 : 1,
+                               .shape = {tensors[i].rows, columns},
+                               .count = tensors[i].rows * (columns > 0 ? columns : 1)};
+        snprintf(arrays[i].name, sizeof arrays[i].name, "%s", tensors[i].name);
+    }
+    write_arrays(arrays, 9);
+}
+
+/* The row of its tensor where a parameter begins. */
+static size_t phi3_row(tg_param_kind kind)
+{
+    return kind == TG_K_W ? 24 : kind == TG_V_W ? 36 : kind == TG_UP_W ? 20 : 0;
+}
+
+static void expect_phi3(const char *members, tg_config want)
+{
+    tg_float_buffer buffer = {0};
+    tg_model_file f;
+    const float *x;
+    tg_err err = {0};
+
+    hf_write_json(PHI3, members);
+    write_phi3(&want, 40);
+    CHECK_OK(tg_model_file_open(&f, hf_directory, NULL, &err), &err);
+    CHECK(small_config_equal(&f.config, &want));
+    for (size_t i = 0; i < f.table.n; i++) {
+        const tg_param *p = &f.table.entry[i];
+        const size_t columns = p->ndim == 2 ? p->shape[1] : 1;
+
+        CHECK_OK(tg_model_file_get(&x, &buffer, &f, i, false, &err), &err);
+        for (size_t e = 0; e < p->count; e++)
+            CHECK(x[e] == neox_value(phi3_row(p->kind) + e / columns, e % columns));
+    }
+    free(buffer.x);
+    tg_model_file_close(&f);
+}
+
+static void phi3(void)
+{
+    tg_config c = phi3_base();
+
+    expect_phi3(", \"original_max_position_embeddings\": 64, \"rope_scaling\": null", c);
+    c.rope_dim = 4;
+    c.window = 8;
+    c.window_layers = 1;
+    c.rope_theta = 500;
+    expect_phi3(", \"partial_rotary_factor\": 0.75, \"sliding_window\": 8, \"rope_theta\": 500", c);
+    expect_phi3(", \"sliding_window\": 8, \"rope_parameters\": {\"rope_type\": \"default\", "
+                "\"rope_theta\": 500.0, \"partial_rotary_factor\": 0.75}",
+                c);
+}
+
+static void refuse_phi3(const char *members, const char *message)
+{
+    hf_write_json(PHI3, members);
+    hf_refuse_read(message);
+}
+
+static void phi3_refused(void)
+{
+    const tg_config c = phi3_base();
+
+    write_phi3(&c, 40);
+    refuse_phi3(", \"rope_scaling\": {\"type\": \"longrope\", \"short_factor\": [1]}",
+                "\"rope_scaling\": scaling \"longrope\" is not supported");
+    refuse_phi3(", \"rope_scaling\": {\"type\": \"su\"}",
+                "\"rope_scaling\": scaling \"su\" is not supported");
+    refuse_phi3(", \"rope_scaling\": {\"type\": \"yarn\"}",
+                "\"rope_scaling\": scaling \"yarn\" is not supported");
+    refuse_phi3(", \"partial_rotary_factor\": 1.5",
+                "\"partial_rotary_factor\": a rotation of no channel, or");
+    refuse_phi3(", \"partial_rotary_factor\": 0.5",
+                "3 channels of a head are rotated, expected an even number");
+    refuse_phi3(", \"attention_bias\": true", "model.layers.0.self_attn.q_proj.bias is missing");
+    write_phi3(&c, 39);
+    refuse_phi3("", "model.layers.0.mlp.gate_up_proj.weight has shape (39, 12), expected (40, 12)");
+}
+
+/* ---- StableLM: LayerNorm, and heads of C/H channels */
+
+#define STABLELM "\"model_type\": \"stablelm\", \"num_key_value_heads\": 2, \"layer_norm_eps\": 1e-06"
+
+static void stablelm(void)
+{
+    tg_config c = hf_config("stablelm");
+
+    c.n_kv_head = 2;
+    c.head_dim = 0;
+    c.rope_dim = 2;
+    hf_expect(STABLELM ", \"partial_rotary_factor\": 0.67", c);
+    c.qkv_bias = c.tied = true;
+    c.rope_theta = 500;
+    hf_expect(STABLELM
+              ", \"use_qkv_bias\": true, \"tie_word_embeddings\": true, \"use_parallel_residual\": false, "
+              "\"qk_layernorm\": false, \"rope_parameters\": {\"rope_type\": \"default\", "
+              "\"rope_theta\": 500.0, \"partial_rotary_factor\": 0.67}",
+              c);
+    c = hf_config("stablelm"); /* what transformers assumes */
+    c.n_embd = 64 * 32;
+    c.n_head = c.n_kv_head = 32;
+    c.head_dim = 0;
+    c.n_ctx = 4096;
+    c.rope_dim = 16;
+    c.n_layer = 1;
+    c.layer_norm_epsilon = 1e-5;
+    hf_write_json("\"hidden_size\": 2048, \"intermediate_size\": 20, \"num_hidden_layers\": 1, "
+                  "\"num_attention_heads\": 32, \"vocab_size\": 256, \"model_type\": ",
+                  "\"stablelm\"");
+    hf_expect_read(c);
+}
+
+static void stablelm_refused(void)
+{
+    tg_config c = hf_config("stablelm");
+
+    c.n_kv_head = 2;
+    c.head_dim = 0;
+    hf_write_tensors(&c, NULL, NULL);
+    hf_refuse(STABLELM ", \"partial_rotary_factor\": 0.67, \"use_parallel_residual\": true",
+              "\"use_parallel_residual\": attention and MLP side by side is not supported");
+    hf_refuse(STABLELM ", \"partial_rotary_factor\": 0.67, \"qk_layernorm\": true",
+              "\"qk_layernorm\": a norm for each head of q and k is not supported");
+    hf_refuse(STABLELM, "\"partial_rotary_factor\": a rotation of no channel"); /* a quarter of 3 */
+    hf_write_tensors(&c, "model.layers.0.input_layernorm.bias", NULL);
+    hf_refuse(STABLELM ", \"partial_rotary_factor\": 0.67", "model.layers.0.input_layernorm.bias is missing");
+}
+
+/* ---- nanochat: no gains, and the halves of q's and k's heads exchanged */
+
+#define NANOCHAT "\"model_type\": \"nanochat\", \"num_key_value_heads\": 2, \"head_dim\": 6"
+
+static tg_config nanochat_base(void)
+{
+    tg_config c = hf_config("nanochat");
+
+    c.n_kv_head = 2;
+    c.head_dim = 6;
+    c.activation = TG_RELU2;
+    c.qk_norm = true;
+    c.final_logit_softcapping = 15;
+    return c;
+}
+
+/* The row where the file has row r. */
+static size_t nanochat_row(const tg_param *p, size_t r)
+{
+    const bool rotated = strstr(p->name, "q_proj") || strstr(p->name, "k_proj");
+
+    return rotated ? r / 6 * 6 + (r % 6 + 3) % 6 : r;
+}
+
+static void expect_nanochat(const char *members, tg_config want)
+{
+    tg_float_buffer buffer = {0};
+    tg_model_file f;
+    const float *x;
+    tg_err err = {0};
+
+    hf_write_config(members);
+    hf_write_tensors(&want, NULL, NULL);
+    CHECK_OK(tg_model_file_open(&f, hf_directory, NULL, &err), &err);
+    CHECK(small_config_equal(&f.config, &want));
+    for (size_t i = 0; i < f.table.n; i++) {
+        const tg_param *p = &f.table.entry[i];
+        const size_t columns = p->ndim == 2 ? p->shape[1] : 1;
+
+        CHECK_OK(tg_model_file_get(&x, &buffer, &f, i, false, &err), &err);
+        for (size_t e = 0; e < p->count; e++) {
+            const size_t at = nanochat_row(p, e / columns) * columns + e % columns;
+
+            CHECK(x[e] == (float)i + (float)(at % 100) / 1024);
+        }
+    }
+    free(buffer.x);
+    tg_model_file_close(&f);
+}
+
+static void nanochat(void)
+{
+    tg_config c = nanochat_base();
+
+    expect_nanochat(NANOCHAT, c);
+    c.final_logit_softcapping = 0;
+    c.qkv_bias = c.out_bias = true;
+    c.rope_theta = 100000;
+    expect_nanochat(NANOCHAT ", \"final_logit_softcapping\": null, \"attention_bias\": true, "
+                             "\"rope_parameters\": {\"rope_type\": \"default\", \"rope_theta\": 100000.0}",
+                    c);
+}
+
+static void nanochat_refused(void)
+{
+    const tg_config c = nanochat_base(), llama = hf_config("llama");
+
+    hf_write_tensors(&c, NULL, NULL);
+    hf_refuse(NANOCHAT ", \"final_logit_softcapping\": -1",
+              "\"final_logit_softcapping\": a cap that is not above 0");
+    hf_refuse(NANOCHAT ", \"hidden_act\": \"relu\"", "\"hidden_act\": \"relu\" is not supported");
+    hf_write_tensors(&llama, NULL, NULL);
+    hf_refuse("\"model_type\": \"nanochat\", \"head_dim\": 4",
+              "model.layers.0.input_layernorm.weight is not a tensor of a nanochat with this config");
+}
+
 int main(void)
 {
     if (!hf_begin())
@@ -365,5 +617,11 @@ int main(void)
     RUN(untied);
     RUN(neox);
     RUN(neox_refused);
+    RUN(phi3);
+    RUN(phi3_refused);
+    RUN(stablelm);
+    RUN(stablelm_refused);
+    RUN(nanochat);
+    RUN(nanochat_refused);
     return hf_done();
 }

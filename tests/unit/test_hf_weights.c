@@ -1,6 +1,6 @@
 /*
  * The tensors that are written for the families after GPT-2: what is read again is the same model, and
- * GPT-NeoX's q, k and v are joined as transformers has them.
+ * GPT-NeoX's q, k and v, and Phi-3's, are joined as transformers has them.
  */
 #include <fcntl.h>
 #include <math.h>
@@ -72,6 +72,25 @@ static void round_trips(void)
     c = hf_base("olmo2");
     c.qk_norm = true;
     read_again(c, TG_WRITE_F32, 0);
+    c = hf_base("nanochat");
+    c.activation = TG_RELU2;
+    c.qk_norm = true;
+    c.final_logit_softcapping = 15;
+    read_again(c, TG_WRITE_F32, 0);
+    c.final_logit_softcapping = 0;
+    c.qkv_bias = c.out_bias = true;
+    read_again(c, TG_WRITE_BF16, 0x1p-8F);
+    c = hf_base("stablelm");
+    c.rope_dim = 2;
+    read_again(c, TG_WRITE_F32, 0);
+    c.qkv_bias = c.tied = true;
+    read_again(c, TG_WRITE_BF16, 0x1p-8F);
+    c = hf_base("phi3");
+    c.rope_dim = 4;
+    c.window = 5;
+    c.window_layers = 3;
+    read_again(c, TG_WRITE_F32, 0);
+    read_again(c, TG_WRITE_F16, 0x1p-11F);
     c = hf_base("gpt_neox");
     c.activation = TG_GELU_ERF;
     c.n_inner = 20;
@@ -158,35 +177,101 @@ static void check_joined(const tg_model_file *f, const float *joined, tg_param_k
     }
 }
 
+/* The tensors of the file that was written. */
+struct written {
+    tg_model_file f; /* the model */
+    tg_tensor_list list;
+    tg_metadata metadata;
+    unsigned char *bytes;
+};
+
+static void open_written(struct written *w, tg_config c)
+{
+    struct stat st;
+    tg_err err = {0};
+    int fd;
+
+    hf_open_model(&w->f, &c);
+    hf_write_directory(&w->f, &hf_f32);
+    fd = open(hf_in_directory("model.safetensors"), O_RDONLY);
+    CHECK(fd >= 0 && fstat(fd, &st) == 0);
+    w->bytes = malloc((size_t)st.st_size);
+    CHECK_EQ(read(fd, w->bytes, (size_t)st.st_size), st.st_size);
+    close(fd);
+    CHECK_OK(tg_safetensors_read(&w->list, &w->metadata, w->bytes, (size_t)st.st_size, &err), &err);
+}
+
+static void close_written(struct written *w)
+{
+    tg_tensor_list_free(&w->list);
+    tg_metadata_free(&w->metadata);
+    free(w->bytes);
+    tg_model_file_close(&w->f);
+}
+
 static void neox(void)
 {
     tg_config c = hf_base("gpt_neox");
-    tg_model_file f;
-    tg_tensor_list list;
-    tg_metadata metadata;
-    struct stat st;
-    tg_err err = {0};
-    unsigned char *bytes;
-    int fd;
+    struct written w;
 
     c.rope_dim = 2;
     c.out_bias = true; /* q, k and v get biases of zeros */
-    hf_open_model(&f, &c);
-    hf_write_directory(&f, &hf_f32);
-    fd = open(hf_in_directory("model.safetensors"), O_RDONLY);
-    CHECK(fd >= 0 && fstat(fd, &st) == 0);
-    bytes = malloc((size_t)st.st_size);
-    CHECK_EQ(read(fd, bytes, (size_t)st.st_size), st.st_size);
-    close(fd);
-    CHECK_OK(tg_safetensors_read(&list, &metadata, bytes, (size_t)st.st_size, &err), &err);
-    CHECK_EQ(list.n, 2 + 2 * 12 + 2);
-    check_joined(&f, find(&list, "gpt_neox.layers.1.attention.query_key_value.weight", 36), TG_Q_W, 12);
-    check_joined(&f, find(&list, "gpt_neox.layers.1.attention.query_key_value.bias", 36), TG_Q_B, 1);
-    (void)find(&list, "embed_out.weight", 256);
-    tg_tensor_list_free(&list);
-    tg_metadata_free(&metadata);
-    free(bytes);
-    tg_model_file_close(&f);
+    open_written(&w, c);
+    CHECK_EQ(w.list.n, 2 + 2 * 12 + 2);
+    check_joined(&w.f, find(&w.list, "gpt_neox.layers.1.attention.query_key_value.weight", 36), TG_Q_W, 12);
+    check_joined(&w.f, find(&w.list, "gpt_neox.layers.1.attention.query_key_value.bias", 36), TG_Q_B, 1);
+    (void)find(&w.list, "embed_out.weight", 256);
+    close_written(&w);
+}
+
+/* The parameter's values are in a tensor from a row on. */
+static void check_rows(const struct written *w, const char *name, size_t rows, tg_param_kind kind, size_t row)
+{
+    const size_t i = tg_params_index(&w->f.table, kind, 1);
+    const float *joined = find(&w->list, name, rows), *x;
+    tg_float_buffer buffer = {0};
+    tg_err err = {0};
+
+    CHECK_OK(tg_model_file_get(&x, &buffer, &w->f, i, false, &err), &err);
+    CHECK(memcmp(joined + row * 12, x, w->f.table.entry[i].count * sizeof *x) == 0);
+    free(buffer.x);
+}
+
+static void phi3(void)
+{
+    static const char qkv[] = "model.layers.1.self_attn.qkv_proj.weight";
+    static const char gate_up[] = "model.layers.1.mlp.gate_up_proj.weight";
+    struct written w;
+
+    open_written(&w, hf_base("phi3"));
+    CHECK_EQ(w.list.n, 1 + 2 * 6 + 2);
+    check_rows(&w, qkv, 48, TG_Q_W, 0);
+    check_rows(&w, qkv, 48, TG_K_W, 24);
+    check_rows(&w, qkv, 48, TG_V_W, 36);
+    check_rows(&w, gate_up, 40, TG_GATE_W, 0);
+    check_rows(&w, gate_up, 40, TG_UP_W, 20);
+    close_written(&w);
+}
+
+/* Rows 3 to 5 of each head come before its rows 0 to 2. */
+static void nanochat(void)
+{
+    static const char name[] = "model.layers.1.self_attn.k_proj.weight";
+    struct written w;
+    tg_float_buffer buffer = {0};
+    const float *stored, *x;
+    tg_config c = hf_base("nanochat");
+    tg_err err = {0};
+
+    c.qk_norm = true;
+    open_written(&w, c);
+    CHECK_EQ(w.list.n, 1 + 2 * 6 + 1);
+    stored = find(&w.list, name, 12);
+    CHECK_OK(tg_model_file_get(&x, &buffer, &w.f, tg_params_index(&w.f.table, TG_K_W, 1), false, &err), &err);
+    for (size_t r = 0; r < 12; r++)
+        CHECK(memcmp(stored + (r / 6 * 6 + (r + 3) % 6) * 12, x + r * 12, 12 * sizeof *x) == 0);
+    free(buffer.x);
+    close_written(&w);
 }
 
 int main(void)
@@ -197,5 +282,7 @@ int main(void)
     RUN(gemma_round_trips);
     RUN(round_trips_of_gemma);
     RUN(neox);
+    RUN(phi3);
+    RUN(nanochat);
     return hf_done();
 }

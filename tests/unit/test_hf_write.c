@@ -160,6 +160,49 @@ static void configs_of_neox(void)
            "\"use_parallel_residual\": true," NO_ENDS);
 }
 
+static void configs_of_phi3(void)
+{
+    tg_config c = hf_base("phi3");
+
+    expect(c, "Phi3", "phi3",
+           UNTIED SILU
+           "\"rope_theta\": 10000.0,\"partial_rotary_factor\": 1.0,\"sliding_window\": null," NO_ENDS);
+    c.rope_dim = 4;
+    c.window = 9;
+    c.window_layers = 3;
+    expect(c, "Phi3", "phi3",
+           UNTIED SILU "\"rope_theta\": 10000.0,\"partial_rotary_factor\": 0.6666666666666666,"
+                       "\"sliding_window\": 9," NO_ENDS);
+}
+
+static void configs_of_stablelm(void)
+{
+    tg_config c = hf_base("stablelm");
+
+    c.n_embd = 24;
+    c.rope_dim = 4;
+    c.qkv_bias = true;
+    c.rope_scaling = TG_ROPE_LINEAR;
+    c.rope_factor = 2;
+    expect(c, "StableLm", "stablelm",
+           "\"num_key_value_heads\": 2,\"layer_norm_eps\": 1e-06,\"tie_word_embeddings\": false," SILU
+           "\"use_qkv_bias\": true,\"qk_layernorm\": false,\"use_parallel_residual\": false,"
+           "\"rope_theta\": 10000.0,\"partial_rotary_factor\": 0.6666666666666666,"
+           "\"rope_scaling\": {\"rope_type\": \"linear\",\"factor\": 2.0}," NO_ENDS);
+}
+
+static void configs_of_nanochat(void)
+{
+    tg_config c = hf_base("nanochat");
+
+    c.activation = TG_RELU2;
+    c.qk_norm = true;
+    c.final_logit_softcapping = 15;
+    expect(c, "NanoChat", "nanochat",
+           UNTIED "\"hidden_act\": \"relu2\",\"attention_bias\": false," ROTATION
+                  "\"final_logit_softcapping\": 15.0," NO_ENDS);
+}
+
 /* ---- refusals */
 
 static void refuse_with(const tg_config *c, const tg_write_options *o, const char *message)
@@ -195,6 +238,8 @@ static void refusals(void)
     REFUSE("llama", qk_norm, true, "config/qk_norm is 1, but Hugging Face's \"llama\" can only have 0");
     REFUSE("qwen2", out_bias, true, "config/out_bias is 1, but Hugging Face's \"qwen2\" can only have 0");
     REFUSE("qwen2", unrotated_layers, 1, "config/unrotated_layers is 1, but Hugging Face's \"qwen2\"");
+    REFUSE("nanochat", qk_norm, false,
+           "config/qk_norm is 0, but Hugging Face's \"nanochat\" can only have 1");
     REFUSE("qwen3", qk_norm, false, "config/qk_norm is 0, but Hugging Face's \"qwen3\" can only have 1");
     REFUSE("gemma", activation, TG_GELU_ERF,
            "config/activation is gelu, but Hugging Face's \"gemma\" can only "
@@ -219,6 +264,13 @@ static void refusals(void)
     c.window_layers = 3;
     c.mlp_bias = true;
     refuse_with(&c, &hf_f32, "config/mlp_bias is 1, but Hugging Face's \"mistral\" can only have 0");
+    c = hf_base("phi3");
+    c.window = 9;
+    c.window_layers = 1;
+    refuse_with(&c, &hf_f32, "config/window_layers is 1, but Hugging Face's \"phi3\" has the window in all");
+    REFUSE("phi3", rope_scaling, TG_ROPE_LINEAR,
+           "config/rope_scaling is linear, but Hugging Face's \"phi3\" can only have none");
+    REFUSE("phi3", qkv_bias, true, "config/qkv_bias is 1, but Hugging Face's \"phi3\" can only have 0");
     c = hf_base("gemma3");
     c.qk_norm = true;
     c.attn_cap = 5;
@@ -292,6 +344,9 @@ int main(void)
     RUN(configs_of_others);
     RUN(configs_of_gemma);
     RUN(configs_of_neox);
+    RUN(configs_of_phi3);
+    RUN(configs_of_stablelm);
+    RUN(configs_of_nanochat);
     RUN(refusals);
     RUN(rounded_scale);
     RUN(without_effect);

@@ -1,5 +1,5 @@
 /*
- * llama2.c's models: written down here in both versions, and read as the same model is from Hugging Face's
+ * llama2.c's models: written down here in all versions, and read as the same model is from Hugging Face's
  * files, bit for bit; cut, with every number of the header wrong; and the tokenizer in the same directory.
  */
 #include "formats/llama2c.h"
@@ -79,12 +79,37 @@ static tg_config config_of(bool tied)
     return c;
 }
 
-static void put_tensor(bin *b, const tg_params *table, const char *name)
+enum { GROUP = 6 }; /* of version 2, with rows of 24 and 20 */
+
+static int8_t integer(size_t i, size_t e)
+{
+    return (int8_t)((int)((e * 7 + i) % 255) - 127);
+}
+
+static float scale(size_t i, size_t group)
+{
+    return 1 / (float)(100 + i + group);
+}
+
+/* Integers, then scales. */
+static void put_groups(bin *b, size_t i, size_t count)
+{
+    for (size_t e = 0; e < count; e++)
+        b->bytes[b->n++] = (unsigned char)integer(i, e);
+    for (size_t group = 0; group < count / GROUP; group++)
+        put_float(b, scale(i, group));
+}
+
+static void put_tensor(bin *b, const tg_params *table, const char *name, bool grouped)
 {
     const tg_param *const p = tg_params_find(table, name);
     const bool pairs = strstr(name, "q_proj") || strstr(name, "k_proj");
 
     CHECK(p != NULL);
+    if (p && grouped && p->ndim == 2) {
+        put_groups(b, (size_t)(p - table->entry), p->count);
+        return;
+    }
     for (size_t e = 0; p && e < p->count; e++) {
         const size_t columns = p->ndim == 2 ? p->shape[1] : 1, r = e / columns, j = r % D;
         const size_t row = pairs ? r - j + j / 2 + (j % 2) * (D / 2) : r;
@@ -108,13 +133,13 @@ static bool is_in_block(const char *name)
     return strncmp(name, "model.", 6) != 0 && strcmp(name, "lm_head.weight") != 0;
 }
 
-static void put_kind(bin *b, const tg_params *table, const char *kind)
+static void put_kind(bin *b, const tg_params *table, const char *kind, bool grouped)
 {
     char name[64];
 
     for (size_t l = 0; l < (is_in_block(kind) ? L : 1); l++) {
         snprintf(name, sizeof name, "model.layers.%zu.%s", l, kind);
-        put_tensor(b, table, is_in_block(kind) ? name : kind);
+        put_tensor(b, table, is_in_block(kind) ? name : kind, grouped);
     }
 }
 
@@ -134,6 +159,8 @@ static void put_header(bin *b, size_t version, bool tied)
     put32(b, T);
     if (version > 0)
         b->bytes[b->n++] = tied;
+    if (version == 2)
+        put32(b, GROUP);
     while (version > 0 && b->n < 256)
         b->bytes[b->n++] = 0;
 }
@@ -141,17 +168,18 @@ static void put_header(bin *b, size_t version, bool tied)
 static void make(bin *b, size_t version, bool tied)
 {
     const tg_config c = config_of(tied);
+    const char *const *const order = orders[version > 0];
     tg_params table;
     tg_err err = {0};
 
     CHECK_OK(tg_params_build(&table, &c, &err), &err);
     put_header(b, version, tied);
-    for (size_t k = 0; k < 13 && orders[version][k]; k++)
-        if (strcmp(orders[version][k], "freqs") == 0) /* which no reader uses */
+    for (size_t k = 0; k < 13 && order[k]; k++)
+        if (strcmp(order[k], "freqs") == 0) /* which no reader uses */
             for (size_t i = 0; i < T * D; i++)
                 put_float(b, 7);
-        else if (!tied || strcmp(orders[version][k], "lm_head.weight") != 0)
-            put_kind(b, &table, orders[version][k]);
+        else if (!tied || strcmp(order[k], "lm_head.weight") != 0)
+            put_kind(b, &table, order[k], version == 2);
     tg_params_free(&table);
 }
 
@@ -250,6 +278,41 @@ static void test_models(void)
             check_model(&b, version, tied);
 }
 
+/* Version 2: integers times the scale of their group. */
+static void test_groups(void)
+{
+    static bin b;
+    tg_model_file f;
+    tg_float_buffer buffer = {0};
+    const float *x;
+    tg_err err = {0};
+
+    make(&b, 2, false);
+    write_file("model.bin", b.bytes, b.n);
+    CHECK_OK(tg_model_file_open(&f, hf_in_directory("model.bin"), NULL, &err), &err);
+    for (size_t i = 0; i < f.table.n; i++) {
+        const tg_param *p = &f.table.entry[i];
+        const bool pairs = p->kind == TG_Q_W || p->kind == TG_K_W;
+        const size_t columns = p->ndim == 2 ? p->shape[1] : 1;
+
+        CHECK_OK(tg_model_file_get(&x, &buffer, &f, i, false, &err), &err);
+        for (size_t e = 0; e < p->count; e++) {
+            const size_t r = e / columns, j = r % D;
+            const size_t row = pairs ? r - j + j % (D / 2) * 2 + j / (D / 2) : r,
+                         at = row * columns + e % columns;
+
+            CHECK(x[e] == (p->ndim == 2 ? (float)integer(i, at) * scale(i, at / GROUP) : value(i, e)));
+        }
+    }
+    free(buffer.x);
+    tg_model_file_close(&f);
+    make(&b, 2, true);
+    write_file("model.bin", b.bytes, b.n);
+    CHECK_OK(tg_model_file_open(&f, hf_in_directory("model.bin"), NULL, &err), &err);
+    CHECK(f.config.tied && f.notes.n == 0);
+    tg_model_file_close(&f);
+}
+
 /* From a pipe, of which the size is not known before all of it is there. */
 static void test_stream(void)
 {
@@ -331,8 +394,14 @@ static void test_headers(void)
     make(&b, 1, true);
     set32(&b, 4, 0);
     refuse(&b, b.n, "version 0, expected 1");
+    set32(&b, 4, 3);
+    refuse(&b, b.n, "version 3, expected 1 or 2");
     set32(&b, 4, 2);
-    refuse(&b, b.n, "version 2 (int8), expected 1 or 0 (float32)");
+    refuse(&b, b.n, "group_size is 0, expected 1 to 16777216");
+    set32(&b, 37, 7);
+    refuse(&b, b.n, "group_size is 7, which does not divide the 960 values of tok_embeddings.weight");
+    b.bytes[41] = 1;
+    refuse(&b, b.n, "byte 41 of the header is 1, expected 0");
     set32(&b, 4, 65536);
     refuse(&b, b.n, "not a model of a known format");
     make(&b, 1, true);
@@ -347,7 +416,7 @@ static void test_sizes(void)
     static bin b;
     char want[64];
 
-    for (size_t version = 0; version < 2; version++) {
+    for (size_t version = 0; version < 3; version++) {
         make(&b, version, false);
         snprintf(want, sizeof want, "its header says %zu", b.n);
         refuse(&b, b.n - 1, want);
@@ -361,7 +430,7 @@ static void test_sizes(void)
             tg_err err = {0};
 
             memcpy(copy + 1, b.bytes, n);
-            CHECK(tg_llama2c_begins(copy + 1, n) == (n >= (version == 1 ? 8 : 28)));
+            CHECK(tg_llama2c_begins(copy + 1, n) == (n >= (version > 0 ? 8 : 28)));
             CHECK_EQ(tg_llama2c_read(&list, &config, copy + 1, n, &err), TG_EDATA);
             CHECK_HAS(err.message, "truncated: ");
             tg_tensor_list_free(&list);
@@ -466,6 +535,7 @@ int main(void)
     if (!hf_begin())
         return 1;
     RUN(test_models);
+    RUN(test_groups);
     RUN(test_stream);
     RUN(test_numbers);
     RUN(test_headers);
