@@ -305,7 +305,7 @@ END
     said '--show steps is an SVG image: -o FILE.svg, or --svg'
     run -2 --separate-stderr tg-attn-view --show steps mha.npz
     said '--show steps is an SVG image'
-    tg-attn-dump --example mha -s probs -o probs.npz
-    run -1 --separate-stderr tg-attn-view --show steps -o none.svg probs.npz
-    said 'probs.npz: layer 0 lacks q, k or v, which the steps begin with'
+    alter mha.npz bare.npz 'del a["h.0.v"]'
+    run -1 --separate-stderr tg-attn-view --show steps -o none.svg bare.npz
+    said 'bare.npz: layer 0 lacks q, k or v, which the steps begin with'
 }
