@@ -22,7 +22,7 @@ trained() {
     cp "$FIXTURES/trained-${1:-150}.npz" model.npz
 }
 
-titles=$'layer\thead\tb\tentropy\tdistance\tdiagonal\tprevious\tfirst\tinduction\ti\tj\tprob\ttoken_i\ttoken_j\tid_i\tid_j'
+titles=$'layer\thead\tb\tentropy\tdistance\tdiagonal\tprevious\tfirst\tinduction\ti\tj\tprob\ttoken_i\ttoken_j\tid_i\tid_j\tduplicate'
 
 # ---- a line a head
 
@@ -35,7 +35,7 @@ titles=$'layer\thead\tb\tentropy\tdistance\tdiagonal\tprevious\tfirst\tinduction
         d = $4 - h; if (d > 3e-8 || d < -3e-8) exit 1
         d = $5 - (2 * 0.57597535 + 0.14002925); if (d > 3e-8 || d < -3e-8) exit 1
         exit !($1 == 0 && $2 == 1 && $3 == 0 && $6 == 0.28399541 && $7 == 0.140029245 && $8 == 0.575975345 &&
-               $9 == "" && $10 == 2 && $11 == 0 && $12 == 0.575975358 && NF == 16) # the last is a float32
+               $9 == "" && $10 == 2 && $11 == 0 && $12 == 0.575975358 && NF == 17) # prob is a float32
     }' <<< "$output"
     tg-attn-dump --example mha --head 1 --query 2 --summary > got
     tail -n 1 got | awk '{ exit !($1 == 0 && $2 == 1 && $3 == "0.9505" && $4 == "1.29" && $5 == "0.284" &&
@@ -80,6 +80,7 @@ rows = np.loadtxt("rows", skiprows=1, delimiter="\t", usecols=range(11), comment
 p = rows[:, 10].reshape(2, 2, T, T)
 same = np.array([[0 < j < i and text[j - 1] == text[i] for j in range(T)] for i in range(T)])
 asked = same.any(axis=1)
+copies = np.array([[j < i and text[j] == text[i] for j in range(T)] for i in range(T)])
 i, j = np.indices((T, T))
 with np.errstate(divide="ignore", invalid="ignore"):
     weight = np.where(j < i, np.nan_to_num(p * np.log(p * (i + 1)), nan=0.0), -np.inf)
@@ -93,6 +94,7 @@ for line in lines:
     assert abs(float(line[3]) + plogp[l, h].sum(axis=1)[1:].mean()) < 4.5e-7
     assert abs(float(line[4]) - (q * (i - j)).sum(axis=1)[1:].mean()) < 4.5e-7
     assert abs(float(line[8]) - (q * same).sum(axis=1)[asked].mean()) < 4.5e-7
+    assert abs(float(line[16]) - (q * copies).sum(axis=1)[copies.any(axis=1)].mean()) < 4.5e-7
     a, b = int(line[9]), int(line[10])
     assert (a, b) == np.unravel_index(weight[l, h].argmax(), (T, T)), line
     assert float(line[11]) == q[a, b]
@@ -158,7 +160,7 @@ assert any(set(line["token_i"]) & set("\"\\") for line in map(json.loads, open("
     tg-attn-dump -p 'To be to' --summary -f tsv --query 6 > got
     cut -f 10 got | sort -u | tr '\n' ' ' | grep -x '6 i '
     tg-attn-dump -p 'To be to' --summary -f tsv --query 0 > got # sees itself alone
-    [[ $(sed -n 2p got) = $'0\t0\t0\t\t\t\t\t\t\t\t\t\t\t\t\t' ]]
+    [[ $(sed -n 2p got) = $'0\t0\t0\t\t\t\t\t\t\t\t\t\t\t\t\t\t' ]]
     tg-attn-dump -p 'To be to' --summary -f tsv --heads 4 | tail -n 1 | grep $'^1\t3\t'
     run -2 --separate-stderr tg-attn-dump -p 'To be' --summary --layer 2
     said 'layer 2 is out of range: expected 0 to 1'
@@ -176,7 +178,7 @@ assert any(set(line["token_i"]) & set("\"\\") for line in map(json.loads, open("
 @test "--summary of one token, and of a token that does not come back" {
     tiny
     tg-attn-dump -p T --summary -f tsv > got
-    [[ $(sed -n 2p got) = $'0\t0\t0\t\t\t\t\t\t\t\t\t\t\t\t\t' && $(wc -l < got) = 5 ]]
+    [[ $(sed -n 2p got) = $'0\t0\t0\t\t\t\t\t\t\t\t\t\t\t\t\t\t' && $(wc -l < got) = 5 ]]
     tg-attn-dump -p T --summary | tail -n 1 > got
     [[ $(tr -s ' ' < got) = ' 1 1 - - - - - - - - -' ]]
     tg-attn-dump -p TO --summary -f tsv | sed -n 2p | awk -F '\t' '{ exit !($4 > 0 && $9 == "" && $13 == "O") }'

@@ -1067,7 +1067,7 @@ END
         tg-attn-view -q --force -o page.html dump.npz
         page page.html << 'END'
 lines = [line.rstrip("\n").split("\t") for line in open("summary.tsv")]
-names = [lines[0].index(name) for name in ("entropy", "distance", "diagonal", "previous", "first", "induction")]
+names = [lines[0].index(name) for name in ("entropy", "distance", "diagonal", "previous", "first", "induction", "duplicate")]
 want = {(int(f[0]), int(f[1])): [f[n] for n in names] for f in lines[1:]}
 got = page.run("dump.layers.map((_, l) => dumps[0].measures[l].map((of) => of.map((x) => textOf(x))))")
 assert {(l, h): got[l][h] for l in range(2) for h in range(4)} == want, got

@@ -9,8 +9,8 @@
 #include "lib/heads/dump_stats.h"
 
 /* What a line has, in this order. */
-enum { LAYER, HEAD, B, ENTROPY, DIST, DIAG, PREV, FIRST, INDUCT, I, J, PROB, TOKEN_I, TOKEN_J, ID_I, ID_J };
-#define COLUMNS (ID_J + 1)
+enum { LAYER, HEAD, B, ENTROPY, DIST, DIAG, PREV, FIRST, INDUCT, I, J, PROB, TOKEN_I, TOKEN_J, ID_I, ID_J, DUPLICATE };
+#define COLUMNS (DUPLICATE + 1)
 
 struct summary {
     const attn_input *input;
@@ -39,7 +39,7 @@ static void place_summary(tg_arena *arena, void *context)
 #define BIT(column) (1u << (column))
 #define TOKENS (BIT(TOKEN_I) | BIT(TOKEN_J))
 
-/* In text the ids are parts of the tokens' labels. */
+/* In text the ids are parts of the tokens' labels, and a line has no room for duplicate. */
 static void set_table(struct summary *s, table_format format)
 {
     static const table_column of_heads[COLUMNS] = {
@@ -59,6 +59,7 @@ static void set_table(struct summary *s, table_format format)
         [TOKEN_J] = {"token_j", NULL, TABLE_STRING, 0, 0, 0},
         [ID_I] = {"id_i", NULL, TABLE_SIZE, 0, 0, 0},
         [ID_J] = {"id_j", NULL, TABLE_SIZE, 0, 0, 0},
+        [DUPLICATE] = {"duplicate", NULL, TABLE_DOUBLE, 0, 0, 0},
     };
     const tg_attn_layers *n = &s->input->layers;
     table *t = &s->table;
@@ -68,7 +69,7 @@ static void set_table(struct summary *s, table_format format)
     if (format != TABLE_TEXT)
         return;
     t->column[I].width = t->column[J].width = tg_size_max(3, tg_decimal_digits(n->T - 1));
-    t->hidden = BIT(ID_I) | BIT(ID_J) | (n->B > 1 ? 0 : BIT(B));
+    t->hidden = BIT(ID_I) | BIT(ID_J) | BIT(DUPLICATE) | (n->B > 1 ? 0 : BIT(B));
     if (s->input->labels.text)
         columns_title_labels(&t->column[TOKEN_I], s->title, &s->input->labels, true);
     else
@@ -106,6 +107,7 @@ static void print_head(const struct summary *s, unsigned hidden, const tg_head_s
         [TOKEN_J] = {.kind = word, .text = label_of(labels, pair->j)},
         [ID_I] = {.kind = id, .size = tokens ? (size_t)in->prompt.ids[pair->i] : 0},
         [ID_J] = {.kind = id, .size = tokens ? (size_t)in->prompt.ids[pair->j] : 0},
+        [DUPLICATE] = {.kind = m.copies ? CELL_VALUE : CELL_MISSING, .real = m.duplicate},
     };
     table t = s->table;
 

@@ -131,16 +131,17 @@ static void put_family(tg_sink *out, const view *v)
     put_window(out, v);
 }
 
-/* Write a head's measures, all digits of them, or null; null too for induction without an earlier copy. */
+/* Write a head's measures, all digits of them, or null; null too for induction and duplicate without an earlier copy. */
 static void put_measures_of(tg_sink *out, const view_measures *measures)
 {
     const tg_head_means *m = &measures->means;
-    const double means[] = {m->entropy, m->distance, m->diagonal, m->previous, m->first, m->induction};
+    const double means[] = {m->entropy, m->distance, m->diagonal, m->previous, m->first, m->induction,
+                            m->duplicate};
     const size_t n = sizeof means / sizeof means[0];
     char digits[TG_DECIMAL_SIZE];
 
     for (size_t i = 0; measures->known && i < n; i++) {
-        const bool has = i < n - 1 || m->repeats;
+        const bool has = i < n - 2 || (i == n - 2 ? m->repeats : m->copies);
         const size_t length = has ? (size_t)(tg_decimal_general(digits, 17, means[i]) - digits) : 0;
 
         tg_sink_print(out, "%s%.*s", i == 0 ? "[" : ", ", (int)length, digits);

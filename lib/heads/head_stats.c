@@ -41,6 +41,20 @@ bool tg_head_stats_induction(double *sum, const double *p, size_t first, size_t 
     return any;
 }
 
+bool tg_head_stats_duplicate(double *sum, const double *p, size_t first, size_t i, const int32_t *ids)
+{
+    bool any = false;
+
+    *sum = 0;
+    for (size_t j = first; j < i; j++) {
+        if (ids[j] == ids[i]) {
+            *sum += p[j];
+            any = true;
+        }
+    }
+    return any;
+}
+
 tg_head_pair tg_head_stats_best_pair(const double *p, size_t first, size_t i)
 {
     const double n = (double)(i + 1 - first);
@@ -61,7 +75,7 @@ void tg_head_stats_add(tg_head_stats *head, const double *p, size_t first, size_
 {
     tg_head_means *sum = &head->sum;
     tg_head_pair pair;
-    double induction;
+    double induction, duplicate;
 
     if (i == 0)
         return;
@@ -75,6 +89,10 @@ void tg_head_stats_add(tg_head_stats *head, const double *p, size_t first, size_
         head->repeats++;
         sum->induction += induction;
     }
+    if (ids && tg_head_stats_duplicate(&duplicate, p, first, i, ids)) {
+        head->copies++;
+        sum->duplicate += duplicate;
+    }
     pair = tg_head_stats_best_pair(p, first, i);
     if (pair.exists && (!head->pair.exists || pair.weight > head->pair.weight))
         head->pair = pair;
@@ -84,6 +102,7 @@ tg_head_means tg_head_stats_means(const tg_head_stats *head)
 {
     const double rows = head->rows > 0 ? (double)head->rows : 1;
     const double repeats = head->repeats > 0 ? (double)head->repeats : 1;
+    const double copies = head->copies > 0 ? (double)head->copies : 1;
 
     return (tg_head_means){
         .entropy = head->sum.entropy / rows,
@@ -93,6 +112,8 @@ tg_head_means tg_head_stats_means(const tg_head_stats *head)
         .first = head->sum.first / rows,
         .repeats = head->repeats > 0,
         .induction = head->sum.induction / repeats,
+        .copies = head->copies > 0,
+        .duplicate = head->sum.duplicate / copies,
     };
 }
 

@@ -11,6 +11,9 @@
  *     induction  sum of p_j over 1 <= j < i with ids[j-1] = ids[i]: attention to the tokens that
  *                follow earlier copies of token i; a mean over the rows that see such a j
  *
+ *     duplicate  sum of p_j over j < i with ids[j] = ids[i]: attention to earlier copies of token i; a mean
+ *                over the rows that see one
+ *
  * j = i does not count for induction, even if token i-1 equals token i: attention of a query to
  * itself is the diagonal.  Source: Olsson et al. 2022, arXiv:2209.11895.
  *
@@ -33,7 +36,8 @@
 typedef struct tg_head_means {
     double entropy, distance, diagonal, previous, first;
     bool repeats; /* `induction` has a value */
-    double induction;
+    bool copies;  /* `duplicate` has a value */
+    double induction, duplicate;
 } tg_head_means;
 
 typedef struct tg_head_pair {
@@ -46,7 +50,8 @@ typedef struct tg_head_pair {
 /* Sums over rows, from which tg_head_stats_means() computes means. */
 typedef struct tg_head_stats {
     size_t rows;    /* added */
-    size_t repeats; /* of them, those that count for induction */
+    size_t repeats; /* of them, those that count for induction, */
+    size_t copies;  /* and those that count for duplicate */
     tg_head_means sum;
     tg_head_pair pair;
 } tg_head_stats;
@@ -57,6 +62,8 @@ double tg_head_stats_entropy(const double *p, size_t i);
 double tg_head_stats_distance(const double *p, size_t i);
 bool tg_head_stats_induction(double *sum, const double *p, size_t first, size_t i,
                              const int32_t *ids); /* false: no such j */
+bool tg_head_stats_duplicate(double *sum, const double *p, size_t first, size_t i,
+                             const int32_t *ids); /* likewise */
 tg_head_pair tg_head_stats_best_pair(const double *p, size_t first, size_t i);
 
 /* ---- of many rows */

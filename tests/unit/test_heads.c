@@ -99,6 +99,8 @@ static void uniform_attention(void)
     CHECK(m.repeats);
     CHECK_EQ(head.repeats, 1); /* query 2 */
     CHECK_NEAR(m.induction, 1.0 / 3, EXACT);
+    CHECK(m.copies && head.copies == 1); /* key 0 for query 2 */
+    CHECK_NEAR(m.duplicate, 1.0 / 3, EXACT);
     tg_head_stats_uniform(&head, row, 1, ids, &all, &(tg_attention_rule){0, 0, 0});
     CHECK_EQ(head.rows, 0);
     CHECK(!head.pair.exists && !tg_head_stats_means(&head).repeats &&
@@ -109,6 +111,7 @@ static void uniform_attention(void)
     CHECK_NEAR(m.distance, 0.5, EXACT);
     CHECK_NEAR(m.first, 0.5 / 3, EXACT);
     CHECK_EQ(head.repeats, 1); /* key 1 for query 2 */
+    CHECK(!m.copies && m.duplicate == 0); /* the window hides key 0 */
     tg_head_stats_uniform(&head, row, 4, ids, &all, &(tg_attention_rule){.window = 1});
     CHECK(head.rows == 3 && !head.pair.exists && tg_head_stats_means(&head).diagonal == 1);
 }
@@ -118,16 +121,18 @@ static void planted_kinds(void)
 {
     enum { N = 9 }; /* abcabcabc */
     const int32_t ids[N] = {1, 2, 3, 1, 2, 3, 1, 2, 3};
-    tg_head_stats before = {0}, after = {0};
+    tg_head_stats before = {0}, after = {0}, same = {0};
     tg_head_means m;
 
     for (size_t i = 0; i < N; i++) {
-        double p[N] = {0}, q[N] = {0};
+        double p[N] = {0}, q[N] = {0}, r[N] = {0};
 
         p[i == 0 ? 0 : i - 1] = 1;
         q[i < 3 ? i : i - 2] = 1; /* after its last copy */
+        r[i < 3 ? i : i % 3] = 1; /* its first copy */
         tg_head_stats_add(&before, p, 0, i, ids);
         tg_head_stats_add(&after, q, 0, i, ids);
+        tg_head_stats_add(&same, r, 0, i, ids);
     }
     m = tg_head_stats_means(&before);
     CHECK(m.previous == 1 && m.diagonal == 0 && m.distance == 1 && m.entropy == 0 && m.induction == 0);
@@ -136,6 +141,10 @@ static void planted_kinds(void)
     m = tg_head_stats_means(&after);
     CHECK(m.induction == 1 && m.previous == 0 && m.first == 0);
     CHECK_EQ(after.repeats, N - 3);
+    CHECK(m.duplicate == 0 && after.copies == N - 3);
+    m = tg_head_stats_means(&same);
+    CHECK(m.duplicate == 1 && m.induction == 0);
+    m = tg_head_stats_means(&after);
     CHECK(m.distance == 6.0 * 2 / 8);
 }
 

@@ -6,7 +6,8 @@ const MEASURES = [
     ["diag", "to itself", "p at j = i"],
     ["prev", "to the token before", "p at j = i − 1"],
     ["first", "to the first token", "p at j = 0"],
-    ["induct", "induction", "p at keys after an earlier copy of token i, of queries that have one"]
+    ["induct", "induction", "p at keys after an earlier copy of token i, of queries that have one"],
+    ["dupl", "duplicate", "p at earlier copies of token i, of queries that have one"]
 ];
 
 const measured = dump.layers.flatMap((layer, l) => Array.from({length: H}, (_, h) => ({layer, l, h, of: dumps[0].measures[l][h]})))
