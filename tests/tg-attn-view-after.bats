@@ -309,3 +309,47 @@ END
     run -1 --separate-stderr tg-attn-view --show steps -o none.svg bare.npz
     said 'bare.npz: layer 0 lacks q, k or v, which the steps begin with'
 }
+
+@test "page: the mean and the maximum of the heads that the table shows" {
+    slow
+    need_chromium
+    need_numpy
+    tg-attn-dump -q -m "$ROOT/docs/data/induction" --probe repeat -o induction.npz
+    "$BUILD/unit/make_family" mistral > model.npz # whose windows are not alike
+    tg-attn-dump -q -m model.npz -p CatDogHenCat -o window.npz
+    for name in induction window; do tg-attn-view -q -o $name.html $name.npz; done
+    pages induction.html window.html << 'END'
+import numpy as np
+dump = np.load(file.replace(".html", ".npz"))
+T, H, layers = page.run("[T, H, dump.layers]")
+probs = {(l, h): dump[f"h.{l}.probs"][0, h].astype(float) for l in layers for h in range(H)}
+scores = {(l, h): np.where(dump[f"h.{l}.probs"][0, h] > 0, dump[f"h.{l}.scores"][0, h].astype(float), np.nan) for l, h in probs}
+lower = np.tril_indices(T)
+
+def got(way, show):
+    page.run(f"setOf('{way}'); setShow('{show}')"); page.settle()
+    assert page.run("mapHead().work(Infinity)")
+    return np.array(page.run(f"Array.from(mapHead().{show}, (x) => Number.isNaN(x) ? -1e30 : x)"))
+
+def check(heads):
+    assert sorted(map(tuple, page.run("headsShown().map(({layer, h}) => [layer, h])"))) == sorted(heads)
+    stack = np.stack([probs[at] for at in heads])
+    seen = (stack > 0).any(0)[lower]
+    for way, want in ("mean", stack.mean(0)), ("max", stack.max(0)):
+        numbers = got(way, "probs")
+        assert ((numbers > -1e29) == seen).all() and np.abs(numbers - want[lower])[seen].max() < 1e-6, (file, way)
+    want = np.nanmax(np.where(np.isnan(np.stack([scores[at] for at in heads])), -np.inf, np.stack([scores[at] for at in heads])), 0)
+    numbers = got("max", "scores")
+    assert np.abs(numbers - want[lower])[seen].max() < 1e-5 * (1 + np.abs(want[lower][seen]).max()), file
+
+check(list(probs))
+assert page.run("byId('title').textContent").startswith(f"Maximum of {len(probs)} heads: ")
+if file == "induction.html": # those of which the first token has a share of 0.05 or more
+    page.run("sortBy(4); setLeast(0.05)"); page.settle()
+    check([(l, h) for l, h in probs if probs[l, h][1:, 0].mean() >= 0.05])
+page.run("keepAddress()")
+assert "of=max" in page.run("location.hash")
+page.run("location.hash = '#layer=0'"); page.settle()
+assert page.run("[view.of, byId('of-heads').value, byId('title').textContent.slice(0, 7)]") == ["one", "one", "Layer 0"]
+END
+}

@@ -10,6 +10,8 @@ const MEASURES = [
     ["dupl", "duplicate", "p at earlier copies of token i, of queries that have one"]
 ];
 
+const DECIMALS = [4, 2]; // of the first ones, as --summary prints them; of the others 3
+
 const measured = dump.layers.flatMap((layer, l) => Array.from({length: H}, (_, h) => ({layer, l, h, of: dumps[0].measures[l][h]})))
     .filter(({l, h}) => dumps.every(({measures}) => measures[l][h]));
 
@@ -34,6 +36,20 @@ function orderHeads() {
     });
 }
 
+// The heads that are not hidden, in the order of the model.
+function headsShown() {
+    const all = measured.filter(({line}) => !line.hidden).map(({layer, h}) => ({layer, h}));
+    return (all.length > 0 ? all : thumbs).toSorted((a, b) => a.layer - b.layer || a.h - b.h);
+}
+
+// What the large map and the text show.
+const mapHead = () => view.of === "one" ? headOf(view.layer, view.head) : groupOf(headsShown(), view.of);
+
+function setOf(of) {
+    view.of = byId("of-heads").value = of;
+    recolor();
+}
+
 // A click sorts by a column, a second one the other way round.
 function sortBy(column) {
     sorted = {...sorted, by: column, down: sorted.by === column ? !sorted.down : column >= 0};
@@ -43,13 +59,18 @@ function sortBy(column) {
 function setLeast(number) {
     sorted.least = Number.isNaN(number) ? -Infinity : number;
     orderHeads();
+    refresh();
 }
 
 // The numbers of the dump that is shown.
 function fillMeasures() {
     for (const head of measured) {
         head.of = dumps[which].measures[head.l][head.h];
-        head.of.forEach((x, n) => { head.line.cells[n + 1].textContent = x === null ? "—" : textOf(x, 3); });
+        head.of.forEach((x, n) => {
+            const cell = head.line.cells[n + 1];
+            cell.textContent = x === null ? "—" : x.toFixed(DECIMALS[n] ?? 3);
+            cell.title = x === null ? "" : textOf(x);
+        });
     }
     if (measured.length > 0)
         orderHeads();
@@ -72,9 +93,19 @@ function measureRow(head) {
     return line;
 }
 
+function makeOf() {
+    const label = element("label", "the map shows "), select = label.appendChild(element("select", "", {id: "of-heads"}));
+    for (const [of, name] of [["one", "one head"], ["mean", "the mean of the heads above"], ["max", "their maximum"]])
+        select.append(element("option", name, {value: of}));
+    select.addEventListener("change", () => setOf(select.value));
+    byId("heads").append(label);
+}
+
 function makeMeasures() {
-    if (measured.length === 0)
+    if (measured.length === 0) {
+        makeOf();
         return;
+    }
     const table = element("table", "", {id: "measures"}), titles = table.createTHead().insertRow();
     ["head", ...MEASURES.map(([name]) => name)].forEach((name, n) => {
         const cell = element("th", "", {scope: "col"});
@@ -89,5 +120,6 @@ function makeMeasures() {
     least.append(element("input", "", {type: "number", step: "any", id: "least"}));
     least.firstElementChild.addEventListener("input", (event) => setLeast(event.target.valueAsNumber));
     byId("heads").append(table, element("p", "Means over the queries after the first. Click a column’s title to sort."), least);
+    makeOf();
     fillMeasures();
 }

@@ -16,6 +16,7 @@ const placeOfVector = (name, t) => (name === "q" ? localBase : localKeyBase)(t, 
 // What was computed from the numbers before is computed again.
 function forgetRows() {
     kept.length = 0;
+    group = null;
     norms.clear();
     keysOrder.name = whole.name = baseKey = "";
     thumbs.forEach((thumb) => thumb.begin());

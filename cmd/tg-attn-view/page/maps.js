@@ -8,6 +8,7 @@ const view = {
     here: null,             // the cell {i, j} under the pointer
     show: dump.show, kind: dump.scale,
     way: "row",             // how the text is coloured
+    of: "one",              // what the map shows: one head, or the "mean" or "max" of those in the table
     panel: "cell",          // what the panel shows: one of PANELS
     card: 0, channel: 0,    // the step that is explained; the channel of the weighted sum,
     out: 0,                 // and that of the projection's output
@@ -291,7 +292,7 @@ function nameMap() {
 // Returns whether anything but the cursor has changed.
 function drawMap(head) {
     const canvas = byId("map"), ratio = window.devicePixelRatio || 1, room = roomFor(), {i, j, n} = view.from;
-    const key = [language, hidesNumbers(), which, view.layer, view.head, view.show, view.kind, i, j, n, head.rows, isDark(), largeness(), room.width,
+    const key = [language, hidesNumbers(), which, view.layer, view.head, view.show, view.kind, head.name, i, j, n, head.rows, isDark(), largeness(), room.width,
         room.height, ratio].join();
     const changed = key !== baseKey;
     if (changed) {

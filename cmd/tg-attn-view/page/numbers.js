@@ -215,16 +215,21 @@ class Rows {
     }
 
     work(deadline) {
-        const data = layerOf(this.layer), base = baseOfHead(this.layer, this.h), before = this.rows;
+        const before = this.rows;
         while (this.rows < T && performance.now() < deadline)
-            this.addRow(data, base, this.rows++);
+            this.addRow(this.rows++);
         if (this.rows > before)
             this.top = topOf(this.maxima.subarray(0, this.rows));
         return this.rows === T;
     }
 
-    addRow(data, base, i) {
-        const [scores, probs, diff, grad] = this.row, {first} = fillShown(this.row, data, base, this.h, i), {most} = this;
+    // Make row i; returns the first key that it sees.
+    fill(i) {
+        return fillShown(this.row, layerOf(this.layer), baseOfHead(this.layer, this.h), this.h, i).first;
+    }
+
+    addRow(i) {
+        const first = this.fill(i), [scores, probs, diff, grad] = this.row, {most} = this;
         this.keep(i);
         for (let j = first; j <= i; j++) {
             most.scores = Math.max(most.scores, Math.abs(scores[j]));
@@ -247,6 +252,50 @@ class Head extends Rows {
     keep(i) {
         SHOWN.forEach((name, n) => this[name]?.set(this.row[n].subarray(0, i + 1), rowStart(i)));
     }
+}
+
+// Of several heads [{layer, h}] in each cell the mean, or the greatest; of differences and gradients the one furthest
+// from 0.  A cell that is masked in all of them is masked.
+class Group extends Head {
+    constructor(heads, way) {
+        super(heads[0].layer, heads[0].h);
+        Object.assign(this, {heads, way, one: SHOWN.map(() => new Float64Array(T)), name: groupName(heads, way)});
+    }
+
+    add(kind, i) {
+        const sum = this.row[kind], one = this.one[kind], signed = isSigned(SHOWN[kind]);
+        for (let j = 0; j <= i; j++) {
+            if (Number.isNaN(one[j]))
+                continue;
+            if (Number.isNaN(sum[j]))
+                sum[j] = this.way === "mean" ? 0 : one[j];
+            if (this.way === "mean")
+                sum[j] += one[j] / this.heads.length;
+            else if (signed ? Math.abs(one[j]) > Math.abs(sum[j]) : one[j] > sum[j])
+                sum[j] = one[j];
+        }
+    }
+
+    fill(i) {
+        let least = i;
+        this.row.forEach((row) => row.fill(NaN, 0, i + 1));
+        for (const {layer, h} of this.heads) {
+            const {first} = fillShown(this.one, layerOf(layer), baseOfHead(layer, h), h, i);
+            least = Math.min(least, first);
+            SHOWN.forEach((_, kind) => this.add(kind, i));
+        }
+        return least;
+    }
+}
+
+const groupName = (heads, way) => [which, way, ...heads.map(({layer, h}) => `${layer}.${h}`)].join();
+
+let group = null; // the last one that was shown
+
+function groupOf(heads, way) {
+    if (group?.name !== groupName(heads, way))
+        group = new Group(heads, way);
+    return group;
 }
 
 const kept = []; // heads, the last used at the end

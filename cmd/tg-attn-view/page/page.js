@@ -14,13 +14,14 @@ function refresh() {
 
 function showTitle() {
     const window = windowOf(view.layer);
-    byId("title").textContent = say("Layer {0}, head {1}", view.layer, view.head) +
-        (window === Infinity ? say(": ") : say(", window {0}: ", window)) + say(QUANTITY[view.show][1]) +
+    const name = view.of === "one" ? say("Layer {0}, head {1}", view.layer, view.head)
+        : say(view.of === "mean" ? "Mean of {0} heads" : "Maximum of {0} heads", mapHead().heads.length);
+    byId("title").textContent = name + (window === Infinity || view.of !== "one" ? say(": ") : say(", window {0}: ", window)) + say(QUANTITY[view.show][1]) +
         (view.from.n < T ? say(" ({0} of {1} tokens)", view.from.n, T) : "");
 }
 
 function draw() {
-    const head = headOf(view.layer, view.head), done = head.work(performance.now() + 40);
+    const head = mapHead(), done = head.work(performance.now() + 40);
     dirty = false;
     if (drawMap(head)) {
         drawLegend(head);
@@ -131,6 +132,7 @@ function setPinned(head) {
     diff.textContent = pinned ? say("difference from head {0}", `${pinned.layer}.${pinned.head}`) : say("difference from the first");
     byId("pin").setAttribute("aria-pressed", String(pinned !== null));
     kept.length = 0;
+    group = null;
     thumbs.forEach((thumb) => thumb.begin());
     setShow(pinned ? "diff" : "probs");
     later(workOnThumbs);
@@ -222,6 +224,8 @@ function addressOf() {
     const parts = {layer, head, query: i, key: j, show, scale: kind, text: way};
     if (which > 0)
         parts.dump = which + 1;
+    if (view.of !== "one")
+        parts.of = view.of;
     if (pinned)
         parts.compare = `${pinned.layer}.${pinned.head}`;
     if (card > 0)
@@ -280,6 +284,7 @@ function readAddress(address) {
     const [, base, of] = /^(\d{1,5})\.(\d{1,5})$/.exec(parts.get("compare") || "") || [];
     if (pinned || (dump.layers.includes(Number(base)) && Number(of) < H))
         setPinned(base === undefined ? null : {layer: Number(base), head: Number(of)});
+    setOf(choice("of", "one", "one", "mean", "max"));
     setShow(choice("show", view.show, ...shows()));
     setWay(choice("text", view.way, "row", "column"));
     setChannel(number("channel", 0, 0, D - 1));
@@ -357,7 +362,7 @@ function onWord(event) {
         return;
     point(event, view.way === "row" ? {i: t, j: clamp(view.j, firstSeen(view.layer, t), t)}
         : {i: clamp(view.i, t, t + windowOf(view.layer) - 1), j: t});
-    event.target.title = titleOf(headOf(view.layer, view.head), t);
+    event.target.title = titleOf(mapHead(), t);
 }
 
 // ---- the heads: a row per layer, a column per head

@@ -16,7 +16,8 @@ const CHINESE = {
     // the heads
     "Heads": "注意力头", "Layers down, heads across.": "从上到下是层，从左到右是头。", "Sorted by: {0}.": "按“{0}”排列。",
     "Means over the queries after the first. Click a column’s title to sort.": "对第一个以后的 query 取平均。点列名排序。",
-    "at least": "至少", "hide heads with less in the column that sorts": "隐藏排序列中数值更小的头",
+    "at least": "至少", "the map shows": "图中显示", "one head": "一个头", "the mean of the heads above": "上面各头的平均", "their maximum": "其中最大的",
+    "Mean of {0} heads": "{0} 个头的平均", "Maximum of {0} heads": "{0} 个头中最大的", "hide heads with less in the column that sorts": "隐藏排序列中数值更小的头",
     "dist": "距离", "diag": "自己", "prev": "前一个", "first": "第一个", "induct": "归纳", "dupl": "重复", "duplicate": "重复", "p at earlier copies of token i, of queries that have one": "token i 先前出现处的 p，只计有这种 key 的 query",
     "entropy": "熵", "distance": "距离", "to itself": "看自己", "to the token before": "看前一个 token",
     "to the first token": "看第一个 token", "induction": "归纳", "layer {0}, head {1}": "第 {0} 层，头 {1}",
