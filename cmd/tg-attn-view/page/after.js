@@ -88,19 +88,18 @@ function ofHead(layer, h, i) {
 const channelAt = (i, c) => (b * T + i) * C + c;
 
 function showProjection() {
-    const {layer, head: h, i} = view, data = layerOf(layer), {att, sums, out} = wholeOf(layer, i), c = view.out, rows = [];
-    let sum = 0;
-    for (let m = 0; m < Q; m++) {
-        const at = placeOfWeight(m, c), x = data.w[at];
-        sum += att[m] * x;
-        rows.push([`${Math.floor(m / D)}.${m % D}`, String(baseOf(i, Math.floor(m / D)) + m % D), storedText(att[m]),
-            String(at), storedText(x), textOf(att[m] * x), textOf(sum)]);
-    }
+    const {layer, head: h, i} = view, data = layerOf(layer), {att, sums, out} = wholeOf(layer, i), c = view.out, running = [];
+    for (let m = 0, sum = 0; m < Q; m++)
+        running[m] = sum += att[m] * data.w[placeOfWeight(m, c)];
     byId("out-channel").value = c;
     byId("projection-result").textContent = `out.data[${channelAt(i, c)}] = ` + (data.bias
         ? `${textOf(sums[c])} + ${storedText(data.bias[c])} = ${storedText(out[c])}` : storedText(out[c])) +
         say("; of head {0}: {1}", h, textOf(ofHead(layer, h, i)[c]));
-    setLong("projected", Q, (m) => rows[m]);
+    setLong("projected", Q, (m) => {
+        const at = placeOfWeight(m, c), x = data.w[at], of = Math.floor(m / D), d = m % D;
+        return [`${of}.${d}`, String(baseOf(i, of) + d), storedText(att[m]), String(at), storedText(x), textOf(att[m] * x),
+            textOf(running[m])];
+    });
 }
 
 // ---- the residual stream
@@ -162,17 +161,18 @@ function gradientOf({layer, head: h, i}, row) {
 }
 
 function showGradient(row) {
-    const {layer, head: h, i, j} = view, {dprobs, dscores, mean} = gradientOf(view, row), rows = [];
+    const {layer, head: h, i, j} = view, {dprobs, dscores, mean} = gradientOf(view, row);
     const target = dumps[which].target, loss = lossOf(layer);
     byId("gradient-text").textContent = loss === undefined
         ? say("The loss is att.data[{0}], channel {1} of the weighted sum.", baseOf(i, h) + view.channel, view.channel)
         : say("The loss is that of predicting token {0} after the text: {1}.", target, textOf(loss));
-    for (let m = row.first; m <= i; m++)
-        rows.push([String(m), labelAt(m), storedText(row.probs[m]), textOf(dprobs[m]), textOf(row.probs[m] * dprobs[m]),
-            String(offsetOf(h, i, m)), textOf(dscores[m])]);
     byId("gradient-result").textContent = say("Σ p·dp = {0}; ", textOf(mean)) + `dscores.data[${offsetOf(h, i, j)}] = ` +
         (cellMasked(view) ? "0" : `p·(dp - Σ) = ${textOf(dscores[j])}`);
-    setLong("gradients", rows.length, (at) => rows[at]);
+    setLong("gradients", i + 1 - row.first, (at) => {
+        const m = row.first + at;
+        return [String(m), labelAt(m), storedText(row.probs[m]), textOf(dprobs[m]), textOf(row.probs[m] * dprobs[m]),
+            String(offsetOf(h, i, m)), textOf(dscores[m])];
+    });
 }
 
 // ---- tables of many rows

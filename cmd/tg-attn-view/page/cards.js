@@ -102,18 +102,17 @@ function onKeys(event) {
 // ---- the weighted sum: each key's part of a channel
 
 function showSum(row, att) {
-    const {layer, head: h, i, channel: d} = view, {v} = layerOf(layer), rows = [];
-    let sum = 0;
-    for (let j = row.first; j <= i; j++) {
-        const x = v[localKeyBase(j, h) + d];
-        sum += row.probs[j] * x;
-        rows.push([String(j), storedText(row.probs[j]), String(keyBaseOf(j, h) + d), storedText(x),
-            textOf(row.probs[j] * x), textOf(sum)]);
-    }
+    const {layer, head: h, i, channel: d} = view, {v} = layerOf(layer), {probs, first} = row, sums = [];
+    const valueOf = (j) => v[localKeyBase(j, h) + d];
+    for (let j = first, sum = 0; j <= i; j++)
+        sums[j] = sum += probs[j] * valueOf(j);
     byId("channel").value = d;
     byId("sum-result").textContent = `att.data[${baseOf(i, h)} + ${d}] = att.data[${baseOf(i, h) + d}] = ` +
         storedText(att[d]);
-    setLong("sums", rows.length, (at) => rows[at]);
+    setLong("sums", i + 1 - first, (at) => {
+        const j = first + at, x = valueOf(j);
+        return [String(j), storedText(probs[j]), String(keyBaseOf(j, h) + d), storedText(x), textOf(probs[j] * x), textOf(sums[j])];
+    });
 }
 
 // ---- the cards
