@@ -203,20 +203,22 @@ class Browser:
 
 
 def read_png(data):
-    """The rows of an 8-bit RGB or RGBA image, as Chromium writes it."""
+    """The rows of an 8-bit image: RGB or RGBA, as Chromium writes it, or with a palette."""
     at, parts = 8, {}
     while at < len(data):
         n, kind = struct.unpack(">I4s", data[at:at + 8])
         parts[kind] = parts.get(kind, b"") + data[at + 8:at + 8 + n]
         at += 12 + n
     width, height, depth, color = struct.unpack(">IIBB", parts[b"IHDR"][:10])
-    size = {2: 3, 6: 4}[color]
+    size = {2: 3, 6: 4, 3: 1}[color]
+    palette = parts.get(b"PLTE", b"")
+    of = (lambda pixel: tuple(palette[3 * pixel[0]:3 * pixel[0] + 3])) if color == 3 else lambda pixel: tuple(pixel[:3])
     assert depth == 8
     flat, before, rows = zlib.decompress(parts[b"IDAT"]), bytes(width * size), []
     for y in range(height):
         start = y * (width * size + 1)
         before = unfilter(flat[start], bytearray(flat[start + 1:start + 1 + width * size]), before, size)
-        rows.append([tuple(before[x:x + 3]) for x in range(0, len(before), size)])
+        rows.append([of(before[x:x + size]) for x in range(0, len(before), size)])
     return rows
 
 

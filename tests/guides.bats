@@ -419,3 +419,30 @@ for address, (where, text) in seen.get(name, {}).items():
 page.run("localStorage.clear()")
 END
 }
+
+# The same page, whatever the fonts: the picture's blocks of 16 x 16 pixels have the colours that the page has now.
+@test "the picture of the page in README is what the page looks like" {
+    slow
+    load page
+    need_chromium
+    mkdir pages
+    "$ROOT/docs/make-files" "$ROOT/docs/pages" pages
+    page pages/induction.html "$ROOT/docs/pages/page.png" << 'END'
+from browser import read_png
+BLOCK = 16
+def blocks(rows):
+    mean = lambda x, y, c: sum(rows[y + a][x + b][c] for a in range(BLOCK) for b in range(BLOCK)) / BLOCK ** 2
+    return [mean(x, y, c) for y in range(0, len(rows), BLOCK) for x in range(0, len(rows[0]), BLOCK) for c in range(3)]
+want = read_png(open(sys.argv[2], "rb").read())
+assert (len(want[0]), len(want)) == (1280, 800)
+page.size(1280, 800)
+page.run("location.hash = '#layer=1&head=0&query=40&key=17&panel=row&step=6'"); page.settle()
+page.run("thumbs.forEach((t) => (t.work(Infinity), t.draw()))"); page.settle()
+off = [abs(a - b) for a, b in zip(blocks(want), blocks(page.pixels(0, 0, 1280, 800)))]
+assert sum(off) / len(off) < 2 and sorted(off)[-len(off) // 100] < 40, (sum(off) / len(off), max(off))
+# and another view is not that picture
+page.run("goTo(0, 1)"); page.settle()
+off = [abs(a - b) for a, b in zip(blocks(want), blocks(page.pixels(0, 0, 1280, 800)))]
+assert sum(off) / len(off) > 2, sum(off) / len(off)
+END
+}
