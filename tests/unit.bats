@@ -1,5 +1,5 @@
 # The C tests, tests/unit/test_*.c: one program each, and the kernels' tests once for each
-# instruction set, with the usual blocks and with tiny ones.
+# instruction set, with the usual blocks and with tiny ones.  In make soak they try more cases (check_soak()).
 
 load helper
 

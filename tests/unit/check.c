@@ -156,6 +156,11 @@ __attribute__((no_sanitize("address"))) void check_fill_arena(const tg_arena *ar
         ((volatile unsigned char *)arena->base)[i] = 0xff;
 }
 
+size_t check_soak(size_t usual, size_t soak)
+{
+    return getenv("TG_SOAK") ? soak : usual;
+}
+
 size_t check_rounds(size_t n)
 {
     return getenv("TG_QUICK") ? (n + 9) / 10 : n;

@@ -39,6 +39,9 @@ void check_ok(const char *file, int line, tg_status status, const tg_err *err);
 #define CHECK_HAS(text, part) check_contains(__FILE__, __LINE__, (text), (part))
 #define CHECK_OK(status, err) check_ok(__FILE__, __LINE__, (status), (err))
 
+/* What a test of many cases takes: the usual number, or the one of `make soak` ($TG_SOAK). */
+size_t check_soak(size_t usual, size_t soak);
+
 /* How often to repeat a random test: n times, or a tenth of that while one works ($TG_QUICK). */
 size_t check_rounds(size_t n);
 

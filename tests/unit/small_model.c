@@ -102,11 +102,9 @@ static double slope_of(double *x, double (*loss)(void *context), void *context)
  * sums of up to 256 terms of order 1, so 1e-4 relative to the largest gradient of the
  * tensor is a bound with an order of magnitude to spare.
  */
-void small_model_check_gradients(const tg_params *table, const float *grads, double *flat,
+void small_model_check_gradients(const tg_params *table, const float *grads, double *flat, size_t step,
                                  double (*loss)(void *context), void *context)
 {
-    const size_t step = check_step(11); /* no divisor of a row: all columns have their turn */
-
     for (size_t i = 0; i < table->n; i++) {
         const tg_param *p = &table->entry[i];
         double worst = 0, largest = 0;

@@ -101,7 +101,8 @@ static double loss_of(void *context)
 
 static void check_gradients(struct setting *s)
 {
-    small_model_check_gradients(&s->model.table, s->grads, s->ref.flat, loss_of, s);
+    small_model_check_gradients(&s->model.table, s->grads, s->ref.flat, check_step(SMALL_MODEL_STEP), loss_of,
+                                s);
 }
 
 static void gradients_of(const tg_config *config)

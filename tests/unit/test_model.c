@@ -121,7 +121,8 @@ static void check_gradients(struct setting *s, const tg_plain_masks *masks)
 {
     struct masked m = {s, masks};
 
-    small_model_check_gradients(&s->model.table, s->grads, s->flat, loss_of, &m);
+    small_model_check_gradients(&s->model.table, s->grads, s->flat, check_step(SMALL_MODEL_STEP), loss_of,
+                                &m);
 }
 
 static void gradients_of(const tg_config *config)

@@ -403,7 +403,7 @@ static void words_edges(void)
 /* Short texts, cut in every way. */
 static void all_cuts(void)
 {
-    for (uint64_t seed = 0; seed < 400; seed++) {
+    for (uint64_t seed = 0; seed < check_rounds(check_soak(200, 400)); seed++) {
         unsigned char text[64];
         const size_t n = tg_size_min(random_text(text, 90000 + 2 * seed, 7, 1000, 2), 10);
 
@@ -424,7 +424,7 @@ static void all_cuts(void)
 
 static void little_stays_undecided(void)
 {
-    for (uint64_t seed = 0; seed < 2000; seed++) {
+    for (uint64_t seed = 0; seed < check_rounds(2000); seed++) {
         const size_t n = random_text(text_buffer, 200000 + 2 * seed, 40, 1000, 30);
 
         for (unsigned i = 0; i < TG_SPLITS; i++) {
@@ -445,9 +445,10 @@ static void little_stays_undecided(void)
 /* Both sides of a cut are split as texts of their own. */
 static void cuts(void)
 {
+    const size_t rounds = check_rounds(6000);
     size_t found = 0;
 
-    for (uint64_t seed = 0; seed < 6000; seed++) {
+    for (uint64_t seed = 0; seed < rounds; seed++) {
         const size_t n =
             random_text(text_buffer, 300000 + 2 * seed, 1 + below(seed, 0, 60), 2 + below(seed, 1, 10), 3);
 
@@ -473,7 +474,7 @@ static void cuts(void)
             }
         }
     }
-    CHECK(found > 1000);
+    CHECK(found > rounds / 6);
 }
 
 /* Instruction sets differ only in the masks of ASCII, which test_kernels.c checks at every place; code that

@@ -524,7 +524,7 @@ static void test_random(void)
 
 static void test_long(void)
 {
-    const size_t rounds = check_rounds(16);
+    const size_t rounds = check_rounds(check_soak(8, 16)); /* each kind of scores with and without bytes */
 
     for (size_t r = 0; r < rounds; r++) {
         state = 100000 + r;
@@ -535,7 +535,8 @@ static void test_long(void)
 /* Few letters, of which the vocabulary joins almost all: each text is one string. */
 static void test_strings(void)
 {
-    const size_t rounds = check_rounds(80);
+    const size_t rounds =
+        check_rounds(check_soak(32, 80)); /* each kind of scores twice with each number of letters */
 
     for (size_t r = 0; r < rounds; r++) {
         state = 200000 + r;
