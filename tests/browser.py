@@ -9,14 +9,20 @@
 run() returns an expression's value, and raises what the page throws.  What the page writes to the
 console, and what its policy refuses, is in page.problems; what it asks the network for in
 page.requests.
+
+A Chromium takes a second of a processor to start.  `python3 browser.py SOCKET` starts one and lends it, to one Browser
+after another, for which TG_BROWSER names the socket; each has a context of its own, with nothing of those before.
 """
 import base64
 import json
 import os
 import select
 import shutil
+import signal
+import socket
 import subprocess
 import struct
+import sys
 import tempfile
 import time
 import zlib
@@ -26,8 +32,10 @@ def find():
     return next((p for p in map(shutil.which, ("chromium", "chromium-browser", "google-chrome")) if p), None)
 
 
-class Browser:
-    def __init__(self, width=1200, height=900, dark=False, scale=1):
+class Chromium:
+    """The process: what is written to `to` it reads, and it answers in `back`."""
+
+    def __init__(self, width, height):
         self.profile = tempfile.mkdtemp(prefix="browser.")
         to_read, self.to = os.pipe()
         self.back, to_write = os.pipe()
@@ -46,9 +54,35 @@ class Browser:
                                         stderr=subprocess.DEVNULL)
         os.close(to_read)
         os.close(to_write)
-        self.pending, self.sent, self.session = b"", 0, None
+
+    def close(self):
+        self.process.kill()
+        self.process.wait()
+        shutil.rmtree(self.profile, ignore_errors=True)
+
+
+class Lent:
+    """The same, of the process that listens there."""
+
+    def __init__(self, path):
+        self.socket = socket.socket(socket.AF_UNIX)
+        self.socket.connect(path)
+        self.to = self.back = self.socket.fileno()
+
+    def close(self):
+        self.socket.close()
+
+
+class Browser:
+    def __init__(self, width=1200, height=900, dark=False, scale=1):
+        lent = os.environ.get("TG_BROWSER")
+        self.end = Lent(lent) if lent else Chromium(width, height)
+        self.to, self.back = self.end.to, self.end.back
+        # an answer to somebody before has another number
+        self.pending, self.sent, self.session = b"", os.getpid() % 100000 * 10000, None
         self.problems, self.requests, self.loaded = [], [], False
-        target = self.call("Target.createTarget", url="about:blank")["targetId"]
+        self.context = self.call("Target.createBrowserContext", disposeOnDetach=True)["browserContextId"]
+        target = self.call("Target.createTarget", url="about:blank", browserContextId=self.context)["targetId"]
         self.session = self.call("Target.attachToTarget", targetId=target, flatten=True)["sessionId"]
         for domain in ("Page", "Runtime", "Log", "Network"):
             self.call(domain + ".enable")
@@ -60,9 +94,11 @@ class Browser:
         return self
 
     def __exit__(self, *_):
-        self.process.kill()
-        self.process.wait()
-        shutil.rmtree(self.profile, ignore_errors=True)
+        try:
+            self.browser_call("Target.disposeBrowserContext", browserContextId=self.context)
+        except (EOFError, OSError):
+            pass  # it has ended
+        self.end.close()
 
     # The longest wait, in seconds.  It ends a test that would never end; none depends on the machine's speed.
     LONG = 600
@@ -84,6 +120,8 @@ class Browser:
 
     def note(self, message):
         method, about = message.get("method"), message.get("params", {})
+        if message.get("sessionId") != self.session:
+            return
         if method == "Runtime.exceptionThrown":
             self.problems.append(json.dumps(about["exceptionDetails"])[:2000])
         elif method == "Runtime.consoleAPICalled":
@@ -178,7 +216,8 @@ class Browser:
 
     def allow_clipboard(self):
         self.call("Emulation.setFocusEmulationEnabled", enabled=True)
-        self.browser_call("Browser.grantPermissions", permissions=["clipboardReadWrite", "clipboardSanitizedWrite"])
+        self.browser_call("Browser.grantPermissions", browserContextId=self.context,
+                          permissions=["clipboardReadWrite", "clipboardSanitizedWrite"])
 
     def clipboard(self):
         """The text that was copied."""
@@ -237,3 +276,43 @@ def unfilter(kind, row, above, size):
             near = min((abs(guess - left), 0, left), (abs(guess - above[x]), 1, above[x]), (abs(guess - corner), 2, corner))
             row[x] = (row[x] + near[2]) & 255
     return bytes(row)
+
+
+def lend(path):
+    """Until this process is ended or Chromium is."""
+    chromium = Chromium(1400, 1000)
+    listening = socket.socket(socket.AF_UNIX)
+    listening.bind(path + ".new")
+    listening.listen()
+    os.rename(path + ".new", path)  # which exists once it answers
+    borrower, pending = None, b""
+    try:
+        while True:
+            ready = select.select([chromium.back, borrower or listening], [], [])[0]
+            if listening in ready:
+                borrower = listening.accept()[0]
+            if borrower in ready:
+                data = borrower.recv(1 << 20)
+                if not data:
+                    borrower.close()
+                    borrower = None
+                while data:
+                    data = data[os.write(chromium.to, data):]
+            if chromium.back in ready:
+                data = os.read(chromium.back, 1 << 20)
+                if not data:
+                    return
+                # whole messages: what comes after somebody has left is nobody's
+                *whole, pending = (pending + data).split(b"\0")
+                if borrower and whole:
+                    try:
+                        borrower.sendall(b"".join(message + b"\0" for message in whole))
+                    except OSError:
+                        pass  # it has left, as the next recv() says
+    finally:
+        chromium.close()
+
+
+if __name__ == "__main__":
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(0))
+    lend(sys.argv[1])

@@ -6,6 +6,20 @@ need_chromium() {
         skip "Chromium is not installed"
 }
 
+# One browser for all tests of a file.  The environment stays as it is: the files have letters that LC_ALL=C lacks.
+setup_file() {
+    [[ -z ${TG_QUICK:-} ]] || return 0 # all are slow
+    [[ $(PYTHONDONTWRITEBYTECODE=1 PYTHONPATH=$BATS_TEST_DIRNAME python3 -c 'import browser; print(browser.find())') = /* ]] || return 0
+    export TG_BROWSER=$BATS_FILE_TMPDIR/browser
+    PYTHONDONTWRITEBYTECODE=1 python3 "$BATS_TEST_DIRNAME/browser.py" "$TG_BROWSER" > /dev/null 2>&1 3>&- 4>&- < /dev/null &
+    echo $! > "$TG_BROWSER.pid"
+    eventually test -e "$TG_BROWSER"
+}
+
+teardown_file() {
+    [[ ! -e $BATS_FILE_TMPDIR/browser.pid ]] || kill "$(cat "$BATS_FILE_TMPDIR/browser.pid")"
+}
+
 # page FILE [ARGUMENT]...: run Python on standard input with `page`, FILE open in the browser.  At the end nothing
 # has been refused, thrown or fetched.
 page() {
