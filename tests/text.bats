@@ -1,4 +1,4 @@
-# Splitting and normalising, against other programs.
+# Splitting and normalising, against other programs.  In make soak with every character (split.py).
 
 load helper
 
