@@ -35,6 +35,22 @@ KV = d[0]["k"].shape[2]
 g = np.arange(H) // (H // KV)
 '
 
+# ---- what goes with a dump
+
+@test "an archive of one stage has nothing else; of all, also the frequencies of the rotation" {
+    need_numpy
+    model neox
+    tg-attn-dump -m neox.npz -p Cats -s q -o q.npz
+    names q.npz | grep '^h' | cmp - <(printf 'h.%s.q\n' 0 1)
+    tg-attn-dump -m neox.npz -p Cats -s q --target-id 5 -o gradient.npz
+    names gradient.npz | grep '^h' | cmp - <(printf 'h.%s\n' {0,1}.{q,datt,loss})
+    tg-attn-dump -m neox.npz -p Cats -o all.npz
+    names all.npz | grep -c frequency | grep -qx 2
+    for dump in q gradient all; do
+        tg-attn-dump -m neox.npz --check $dump.npz | tail -n 1 | grep -q 'all equal$'
+    done
+}
+
 # ---- what a window hides
 
 @test "keys before the window have the mask's value, wherever keys after the query have it" {

@@ -37,7 +37,7 @@ static bool choose_weights(const attn_input *in)
     return bytes <= WEIGHTS_MAX;
 }
 
-/* All of it goes with all stages. */
+/* A gradient goes with any stage, the rest with all of them. */
 static tg_status add_extras(tg_dump_settings *dump, const attn_input *in, const attn_options *o, tg_err *err)
 {
     const tg_model *model = in->layers.model;

@@ -125,7 +125,8 @@ static tg_status check_extras(struct check *c, const tg_dump_layer *dumped, cons
     const tg_dump_extra_array *target = &c->dump.extra[TG_DUMP_TARGET], *of = dumped->extra;
     const int64_t id = target->data ? *(const int64_t *)target->data : 0;
     const tg_model *model = c->in.layers.model;
-    const tg_dump_settings what = {.weights = of[TG_DUMP_W_PROJ].data || of[TG_DUMP_W_PROJ_T].data,
+    const tg_dump_settings what = {.stages = TG_DUMP_EVERY,
+                                   .weights = of[TG_DUMP_W_PROJ].data || of[TG_DUMP_W_PROJ_T].data,
                                    .gradient = target->data && of[TG_DUMP_DATT].data,
                                    .target = (int32_t)id};
     tg_status status;

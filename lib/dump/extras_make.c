@@ -130,7 +130,7 @@ tg_status tg_extras_make_layer(const tg_attn_layers *n, const tg_attn_layer *lay
     const struct maker m = {n, layer->number, take, context};
     tg_status status = TG_OK;
 
-    if (layer->q_steps.angles.data)
+    if (layer->q_steps.angles.data && dump->stages == TG_DUMP_EVERY)
         status = make_frequency(&m, layer, err);
     if (!status && dump->weights && n->model)
         status = make_weights(&m, layer, err);

@@ -17,8 +17,8 @@ typedef struct tg_extras_made {
 } tg_extras_made;
 typedef tg_status (*tg_extras_take)(void *context, const tg_extras_made *made, tg_err *err);
 
-/* Compute those of a layer that the settings ask for, before the next one is run.  TG_EDATA: a number is not
- * finite.  TG_ENOMEM; and what `take` returns. */
+/* Compute those of a layer that the settings ask for, the frequencies with all stages, before the next one is
+ * run.  TG_EDATA: a number is not finite.  TG_ENOMEM; and what `take` returns. */
 TG_MUST_CHECK tg_status tg_extras_make_layer(const tg_attn_layers *layers, const tg_attn_layer *layer,
                                              const tg_dump_settings *dump, tg_extras_take take, void *context,
                                              tg_err *err);
