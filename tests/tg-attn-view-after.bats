@@ -255,6 +255,9 @@ END
     refuses "next/ids[0] is 300, expected below next/vocab_size, " 'a["next/ids"][0, 0] = 300'
     refuses "next/logits or next/text has another shape than next/ids" 'a["next/logits"] = a["next/logits"][:, 1:]'
     refuses "next/vocab_size, next/ids, next/logits or next/sum is there without the others" 'del a["next/sum"]'
+    refuses "array h.0.out_norm_eps is missing: the dump has h.0.out_norm" 'del a["h.0.out_norm_eps"]'
+    refuses "array h.1.datt is missing: the dump has h.1.loss" 'del a["h.1.datt"]'
+    refuses "array dump/target is missing: the dump has h.0.datt" 'del a["dump/target"]'
     refuses "array h.2.w_proj: the layer must be below dump/n_layer, 2" 'a["h.2.w_proj"] = np.ascontiguousarray(a["h.0.w_proj_t"].T)'
     # from a pipe, where nothing is used in place, and without texts
     tg-attn-view -q --html --title T -o page.html dump.npz

@@ -110,10 +110,44 @@ static tg_status check_next(const tg_dump *dump, tg_err *err)
     return TG_OK;
 }
 
+static tg_status missing(const char *name, size_t layer, tg_dump_extra with, tg_err *err)
+{
+    char given[TG_DUMP_NAME_SIZE];
+
+    tg_dump_extra_array_name(given, layer, with);
+    return tg_fail(err, TG_EDATA, "array %s is missing: the dump has %s", name, given);
+}
+
+/* A norm has an epsilon, a gradient a loss, and that a target. */
+static tg_status check_layer(const tg_dump *dump, const tg_dump_layer *l, tg_err *err)
+{
+    static const tg_dump_extra pairs[][2] = {{TG_DUMP_OUT_NORM, TG_DUMP_OUT_NORM_EPS},
+                                             {TG_DUMP_DATT, TG_DUMP_LOSS}};
+    char name[TG_DUMP_NAME_SIZE];
+
+    for (size_t p = 0; p < sizeof pairs / sizeof pairs[0]; p++) {
+        const bool has = l->extra[pairs[p][0]].data, has_other = l->extra[pairs[p][1]].data;
+
+        if (has == has_other)
+            continue;
+        tg_dump_extra_array_name(name, l->number, pairs[p][has]);
+        return missing(name, l->number, pairs[p][!has], err);
+    }
+    if (l->extra[TG_DUMP_DATT].data && !dump->extra[TG_DUMP_TARGET].data)
+        return missing(tg_dump_extra_name(TG_DUMP_TARGET), l->number, TG_DUMP_DATT, err);
+    return TG_OK;
+}
+
 tg_status tg_extras_check(const tg_dump *dump, tg_err *err)
 {
     size_t n = 0;
 
+    for (size_t l = 0; l < dump->n; l++) {
+        const tg_status status = check_layer(dump, &dump->layer[l], err);
+
+        if (status)
+            return status;
+    }
     for (tg_dump_extra extra = TG_DUMP_NEXT_VOCAB; extra < TG_DUMP_EXTRA_COUNT; extra++)
         n += extra != TG_DUMP_NEXT_TEXT && dump->extra[extra].data;
     if (n == 0)
