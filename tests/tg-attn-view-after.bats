@@ -302,6 +302,23 @@ for name, layer, h, picture in ("mha", 0, 1, "steps.svg"), ("mha", 0, 1, "dark.s
         left.remove(text)
     assert "softmax" in left and "att" in left, left
 END
+    # a cap, a window, and scores that are all 0
+    "$BUILD/unit/make_family" gemma2 > gemma2.npz
+    tg-attn-dump -m gemma2.npz -p Cats -o capped.npz
+    tg-attn-view --show steps -l 0 -o capped.svg capped.npz
+    grep -q '>their match, capped at 1.5;<' capped.svg
+    grep -q '>masked: later keys, and all but 2<' capped.svg
+    tg-attn-view --show steps -l 1 -o whole.svg capped.npz
+    grep -q '>later keys are masked<' whole.svg
+    alter mha.npz zero.npz 'a["h.0.q"] *= 0'
+    tg-attn-view --show steps -o zero.svg zero.npz
+    python3 - << 'END'
+import xml.dom.minidom
+rects = xml.dom.minidom.parse("zero.svg").getElementsByTagName("rect")
+fills = [r.getAttribute("fill") for r in rects if r.getAttribute("height") == "26"]
+cells = [f for f in fills if f.startswith("#")]
+assert len(set(cells[:6 + 6 + 6])) < len(set(cells)) and cells[0] == cells[12], cells  # q and scores
+END
     run -1 --separate-stderr tg-attn-view --show steps -o steps2.svg wide.npz
     said 'wide.npz: the steps of a head are drawn for at most 10 tokens and 6 channels: the dump has 3 and 16'
     run -2 --separate-stderr tg-attn-view --show steps -o steps.png mha.npz

@@ -16,7 +16,7 @@
 #define MOST_CHANNELS 6
 #define CELL_W 46 /* pixels */
 #define CELL_H 26
-#define GAP 58 /* between matrices, for what is done */
+#define GAP 72 /* between matrices, for what is done: "softmax" */
 #define EDGE 16
 #define TITLE 46 /* above a matrix: its name and its columns' */
 #define LABELS 86
@@ -94,14 +94,22 @@ static const char *faint(const picture *p)
     return p->dark ? "#a5a5a0" : "#5d5d58";
 }
 
+typedef struct style {
+    const char *attributes;
+    size_t column; /* pixels of a character, about */
+} style;
+
+static const style plain = {"", 7}, bold = {" font-weight=\"bold\"", 7}, large = {" font-size=\"15\"", 9},
+                   heading = {" font-size=\"15\" font-weight=\"bold\"", 9};
+
 /* Text around x; of at most `room` pixels, which a longer one is pressed into. */
-static void put_text(const picture *p, size_t x, size_t y, const char *more, const char *color, size_t room,
+static void put_text(const picture *p, size_t x, size_t y, style s, const char *color, size_t room,
                      const char *text)
 {
-    const size_t width = tg_label_width(text) * 7;
+    const size_t width = tg_label_width(text) * s.column;
 
     tg_sink_print(p->out, "<text x=\"%zu\" y=\"%zu\" text-anchor=\"middle\" fill=\"%s\"%s", x, y, color,
-                  more);
+                  s.attributes);
     if (width > room)
         tg_sink_print(p->out, " textLength=\"%zu\" lengthAdjust=\"spacingAndGlyphs\"", room);
     tg_sink_puts(p->out, ">");
@@ -109,12 +117,17 @@ static void put_text(const picture *p, size_t x, size_t y, const char *more, con
     tg_sink_puts(p->out, "</text>\n");
 }
 
-static void put_cell(const picture *p, const matrix *m, size_t r, size_t c, double most)
+/* The colour of a number: of a probability, or of one that is at most so far from 0. */
+static tg_rgb color_of(const picture *p, double x, bool probs, double most)
+{
+    const double place = probs ? sqrt(x) : 0.5 + (most > 0 ? x / most / 2 : 0);
+
+    return p->map[!probs][tg_colormap_step(place)];
+}
+
+static void put_cell(const picture *p, const matrix *m, size_t r, size_t c, tg_rgb color)
 {
     const size_t x = p->left + c * CELL_W, y = EDGE + TITLE + r * CELL_H;
-    const bool probs = m->square && most <= 0; /* their scale is fixed */
-    const double place = probs ? sqrt(m->numbers[r][c]) : 0.5 + (most > 0 ? m->numbers[r][c] / most / 2 : 0);
-    const tg_rgb color = p->map[!probs][tg_colormap_step(place)];
     char text[32];
 
     tg_sink_print(
@@ -126,7 +139,7 @@ static void put_cell(const picture *p, const matrix *m, size_t r, size_t c, doub
     }
     tg_sink_print(p->out, "fill=\"#%02x%02x%02x\"/>\n", color.r, color.g, color.b);
     snprintf(text, sizeof text, "%.3g", m->numbers[r][c]);
-    put_text(p, x + CELL_W / 2, y + CELL_H / 2 + 4, "", tg_rgb_luma(color) > 128 ? "#000" : "#fff",
+    put_text(p, x + CELL_W / 2, y + CELL_H / 2 + 4, plain, tg_rgb_luma(color) > 128 ? "#000" : "#fff",
              CELL_W - 4, text);
 }
 
@@ -150,7 +163,7 @@ static void put_columns(const picture *p, const matrix *m)
             snprintf(name, sizeof name, "%zu %s", c, p->v->label[c]);
         else
             snprintf(name, sizeof name, "%zu", c);
-        put_text(p, p->left + c * CELL_W + CELL_W / 2, EDGE + TITLE - 7, "", faint(p), CELL_W - 2, name);
+        put_text(p, p->left + c * CELL_W + CELL_W / 2, EDGE + TITLE - 7, plain, faint(p), CELL_W - 2, name);
     }
 }
 
@@ -168,19 +181,19 @@ static void put_mark(const picture *p, const matrix *m)
 static void put_matrix(picture *p, const matrix *m, bool probs, bool marked, size_t height)
 {
     const size_t width = m->cols * CELL_W, middle = p->left + width / 2;
+    const double most = greatest(m);
 
     if (*m->made != '\0')
-        put_text(p, p->left - GAP / 2, EDGE + TITLE + height / 2 + 5, " font-size=\"15\"", ink(p), GAP - 6,
-                 m->made);
-    put_text(p, middle, EDGE + 14, " font-size=\"15\" font-weight=\"bold\"", ink(p), width + GAP, m->name);
+        put_text(p, p->left - GAP / 2, EDGE + TITLE + height / 2 + 5, large, ink(p), GAP - 6, m->made);
+    put_text(p, middle, EDGE + 14, heading, ink(p), width + GAP, m->name);
     put_columns(p, m);
     for (size_t r = 0; r < m->rows; r++)
         for (size_t c = 0; c < m->cols; c++)
-            put_cell(p, m, r, c, probs ? 0 : greatest(m));
+            put_cell(p, m, r, c, color_of(p, m->numbers[r][c], probs, most));
     if (marked)
         put_mark(p, m);
     for (size_t n = 0; n < 2; n++)
-        put_text(p, middle, EDGE + TITLE + m->rows * CELL_H + 18 + 16 * n, "", faint(p), width + GAP - 4,
+        put_text(p, middle, EDGE + TITLE + m->rows * CELL_H + 18 + 16 * n, plain, faint(p), width + GAP - 4,
                  m->says[n]);
     p->left += width + GAP;
 }
@@ -193,8 +206,7 @@ static void put_labels(const picture *p, size_t T)
         snprintf(name, sizeof name, "%s%zu%s%s", t == p->query ? "query " : "", t, p->v->label ? " " : "",
                  p->v->label ? p->v->label[t] : "");
         put_text(p, EDGE + LABELS / 2, EDGE + TITLE + t * CELL_H + CELL_H / 2 + 4,
-                 t == p->query ? " font-weight=\"bold\"" : "", t == p->query ? ink(p) : faint(p), LABELS - 8,
-                 name);
+                 t == p->query ? bold : plain, t == p->query ? ink(p) : faint(p), LABELS - 8, name);
     }
 }
 
@@ -230,7 +242,8 @@ tg_status view_steps(view *v, tg_sink *out, tg_err *err)
 {
     const tg_dump *a = v->dump;
     const size_t T = a->T, D = a->D, height = tg_size_max(T, D) * CELL_H;
-    char scale[32], name[1024];
+    const tg_attention_rule rule = tg_dump_rule(a, v->map->layer->number);
+    char scale[32], match[48] = "how well they match;", hidden[64] = "later keys are masked", name[1024];
     matrix m[MATRICES] = {
         [M_Q] = {.name = "q", .says = {"what each token", "looks for"}, .made = "", .rows = T, .cols = D},
         [M_K] = {.name = "kᵀ",
@@ -239,12 +252,8 @@ tg_status view_steps(view *v, tg_sink *out, tg_err *err)
                  .rows = D,
                  .cols = T,
                  .transposed = true},
-        [M_SCORES] = {.name = "scores",
-                      .says = {"how well they match;", "later keys are masked"},
-                      .made = scale,
-                      .rows = T,
-                      .cols = T,
-                      .square = true},
+        [M_SCORES] =
+            {.name = "scores", .says = {match, hidden}, .made = scale, .rows = T, .cols = T, .square = true},
         [M_PROBS] = {.name = "probs",
                      .says = {"each row adds up to 1", ""},
                      .made = "softmax",
@@ -264,10 +273,14 @@ tg_status view_steps(view *v, tg_sink *out, tg_err *err)
 
     if (status)
         return status;
-    if (a->attn_scale > 0)
-        snprintf(scale, sizeof scale, "·%.4g =", a->attn_scale);
+    if (rule.scale > 0)
+        snprintf(scale, sizeof scale, "·%.4g =", rule.scale);
     else
         snprintf(scale, sizeof scale, "/√%zu =", D);
+    if (rule.cap > 0)
+        snprintf(match, sizeof match, "their match, capped at %.4g;", rule.cap);
+    if (rule.window > 0 && rule.window < T)
+        snprintf(hidden, sizeof hidden, "masked: later keys, and all but %zu", rule.window);
     take_vectors(&m[M_Q], v, TG_ATTN_Q);
     take_vectors(&m[M_K], v, TG_ATTN_K);
     take_vectors(&m[M_V], v, TG_ATTN_V);
