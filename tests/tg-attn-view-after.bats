@@ -195,8 +195,16 @@ END
 @test "page: lines lead from a word to its keys; letters become large; arrows move the cell on touch" {
     slow
     need_chromium
-    tg-attn-dump -q -m "$ROOT/docs/data/induction" --probe repeat -o dump.npz
+    tg-attn-dump --example baseline -o dump.npz
     tg-attn-view -q -o page.html dump.npz
+    page page.html << 'END'
+page.run("moveTo(2, 0)"); page.settle()
+before = page.run("byId('lines').toDataURL()")
+page.run("edit('q', 2, 0, 9)"); page.settle()
+assert page.run("byId('lines').toDataURL()") != before
+END
+    tg-attn-dump -q -m "$ROOT/docs/data/induction" --probe repeat --force -o dump.npz
+    tg-attn-view -q --force -o page.html dump.npz
     page page.html << 'END'
 page.run("goTo(1, 0); moveTo(40, 17)"); page.settle()
 assert page.run("endsOf(headOf(1, 0)).map(([t]) => t)") == [17]

@@ -18,7 +18,7 @@ function forgetRows() {
     kept.length = 0;
     group = null;
     norms.clear();
-    keysOrder.name = whole.name = baseKey = "";
+    keysOrder.name = whole.name = baseKey = drawn = "";
     thumbs.forEach((thumb) => thumb.begin());
     later(workOnThumbs);
     byId("heads").classList.toggle("edited", isEdited());

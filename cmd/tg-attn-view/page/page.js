@@ -124,12 +124,19 @@ function setDump(nth) {
     later(workOnThumbs);
 }
 
+const optionOf = (show) => [...byId("show").options].find(({value}) => value === show);
+
+const nameDiff = () => {
+    optionOf("diff").textContent = pinned ? say("difference from head {0}", `${pinned.layer}.${pinned.head}`)
+        : say("difference from the first");
+};
+
 // Compare all heads with this one, or no longer.
 function setPinned(head) {
-    const {diff} = Object.fromEntries([...byId("show").options].map((option) => [option.value, option]));
+    const diff = optionOf("diff");
     pinned = head;
     diff.hidden = diff.disabled = !shows().includes("diff");
-    diff.textContent = pinned ? say("difference from head {0}", `${pinned.layer}.${pinned.head}`) : say("difference from the first");
+    nameDiff();
     byId("pin").setAttribute("aria-pressed", String(pinned !== null));
     kept.length = 0;
     group = null;
@@ -196,8 +203,7 @@ function setLanguage(wanted) {
     language = document.documentElement.lang = wanted;
     byId("language").textContent = wanted === "en" ? "中文" : "English";
     sayStated();
-    if (pinned)
-        setPinned(pinned); // its name
+    nameDiff();
     describe();
     nameHeads();
     nameDump();
@@ -282,8 +288,9 @@ function readAddress(address) {
     showWindow(number("zoom", T, 1, T));
     setScale(choice("scale", view.kind, "auto", "sqrt", "linear", "log"));
     const [, base, of] = /^(\d{1,5})\.(\d{1,5})$/.exec(parts.get("compare") || "") || [];
-    if (pinned || (dump.layers.includes(Number(base)) && Number(of) < H))
-        setPinned(base === undefined ? null : {layer: Number(base), head: Number(of)});
+    const compares = dump.layers.includes(Number(base)) && Number(of) < H;
+    if (pinned || compares)
+        setPinned(compares ? {layer: Number(base), head: Number(of)} : null);
     setOf(choice("of", "one", "one", "mean", "max"));
     setShow(choice("show", view.show, ...shows()));
     setWay(choice("text", view.way, "row", "column"));

@@ -134,7 +134,7 @@ const CHINESE = {
     "previous head, next head": "上一个头，下一个头", "previous layer, next layer": "上一层，下一层",
     "show fewer tokens, more, all; so does the wheel, or two fingers; drag to move":
         "显示更少、更多、全部 token；滚轮或两指也可以；拖动可移动",
-    "probabilities or scores; with several dumps also differences from the first": "概率或分数；有几个转储时还有与第一个之差",
+    "probabilities, scores and, where there are any, differences and gradients": "概率、分数，以及（如果有）差与梯度",
     "previous dump, next dump": "上一个转储，下一个转储", "colour the text by the query, or by the key": "按 query 或按 key 给文本着色",
     "previous step, next step": "上一步，下一步", "light or dark": "浅色或深色", "large": "大字", "large letters": "大字",
     "large letters, for a projector (l)": "大字，用于投影 (l)", "Move the cell": "移动格子", "previous key": "上一个 key",
@@ -142,8 +142,8 @@ const CHINESE = {
     "Point at a cell to see its numbers under the map and beside those of the chosen cell, or at a word to see its row or its column. A click chooses the cell: the panel shows it, and the buttons copy it.":
         "指针移到某个格子，图的下方和选中格子的旁边就显示它的数；移到某个词，就显示它的一行或一列。点击选中格子：面板显示它，按钮复制它。",
     "Hatched cells are masked": "画斜线的格子被掩码", ", or hidden by the layer’s window": "，或在本层窗口之外",
-    ". A number that two decimals would round to 0 is left out. Where there are more tokens than pixels, a pixel shows the greatest of its cells; of differences, the one furthest from 0.":
-        "。两位小数会舍成 0 的数不写出。token 比像素多时，一个像素显示其中最大的数；若是差，则取离 0 最远的。",
+    ". A number that two decimals would round to 0 is left out. Where there are more tokens than pixels, a pixel shows the greatest of its cells; of differences and gradients, the one furthest from 0.":
+        "。两位小数会舍成 0 的数不写出。token 比像素多时，一个像素显示其中最大的数；若是差或梯度，则取离 0 最远的。",
     "“Each head’s own” scale ends at a value that the greatest probability of one row in ten exceeds, or at 1 if that is above 0.9; the others end at 1, so that heads can be compared. Scores diverge around 0, as far as the head’s largest score, whatever its sign. A character made of several tokens stands above them, in the colour of the greatest.":
         "“每个头各自的范围”止于这样一个值：每十行中有一行的最大概率超过它；若它大于 0.9，则止于 1。其余范围都止于 1，便于比较各个头。分数以 0 为中心，两侧都到本头绝对值最大的分数为止。由几个 token 组成的字符写在它们上方，取其中最大者的颜色。",
     "The page’s address keeps the view.": "网页的地址保存当前视图。"
