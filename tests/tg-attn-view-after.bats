@@ -189,6 +189,53 @@ page.run("keepAddress()")
 assert "compare=0.2" in page.run("location.hash")
 page.run("location.hash = '#layer=1&head=1'"); page.settle()
 assert page.run("[pinned, view.show, byId('show').selectedOptions[0].textContent]") == [None, "probs", "probabilities"]
+# an address of a head that is not there; another language
+page.run("location.hash = '#layer=1&head=1&compare=0.2&show=scores'"); page.settle()
+assert page.run("[pinned, view.show]") == [{"layer": 0, "head": 2}, "scores"]
+page.run("changeLanguage()"); page.settle()
+assert page.run("[view.show, optionOf('diff').textContent]") == ["scores", "与头 0.2 之差"]
+page.run("location.hash = '#layer=1&head=1&compare=77.1'"); page.settle()
+assert page.run("[pinned, optionOf('diff').textContent]") == [None, "与第一个转储之差"]
+page.run("changeLanguage()"); page.settle()
+assert page.run("optionOf('diff').textContent") == "difference from the first"
+END
+}
+
+@test "page: dumps whose parts differ: a matrix in another order, other norms, no texts, no predictions" {
+    slow
+    need_chromium
+    need_numpy
+    for name in neox qwen3 llama; do
+        "$BUILD/unit/make_family" $name > $name.model.npz
+        tg-attn-dump -m $name.model.npz -p CatDogHen -o $name.npz
+    done
+    tg-init -q --n-layer 2 --n-head 6 --n-embd 24 --n-ctx 32 -o gpt2.model.npz
+    tg-attn-dump -m gpt2.model.npz -p CatDogHen -o gpt2.npz
+    alter gpt2.npz bare.npz 'del a["dump/text"]; a["dump/ids"] += 1; [a.pop(k) for k in list(a) if k.startswith("next")]'
+    tg-attn-view -q -o order.html gpt2.npz neox.npz
+    tg-attn-view -q -o norms.html qwen3.npz llama.npz
+    tg-attn-view -q -o bare.html gpt2.npz bare.npz
+    pages order.html norms.html bare.html << 'END'
+import numpy as np
+names = {"order.html": ("gpt2", "neox"), "norms.html": ("qwen3", "llama"), "bare.html": ("gpt2", "bare")}[file]
+for n, name in enumerate(names):
+    dump = np.load(name + ".npz")
+    page.run(f"setDump({n}); goTo(1, 2); moveTo(7, 3); setPanel('out')"); page.settle()
+    want = dump["h.1.out"][0, 7]
+    got = page.run("Array.from(wholeOf(1, 7).out)")
+    assert np.abs(got - want).max() < 1e-6 * (1 + np.abs(want).max()), (file, name)
+    rows = page.run("[...byId('projected').querySelectorAll('tbody tr')].map((r) => [r.cells[3].textContent, r.cells[4].textContent])")
+    w = dump["h.1.w_proj" if "h.1.w_proj" in dump else "h.1.w_proj_t"].ravel()
+    assert all(np.float32(x) == w[int(at)] for at, x in rows), (file, name, rows)
+if file == "norms.html":
+    first = "cards[0].button.textContent"
+    assert "q.proj.data" in page.run(first)
+    page.run("setDump(0)"); page.settle()
+    assert "q.normed.data" in page.run(first)
+if file == "bare.html":
+    assert page.run("[dump.tokens, dump.ids[0], panels.includes('next')]") == [None, 68, False]
+    page.run("setDump(0)"); page.settle()
+    assert page.run("[dump.tokens[0], dump.ids[0]]") == ["C", 67]
 END
 }
 
@@ -267,6 +314,10 @@ END
     refuses "array h.1.datt is missing: the dump has h.1.loss" 'del a["h.1.datt"]'
     refuses "array dump/target is missing: the dump has h.0.datt" 'del a["dump/target"]'
     refuses "array h.2.w_proj: the layer must be below dump/n_layer, 2" 'a["h.2.w_proj"] = np.ascontiguousarray(a["h.0.w_proj_t"].T)'
+    # without v nothing that needs it is missed
+    alter dump.npz bare.npz '[a.pop(f"h.{n}.v") for n in (0, 1)]'
+    run -0 --separate-stderr tg-attn-view --html -o page.html bare.npz
+    [[ $stderr != *without* ]]
     # from a pipe, where nothing is used in place, and without texts
     tg-attn-view -q --html --title T -o page.html dump.npz
     cat dump.npz | tg-attn-view -q --html --title T -o - | sed 's/"name": "[^"]*"/"name": "dump.npz"/' | cmp - page.html

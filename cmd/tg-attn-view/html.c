@@ -213,7 +213,7 @@ static void put_facts(tg_sink *out, const view *v, size_t n, unsigned parts)
     for (size_t m = 0; m < v->n; m += view_same_layer(v, m))
         tg_sink_print(out, "%s%zu", m > 0 ? ", " : "", v->map[m].layer->number);
     tg_sink_puts(out, "]");
-    parts_put_facts(out, v, parts);
+    parts_put_facts(out, parts);
     put_tokens(out, v);
     put_colors(out);
     tg_sink_print(out, "}</script>\n");

@@ -100,12 +100,13 @@ unsigned parts_choose(const view *v, size_t n, bool whole)
     unsigned long long total, bytes, left_out = 0;
     unsigned parts = 0;
     char names[160] = "";
+    const bool has_values = all_have(v, n, VIEW_VALUES, &bytes);
 
     (void)all_have(v, n, VIEW_PARTS, &total);
     for (view_part part = VIEW_VALUES; part < VIEW_PARTS; part++) {
         const bool of_values = part == VIEW_GRADIENT || part == VIEW_WEIGHTS;
 
-        if (!all_have(v, n, part, &bytes))
+        if (!all_have(v, n, part, &bytes) || (of_values && !has_values))
             continue;
         if ((whole || total + bytes <= weights[part].most) && (!of_values || parts & 1u << VIEW_VALUES)) {
             parts |= 1u << part;
@@ -134,32 +135,15 @@ void parts_put_string(tg_sink *out, const char *text)
     tg_sink_put(out, "\"", 1);
 }
 
-/* The places of the layers in a dump, by their maps. */
-static bool all_layers(const view *v, bool (*holds)(const tg_dump_layer *))
+void parts_put_facts(tg_sink *out, unsigned parts)
 {
-    bool all = true;
+    static const char *const names[VIEW_PARTS] = {
+        [VIEW_VALUES] = "values", [VIEW_GRADIENT] = "gradient", [VIEW_WEIGHTS] = "weights",
+        [VIEW_STEPS] = "steps",   [VIEW_RESIDUAL] = "residual",
+    };
 
-    for (size_t m = 0; m < v->n; m += view_same_layer(v, m))
-        all = all && holds(v->map[m].layer);
-    return all;
-}
-
-static bool is_transposed(const tg_dump_layer *l)
-{
-    return l->extra[TG_DUMP_W_PROJ_T].data;
-}
-
-void parts_put_facts(tg_sink *out, const view *v, unsigned parts)
-{
-    tg_sink_print(out, ", \"values\": %s", parts & 1u << VIEW_VALUES ? "true" : "false");
-    if (parts & 1u << VIEW_GRADIENT)
-        tg_sink_puts(out, ", \"gradient\": true");
-    if (parts & 1u << VIEW_WEIGHTS)
-        tg_sink_print(out, ", \"weights\": \"%s\"", all_layers(v, is_transposed) ? "CQ" : "QC");
-    if (parts & 1u << VIEW_STEPS)
-        tg_sink_print(out, ", \"steps\": \"%s\"", all_layers(v, has_norms) ? "normed" : "projected");
-    if (parts & 1u << VIEW_RESIDUAL)
-        tg_sink_puts(out, ", \"residual\": true");
+    for (view_part part = VIEW_VALUES; part < VIEW_PARTS; part++)
+        tg_sink_print(out, ", \"%s\": %s", names[part], parts & 1u << part ? "true" : "false");
 }
 
 static void put_number(tg_sink *out, double x)
@@ -265,11 +249,20 @@ static void put_steps(tg_sink *out, const view *v, size_t nth, const tg_dump_lay
 {
     put_stage(out, v, nth, layer, TG_ATTN_Q_PROJECTED);
     put_stage(out, v, nth, layer, TG_ATTN_K_PROJECTED);
-    if (all_layers(v, has_norms)) {
+    if (has_norms(layer)) {
         put_stage(out, v, nth, layer, TG_ATTN_Q_NORMED);
         put_stage(out, v, nth, layer, TG_ATTN_K_NORMED);
     }
     put_extra(out, "frequency", nth, layer, TG_DUMP_FREQUENCY);
+}
+
+/* One matrix, whose name tells its order. */
+static void put_weights(tg_sink *out, size_t nth, const tg_dump_layer *layer)
+{
+    if (layer->extra[TG_DUMP_W_PROJ].data)
+        put_extra(out, "w", nth, layer, TG_DUMP_W_PROJ);
+    else
+        put_extra(out, "wt", nth, layer, TG_DUMP_W_PROJ_T);
 }
 
 /* The gradient of sequence b. */
@@ -290,7 +283,7 @@ static void put_layer(tg_sink *out, const view *v, size_t nth, const tg_dump_lay
     if (parts & 1u << VIEW_GRADIENT)
         put_gradient(out, v, nth, layer);
     if (parts & 1u << VIEW_WEIGHTS) {
-        put_extra(out, "w", nth, layer, is_transposed(layer) ? TG_DUMP_W_PROJ_T : TG_DUMP_W_PROJ);
+        put_weights(out, nth, layer);
         put_extra(out, "bias", nth, layer, TG_DUMP_B_PROJ);
         put_extra(out, "gain", nth, layer, TG_DUMP_OUT_NORM);
         put_extra(out, "epsilon", nth, layer, TG_DUMP_OUT_NORM_EPS);

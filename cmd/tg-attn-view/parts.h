@@ -21,7 +21,7 @@ typedef enum view_part {
 unsigned parts_choose(const view *v, size_t n, bool whole);
 
 /* Write their description, members of a JSON object that begin with a comma. */
-void parts_put_facts(tg_sink *out, const view *v, unsigned parts);
+void parts_put_facts(tg_sink *out, unsigned parts);
 
 /* The same of what differs from dump to dump: the target and what the model predicts. */
 void parts_put_dump_facts(tg_sink *out, const view *v, unsigned parts);

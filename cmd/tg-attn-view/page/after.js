@@ -43,16 +43,17 @@ function showRotation() {
 
 let whole = {name: ""};
 
-// The place of row m and column c in the output projection's matrix.
-const placeOfWeight = dump.weights === "CQ" ? (m, c) => c * Q + m : (m, c) => m * C + c;
+// The output projection's matrix, and the place in it of row m and column c: models have it in either order.
+const matrixOf = ({w, wTransposed}) => w ? {w, place: (m, c) => m * C + c}
+    : {w: wTransposed, place: (m, c) => c * Q + m};
 
 // The sum over the channels from .. to - 1 of att, for each channel of the output.
-function sumsOf({w}, att, from, to) {
-    const sums = new Float64Array(C);
+function sumsOf(data, att, from, to) {
+    const sums = new Float64Array(C), {w, place} = matrixOf(data);
     for (let c = 0; c < C; c++) {
         let sum = 0;
         for (let m = from; m < to; m++)
-            sum += att[m] * w[placeOfWeight(m, c)];
+            sum += att[m] * w[place(m, c)];
         sums[c] = sum;
     }
     return sums;
@@ -89,14 +90,15 @@ const channelAt = (i, c) => (b * T + i) * C + c;
 
 function showProjection() {
     const {layer, head: h, i} = view, data = layerOf(layer), {att, sums, out} = wholeOf(layer, i), c = view.out, running = [];
+    const {w, place} = matrixOf(data);
     for (let m = 0, sum = 0; m < Q; m++)
-        running[m] = sum += att[m] * data.w[placeOfWeight(m, c)];
+        running[m] = sum += att[m] * w[place(m, c)];
     byId("out-channel").value = c;
     byId("projection-result").textContent = `out.data[${channelAt(i, c)}] = ` + (data.bias
         ? `${textOf(sums[c])} + ${storedText(data.bias[c])} = ${storedText(out[c])}` : storedText(out[c])) +
         say("; of head {0}: {1}", h, textOf(ofHead(layer, h, i)[c]));
     setLong("projected", Q, (m) => {
-        const at = placeOfWeight(m, c), x = data.w[at], of = Math.floor(m / D), d = m % D;
+        const at = place(m, c), x = w[at], of = Math.floor(m / D), d = m % D;
         return [`${of}.${d}`, String(baseOf(i, of) + d), storedText(att[m]), String(at), storedText(x), textOf(att[m] * x),
             textOf(running[m])];
     });

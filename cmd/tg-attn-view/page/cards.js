@@ -128,7 +128,7 @@ const cards = [{
         const {projected, normed, made} = wayOf(view, "q");
         return [normed ?? projected, made];
     },
-    lines: ({h, i, layer}) => [range(dump.steps === "normed" ? "q.normed" : "q.proj", baseOf(i, h)),
+    lines: ({h, i, layer}) => [range(layerOf(layer).qNormed ? "q.normed" : "q.proj", baseOf(i, h)),
         pairsOf(layerOf(layer)) > 0 ? say("by {0} · frequency", i) : say("not rotated")],
     sentence: ({layer}) => pairsOf(layerOf(layer)) > 0
         ? say("q and k are turned, pair by pair of channels, by angles that grow with the position: q·k then depends on " +
@@ -190,7 +190,7 @@ const cards = [{
     sentence: () => say("What attention made is added to the residual stream, which each part of the model reads, and " +
         "adds to.")
 }, {
-    name: "logits", panel: "next", needs: dumps[0].next,
+    name: "logits", panel: "next", needs: dump.ids && dumps.every(({next}) => next),
     strips: ({i}) => [nextOf(i).map(({prob}) => prob)],
     lines: ({i}) => {
         const [{id, text, logit, prob}] = nextOf(i);

@@ -13,10 +13,12 @@ const {KV = H, C = H * D} = dump; // only named where they differ: heads of keys
 const {dumps} = dump;
 let which = 0; // the one that is shown; the others' numbers are compared with the first one's
 
-// The tokens of the shown dump: its own, or else the first one's.
+// The tokens of the shown dump: its own, which may have no texts, or else the first one's.
 const firstTokens = {tokens: dump.tokens, ids: dump.ids};
-const readTokens = () => Object.assign(dump, firstTokens, dumps[which].tokens && {tokens: dumps[which].tokens},
-    dumps[which].ids && {ids: dumps[which].ids});
+const readTokens = () => {
+    const {tokens, ids} = dumps[which].ids ? dumps[which] : firstTokens;
+    Object.assign(dump, {tokens, ids});
+};
 
 // Another head that the shown one is compared with, {layer, head}; null: the same head of the first dump.
 let pinned = null;
@@ -43,7 +45,7 @@ function decode(id, Numbers = Float32Array) {
 
 // The arrays of a layer: what the page calls them, and the dump; those that are not float32 are double.
 const ARRAYS = {q: "q", k: "k", v: "v", resid: "resid", qProjected: "q.proj", kProjected: "k.proj", qNormed: "q.normed",
-    kNormed: "k.normed", w: "w", bias: "bias", gain: "gain"};
+    kNormed: "k.normed", w: "w", wTransposed: "wt", bias: "bias", gain: "gain"};
 const DOUBLES = {datt: "datt", epsilon: "epsilon", frequency: "frequency"};
 
 function readLayer(name) {
