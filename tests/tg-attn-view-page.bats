@@ -1373,6 +1373,13 @@ for _ in range(40):
     i, j, exact = page.run("[question.i, question.j, question.kind.answer(question)]")
     assert 0 <= j <= i < 3
     assert answer(str(exact) if isinstance(exact, int) else f"{exact:.4f}").startswith("Right"), (text("question"), exact)
+# in the page's language; and of the numbers as they are now
+page.run("changeLanguage()"); page.settle()
+assert page.run("byId('question').textContent === question.kind.ask(question)")
+page.run("changeLanguage()"); page.settle()
+page.run("edit('q', 2, 0, 7)"); page.settle()
+assert page.run("question.row.scores.every((x, j) => x === rowOf(0, 1, question.i).scores[j])")
+page.run("undoEdits()")
 page.run("setPanel('cell')"); page.settle()
 assert page.run("getComputedStyle(byId('here')).visibility") == "visible"
 END

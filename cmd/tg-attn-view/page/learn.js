@@ -17,6 +17,7 @@ const placeOfVector = (name, t) => (name === "q" ? localBase : localKeyBase)(t, 
 function forgetRows() {
     kept.length = 0;
     group = null;
+    question = null; // another: its row was that of the numbers before
     norms.clear();
     keysOrder.name = whole.name = baseKey = drawn = "";
     thumbs.forEach((thumb) => thumb.begin());
@@ -114,12 +115,17 @@ const randomBelow = (n) => Math.floor(Math.random() * n);
 // Scores and probabilities are asked for where they can be worked out by hand.
 const asked = QUESTIONS.filter(({hides}) => !hides || (D <= 8 && T <= 16));
 
+function sayQuestion() {
+    if (question)
+        byId("question").textContent = question.kind.ask(question);
+}
+
 // Ask about a cell of the shown head that is not masked.
 function askNext() {
     const kind = asked[randomBelow(asked.length)], i = randomBelow(T);
     const row = rowOf(view.layer, view.head, i), j = row.first + randomBelow(i + 1 - row.first);
     question = {kind, layer: view.layer, h: view.head, i, j, row};
-    byId("question").textContent = kind.ask(question);
+    sayQuestion();
     byId("answer").value = byId("verdict").textContent = "";
     moveTo(i, j);
 }

@@ -118,6 +118,7 @@ function setDump(nth) {
         readTokens();
         remakeText();
     }
+    question = null;
     thumbs.forEach((thumb) => thumb.begin()); // again
     fillMeasures();
     recolor();
@@ -204,6 +205,7 @@ function setLanguage(wanted) {
     byId("language").textContent = wanted === "en" ? "中文" : "English";
     sayStated();
     nameDiff();
+    sayQuestion();
     describe();
     nameHeads();
     nameDump();
