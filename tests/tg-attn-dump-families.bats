@@ -101,10 +101,12 @@ a = np.load("d.npz")
 for kept in "qk", "qkv":
     np.savez(kept + ".npz", **{k: a[k] for k in a.files if not k.startswith("h.") or k[3:] in ("." + s for s in kept)})'
     tg-attn-view --show scores --color never qk.npz --layer 1 | cmp - <(tg-attn-view --show scores --color never d.npz --layer 1)
-    # the page is made of q, k and v in any case
+    # the page's maps are made of q, k and v in any case
     tg-attn-view -q -o page.html d.npz
     tg-attn-view -q -o qkv.html qkv.npz
-    cmp <(sed 's/"name": "d.npz"//' page.html) <(sed 's/"name": "qkv.npz"//' qkv.html)
+    maps() { grep -o '^<script type="text/plain" id="[qkv][01]\.0">.*' "$1"; }
+    cmp <(maps page.html) <(maps qkv.html)
+    [[ $(maps page.html | wc -l) = 6 ]]
 }
 
 @test "a summary counts the keys that a query sees" {

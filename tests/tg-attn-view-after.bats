@@ -184,7 +184,7 @@ got = page.run("headOf(1, 0).work(Infinity), Array.from(headOf(1, 0).diff)")
 assert np.array_equal(np.float32(got), want[np.tril_indices(12)])
 assert np.float32(page.run("valueText()")) == want[9, 3]
 facts = page.run("Object.fromEntries([...byId('facts').tBodies[0].rows].map((r) => [r.cells[0].textContent, r.cells[1].textContent]))")
-assert np.float32(facts["there"]) == a["h.0.probs"][0, 2, 9, 3] and np.float32(facts["difference"]) == want[9, 3], facts
+assert np.float32(facts["in head 0.2"]) == a["h.0.probs"][0, 2, 9, 3] and np.float32(facts["difference"]) == want[9, 3], facts
 page.run("keepAddress()")
 assert "compare=0.2" in page.run("location.hash")
 page.run("location.hash = '#layer=1&head=1'"); page.settle()

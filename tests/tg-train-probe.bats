@@ -140,7 +140,7 @@ snapshots() {
     tg-attn-dump -p abcabdabc --stage probs -o probs.npz
     tg-attn-dump --summary --dump probs.npz -f tsv > got
     paste want got | awk -F '\t' '
-        NR > 1 { for (n = 1; n <= 12; n++) { d = $n - $(n + 16); if (d * d > 1e-12 || ($n == "") != ($(n + 16) == "")) bad = 1 } rows++ }
+        NR > 1 { for (n = 1; n <= 12; n++) { d = $n - $(n + 17); if (d * d > 1e-12 || ($n == "") != ($(n + 17) == "")) bad = 1 } rows++ }
         END { exit bad || rows != 4 }'
     tg-attn-dump -p abcabdabc --summary --layer 1 --head 0 -f tsv | cut -f 1-3,10,11 > want
     tg-attn-dump --summary --dump - --layer 1 --head 0 -f tsv < model.probe/000007.npz | cut -f 1-3,10,11 | cmp - want

@@ -19,6 +19,15 @@ size_t cli_token_text(char *out, size_t size, size_t width, const tg_tokenizer *
     return strlen(out);
 }
 
+size_t cli_token_text_of(const void *context, char *out, size_t size, int32_t id)
+{
+    char text[CLI_TOKEN_TEXT_SIZE];
+    const size_t n = cli_token_text(text, size + 1, SIZE_MAX, context, id);
+
+    memcpy(out, text, n);
+    return n;
+}
+
 tg_status cli_token_texts(char **text, size_t *size, const tg_tokenizer *tok, const int32_t *ids, size_t n,
                           tg_err *err)
 {

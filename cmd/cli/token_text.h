@@ -16,6 +16,9 @@
  * size at most CLI_TOKEN_TEXT_SIZE.  Returns its bytes, without NUL. */
 size_t cli_token_text(char *out, size_t size, size_t width, const tg_tokenizer *tok, int32_t id);
 
+/* The same without NUL, as dumps want it: the tokenizer is `context`. */
+size_t cli_token_text_of(const void *context, char *out, size_t size, int32_t id);
+
 /* Those of ids [n], NUL-padded to *size bytes each, of which the longest ends without NUL.  The caller frees
  * *text.  TG_ENOMEM. */
 TG_MUST_CHECK tg_status cli_token_texts(char **text, size_t *size, const tg_tokenizer *tok,

@@ -2,6 +2,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "cmd/cli/token_text.h"
 #include "cmd/tg-attn-dump/example.h"
 #include "cmd/tg-attn-dump/input.h"
 #include "lib/base/choice.h"
@@ -23,25 +24,11 @@ static const char *source_of(char text[TG_DUMP_SOURCE_SIZE], const attn_input *i
 
 /* ---- what there is besides the stages */
 
-#define WEIGHTS_MAX (64ULL << 20) /* bytes of the output projections */
-
-/* The projections of a large model would be most of the dump of a short text. */
-static bool choose_weights(const attn_input *in)
-{
-    const tg_attn_layers *n = &in->layers;
-    const size_t layers = n->filter.layer == TG_ATTN_ALL ? n->L : 1;
-    const unsigned long long bytes = 4ULL * layers * n->H * n->D * n->C;
-
-    if (bytes > WEIGHTS_MAX)
-        cli_note("without the output projections, which are %s: -l chooses a layer", cli_bytes(bytes));
-    return bytes <= WEIGHTS_MAX;
-}
-
 /* A gradient goes with any stage, the rest with all of them. */
 static tg_status add_extras(tg_dump_settings *dump, const attn_input *in, const attn_options *o, tg_err *err)
 {
     const tg_model *model = in->layers.model;
-    size_t target = 0;
+    size_t target = 0, weights;
     tg_status status = TG_OK;
 
     if (options_have_target(o) && !model)
@@ -55,9 +42,9 @@ static tg_status add_extras(tg_dump_settings *dump, const attn_input *in, const 
     dump->target = (int32_t)target;
     if (!model || o->stage != TG_ATTN_EVERY)
         return TG_OK;
-    dump->weights = choose_weights(in);
-    dump->next = true;
-    input_name_tokens(dump, model);
+    tg_dump_add_extras(dump, &in->layers, cli_token_text_of, &weights);
+    if (!dump->weights)
+        cli_note("without the output projections, which are %s: -l chooses a layer", cli_bytes(weights));
     return TG_OK;
 }
 

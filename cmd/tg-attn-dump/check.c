@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "cmd/cli/token_text.h"
 #include "cmd/tg-attn-dump/input.h"
 #include "cmd/tg-attn-dump/places.h"
 #include "lib/attn/plain_layers.h"
@@ -148,7 +149,8 @@ static tg_status check_next(struct check *c, tg_err *err)
     memset(c->made, 0, sizeof c->made);
     if (c->dump.extra[TG_DUMP_NEXT_IDS].data && c->in.layers.model) {
         if (c->dump.extra[TG_DUMP_NEXT_TEXT].data)
-            input_name_tokens(&what, c->in.layers.model);
+            what.text_of = cli_token_text_of;
+        what.context = c->in.layers.model->tokenizer;
         status = tg_extras_make_next(&c->in.layers, &what, check_extra, c, err);
     }
     return status ? status : check_made(c, c->dump.extra, TG_DUMP_NEXT_VOCAB, TG_DUMP_EXTRA_COUNT, 0, err);

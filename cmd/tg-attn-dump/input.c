@@ -282,19 +282,3 @@ tg_status input_find_target(size_t *target, const attn_options *o, const tg_mode
     tg_tokens_prompt_free(&text);
     return status;
 }
-
-/* A tg_dump_text_of. */
-static size_t text_of(const void *context, char *out, size_t size, int32_t id)
-{
-    char text[CLI_TOKEN_TEXT_SIZE];
-    const size_t n = cli_token_text(text, size + 1, SIZE_MAX, context, id);
-
-    memcpy(out, text, n);
-    return n;
-}
-
-void input_name_tokens(tg_dump_settings *dump, const tg_model *model)
-{
-    dump->text_of = tg_tokenizer_has_text(model->tokenizer) ? text_of : NULL;
-    dump->context = model->tokenizer;
-}

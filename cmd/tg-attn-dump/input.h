@@ -50,9 +50,6 @@ columns_of input_columns(const attn_input *in, const attn_options *o);
 /* TG_EUSAGE: the input does not have the stage of --stage. */
 TG_MUST_CHECK tg_status input_check_stage(const attn_input *in, const attn_options *o, tg_err *err);
 
-/* Let a dump have the texts of tokens that the model predicts, if they have any. */
-void input_name_tokens(tg_dump_settings *dump, const tg_model *model);
-
 /* Find the token that --target or --target-id names, one of which is given.  TG_EUSAGE: it is not one token.
  */
 TG_MUST_CHECK tg_status input_find_target(size_t *target, const attn_options *o, const tg_model *model,

@@ -247,7 +247,7 @@ tg_status view_steps(view *v, tg_sink *out, tg_err *err)
     matrix m[MATRICES] = {
         [M_Q] = {.name = "q", .says = {"what each token", "looks for"}, .made = "", .rows = T, .cols = D},
         [M_K] = {.name = "kᵀ",
-                 .says = {"what it can be", "found by"},
+                 .says = {"what each token", "can be found by"},
                  .made = "×",
                  .rows = D,
                  .cols = T,

@@ -63,6 +63,7 @@ static tg_status take_memory(train_snapshots *s, tg_err *err)
 tg_status train_snapshots_open(train_snapshots *s, const train_setup *setup, size_t *bytes, tg_err *err)
 {
     const train_options *o = setup->options;
+    size_t weights;
     tg_status status;
 
     *s = (train_snapshots){.run = &setup->run, .dump = {.stages = TG_DUMP_EVERY, .text_size = 1}};
@@ -73,6 +74,7 @@ tg_status train_snapshots_open(train_snapshots *s, const train_setup *setup, siz
     if ((status = read_text(s, o, err)) || (status = take_memory(s, err)) ||
         (status = make_directory(o->snapshots, err)))
         return status;
+    tg_dump_add_extras(&s->dump, &s->layers, cli_token_text_of, &weights);
     s->dump.ids = s->prompt.ids;
     s->dump.text = s->text;
     s->directory = o->snapshots;

@@ -24,6 +24,19 @@ const char *tg_dump_source(char text[TG_DUMP_SOURCE_SIZE], const char *option, c
     return snprintf(text, TG_DUMP_SOURCE_SIZE, "%s %s", option, name) < TG_DUMP_SOURCE_SIZE ? text : NULL;
 }
 
+void tg_dump_add_extras(tg_dump_settings *dump, const tg_attn_layers *n, tg_dump_text_of text_of,
+                        size_t *weights)
+{
+    const tg_tokenizer *tok = n->model->tokenizer;
+    const size_t layers = n->filter.layer == TG_ATTN_ALL ? n->L : 1;
+
+    *weights = tg_size_mul_sat(layers * sizeof(float), tg_size_mul_sat(n->H * n->D, n->C));
+    dump->weights = *weights <= TG_DUMP_WEIGHTS_MAX;
+    dump->next = true;
+    dump->text_of = tg_tokenizer_has_text(tok) ? text_of : NULL;
+    dump->context = tok;
+}
+
 static tg_status put_tokens(struct writer *w, size_t T, tg_err *err)
 {
     const tg_dump_settings *dump = w->dump;

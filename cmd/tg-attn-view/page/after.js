@@ -111,7 +111,9 @@ const streamOf = (layer, i) => layerOf(layer).resid.subarray(i * C, (i + 1) * C)
 function showResidual() {
     const {layer, i} = view, x = streamOf(layer, i), {out, added} = wholeOf(layer, i), isNormed = Boolean(layerOf(layer).gain);
     byId("residual-text").textContent = isNormed ? say("In this model out is normed before it is added.")
-        : say("The stream goes on as resid + out; the MLP adds its part to it, and the next layer begins with the sum.");
+        : say(layer === dump.nLayer - 1
+            ? "The stream goes on as resid + out; the MLP adds its part to it, and the logits are made of the sum."
+            : "The stream goes on as resid + out; the MLP adds its part to it, and the next layer begins with the sum.");
     byId("added").classList.toggle("plain", !isNormed);
     setLong("added", C, (c) => [String(c), String(channelAt(i, c)), storedText(x[c]), storedText(out[c]),
         isNormed ? storedText(added[c]) : "", textOf(x[c] + added[c])]);
@@ -149,6 +151,13 @@ function showNext() {
 // Without a target the loss is a channel of the weighted sum, as of tg-attn-dump --backward without a model.
 const lossOf = (layer) => dumps[which].losses?.[dump.layers.indexOf(layer)];
 
+// The target's id and, where the dump has it, its text.
+function targetText() {
+    const {target, next} = dumps[which], at = dump.ids.indexOf(target), k = next?.ids.indexOf(target) ?? -1;
+    const text = at >= 0 ? quoted(at) : k >= 0 && next.texts ? ` ${shownText(next.texts[k])}` : "";
+    return `${target}${text}`;
+}
+
 function dattOf(layer, h, i) {
     const {datt} = layerOf(layer);
     return datt ? datt.subarray((i * H + h) * D, (i * H + h + 1) * D)
@@ -163,11 +172,11 @@ function gradientOf({layer, head: h, i}, row) {
 }
 
 function showGradient(row) {
-    const {layer, head: h, i, j} = view, {dprobs, dscores, mean} = gradientOf(view, row);
-    const target = dumps[which].target, loss = lossOf(layer);
+    const {layer, head: h, i, j} = view, {datt, dprobs, dscores, mean} = gradientOf(view, row), loss = lossOf(layer);
     byId("gradient-text").textContent = loss === undefined
         ? say("The loss is att.data[{0}], channel {1} of the weighted sum.", baseOf(i, h) + view.channel, view.channel)
-        : say("The loss is that of predicting token {0} after the text: {1}.", target, textOf(loss));
+        : say("The loss is that of predicting token {0} after the text: {1}.", targetText(), textOf(loss)) +
+            (datt.every((x) => x === 0) ? say(" This query does not reach it: in the last layer only the last query, {0}, does.", T - 1) : "");
     byId("gradient-result").textContent = say("Σ p·dp = {0}; ", textOf(mean)) + `dscores.data[${offsetOf(h, i, j)}] = ` +
         (cellMasked(view) ? "0" : `p·(dp - Σ) = ${textOf(dscores[j])}`);
     setLong("gradients", i + 1 - row.first, (at) => {

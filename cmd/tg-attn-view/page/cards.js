@@ -207,7 +207,7 @@ const cards = [{
         ? say("How channel {0} of the weighted sum changes with each score: p·(dp - Σ p·dp), with dp its change with p.",
             view.channel)
         : say("How the loss of predicting token {0} changes with each score: p·(dp - Σ p·dp), with dp its change with p.",
-            dumps[which].target)
+            targetText())
 }].filter((card) => !("needs" in card) || card.needs);
 
 // The numbers of the chosen cell.

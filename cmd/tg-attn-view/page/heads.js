@@ -45,6 +45,14 @@ function headsShown() {
 // What the large map and the text show.
 const mapHead = () => view.of === "one" ? headOf(view.layer, view.head) : groupOf(headsShown(), view.of);
 
+const groupTitle = () => say(view.of === "mean" ? "Mean of {0} heads" : "Maximum of {0} heads", mapHead().heads.length);
+
+// What the map has in a cell; it may not be computed yet.
+function mapNumber({i, j}) {
+    const head = mapHead(), x = j > i || i >= head.rows ? NaN : head[view.show][rowStart(i) + j];
+    return Number.isNaN(x) ? say(j > i || i < head.rows ? "masked" : "…") : storedText(x);
+}
+
 function setOf(of) {
     view.of = byId("of-heads").value = of;
     recolor();
@@ -116,7 +124,7 @@ function makeMeasures() {
     table.createTBody();
     for (const head of measured)
         head.line = measureRow(head);
-    const least = element("label", "at least ", {title: "hide heads with less in the column that sorts"});
+    const least = element("label", "hide heads below ", {title: "in the column that sorts"});
     least.append(element("input", "", {type: "number", step: "any", id: "least"}));
     least.firstElementChild.addEventListener("input", (event) => setLeast(event.target.valueAsNumber));
     byId("heads").append(table, element("p", "Means over the queries after the first. Click a column’s title to sort."), least);

@@ -90,7 +90,7 @@ const QUESTIONS = [{
     answer: ({i, h}) => baseOf(i, h),
     how: ({i, h}) => `${baseText("b", "H", "h", "T", "i", "D")} ${baseText(b, H, h, T, i, D)}`
 }, {
-    hides: true,
+    byHand: true,
     ask: ({i, j, h, layer}) => say("Query {0} has q = ({1}), and key {2} has k = ({3}). What is the score?", i,
         listed(layerOf(layer).q, localBase(i, h)), j, listed(layerOf(layer).k, localKeyBase(j, h))),
     answer: ({row, j}) => row.scores[j],
@@ -100,7 +100,7 @@ const QUESTIONS = [{
         return `(${sum.join(" + ")}) ${scaleText}${CAP ? say(", capped at {0}", textOf(CAP)) : ""}`;
     }
 }, {
-    hides: true,
+    byHand: true,
     ask: ({row, i, j}) => say("Query {0} has the scores {1}. What is the probability of key {2}?", i,
         rounded4(row).join(", "), j),
     answer: ({row, j}) => row.probs[j],
@@ -113,7 +113,7 @@ const tally = {asked: 0, right: 0};
 const randomBelow = (n) => Math.floor(Math.random() * n);
 
 // Scores and probabilities are asked for where they can be worked out by hand.
-const asked = QUESTIONS.filter(({hides}) => !hides || (D <= 8 && T <= 16));
+const asked = QUESTIONS.filter(({byHand}) => !byHand || (D <= 8 && T <= 16));
 
 function sayQuestion() {
     if (question)
@@ -122,7 +122,8 @@ function sayQuestion() {
 
 // Ask about a cell of the shown head that is not masked.
 function askNext() {
-    const kind = asked[randomBelow(asked.length)], i = randomBelow(T);
+    const kind = asked[randomBelow(asked.length)], least = kind.byHand && T > 1 ? 1 : 0; // query 0 has one key
+    const i = least + randomBelow(T - least);
     const row = rowOf(view.layer, view.head, i), j = row.first + randomBelow(i + 1 - row.first);
     question = {kind, layer: view.layer, h: view.head, i, j, row};
     sayQuestion();
@@ -157,8 +158,8 @@ function showAnswer() {
     byId("verdict").textContent = `${kind.how(question)} = ${textOf(kind.answer(question))}`;
 }
 
-// While a number of a cell is asked for, the page does not show it.
-const hidesNumbers = () => view.panel === "quiz" && Boolean(question?.kind.hides);
+// While a number or an offset is asked for, the page shows neither.
+const hidesNumbers = () => view.panel === "quiz" && question !== null;
 
 function showQuiz() {
     if (!question || question.layer !== view.layer || question.h !== view.head)

@@ -20,7 +20,7 @@ const pointed = () => view.here ?? view;
 
 // What `show` is called, of one cell and of many.
 const QUANTITY = {probs: ["probability", "probabilities"], scores: ["score", "scores"],
-    diff: ["difference of probabilities", "differences of probabilities"], grad: ["gradient", "gradients"]};
+    diff: ["difference of probabilities", "differences"], grad: ["gradient", "gradients"]};
 
 const scaleOf = (head) => scaleFor(view.show, view.kind, head);
 

@@ -13,11 +13,15 @@ function refresh() {
 }
 
 function showTitle() {
-    const window = windowOf(view.layer);
-    const name = view.of === "one" ? say("Layer {0}, head {1}", view.layer, view.head)
-        : say(view.of === "mean" ? "Mean of {0} heads" : "Maximum of {0} heads", mapHead().heads.length);
-    byId("title").textContent = name + (window === Infinity || view.of !== "one" ? say(": ") : say(", window {0}: ", window)) + say(QUANTITY[view.show][1]) +
+    const window = windowOf(view.layer), title = byId("title"), head = `${view.layer}.${view.head}`;
+    const name = view.of === "one" ? say("Layer {0}, head {1}", view.layer, view.head) : groupTitle();
+    const quantity = (window === Infinity || view.of !== "one" ? say(": ") : say(", window {0}: ", window)) +
+        say(QUANTITY[view.show][1]);
+    const base = pinned && view.show === "diff" && view.of === "one" ? `${pinned.layer}.${pinned.head}` : null;
+    title.textContent = (base === head ? say("Choose a head to compare with {0}", head)
+        : base ? say("Head {0} − head {1}", head, base) : name + quantity) +
         (view.from.n < T ? say(" ({0} of {1} tokens)", view.from.n, T) : "");
+    title.title = title.textContent; // which may be cut
 }
 
 function draw() {

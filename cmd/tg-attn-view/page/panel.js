@@ -75,8 +75,9 @@ function comparedRows(row) {
     if (!baseOfHead(view.layer, view.head))
         return [];
     const prob = storedText(rowOfBase(view.layer, view.head, view.i).probs[view.j] || 0);
-    return pinned ? [["there", cellMasked(view) ? "0" : prob, `${pinned.layer}.${pinned.head}`],
-        ["difference", cellDiff(row, view), say("of {0} from it", `${view.layer}.${view.head}`)]]
+    const name = pinned && `${pinned.layer}.${pinned.head}`;
+    return pinned ? [[say("in head {0}", name), cellMasked(view) ? "0" : prob, ""],
+        ["difference", cellDiff(row, view), `${view.layer}.${view.head} − ${name}`]]
         : [["in the first", cellMasked(view) ? "0" : prob, dumps[0].name],
             ["difference", cellDiff(row, view), say("of {0} from it", dumps[which].name)]];
 }
@@ -98,7 +99,8 @@ function showFacts(row) {
         ...maskRows(view),
         ["probability", cellProb(row, view), ""],
         ...(dump.gradient ? [["gradient", cellGradient(row, view), say("of the loss of the target")]] : []),
-        ...comparedRows(row)
+        ...comparedRows(row),
+        ...(view.of === "one" ? [] : [["the map", mapNumber(view), groupTitle()]])
     ];
     setNamed(table, rows.map((cells) => HERE.includes(cells[0]) ? [...cells, String(here[cells[0]] ?? "")] : cells));
     for (const line of table.tBodies[0].rows) {
@@ -173,7 +175,9 @@ const numbersText = (row, at) => cellMasked(at) ? say("masked")
 // The cell under the pointer, or else the chosen one: numbers first, since tokens may be long.
 function showHere() {
     const at = pointed();
-    byId("here").textContent = say("{0} at {1}", numbersText(rowOf(view.layer, view.head, at.i), at), placeText(at));
+    const numbers = view.of === "one" ? numbersText(rowOf(view.layer, view.head, at.i), at)
+        : say("{0}: {1}", groupTitle(), mapNumber(at));
+    byId("here").textContent = say("{0} at {1}", numbers, placeText(at));
 }
 
 function showCell() {

@@ -5,7 +5,7 @@ const CHINESE = {
     "dump": "转储", "layer": "层", "head": "头", "show": "显示", "probabilities": "概率", "scores": "分数",
     "difference from the first": "与第一个转储之差", "difference from head {0}": "与头 {0} 之差", "compare": "比较",
     "compare the other heads with this one (c)": "把别的头与这个头比较 (c)", "compare the other heads with this one, or no longer": "把别的头与这个头比较，或不再比较",
-    "there": "那里", "colours": "颜色", "each head's own": "每个头各自的范围",
+    "in head {0}": "头 {0} 中", "the map": "图中", "Choose a head to compare with {0}": "选一个头与 {0} 比较", "Head {0} − head {1}": "头 {0} − 头 {1}", "colours": "颜色", "each head's own": "每个头各自的范围",
     "square root": "平方根", "linear": "线性", "logarithmic": "对数", "all": "全部", "dark": "深色", "light": "浅色",
     "shortcuts ?": "快捷键 ?", "Attention": "注意力", "Attention: {0}": "注意力：{0}", "{0} to {1}": "{0} 到 {1}", "show more tokens (-)": "显示更多 token (-)", "show fewer tokens (+)": "显示更少 token (+)",
     "show all tokens (0)": "显示全部 token (0)", "light or dark (d)": "浅色或深色 (d)", "shortcuts (?)": "快捷键 (?)",
@@ -16,8 +16,8 @@ const CHINESE = {
     // the heads
     "Heads": "注意力头", "Layers down, heads across.": "从上到下是层，从左到右是头。", "Sorted by: {0}.": "按“{0}”排列。",
     "Means over the queries after the first. Click a column’s title to sort.": "对第一个以后的 query 取平均。点列名排序。",
-    "at least": "至少", "the map shows": "图中显示", "one head": "一个头", "the mean of the heads above": "上面各头的平均", "their maximum": "其中最大的",
-    "Mean of {0} heads": "{0} 个头的平均", "Maximum of {0} heads": "{0} 个头中最大的", "hide heads with less in the column that sorts": "隐藏排序列中数值更小的头",
+    "hide heads below": "隐藏小于此数的头：", "the map shows": "图中显示", "one head": "一个头", "the mean of the heads above": "上面各头的平均", "their maximum": "各头的最大值",
+    "Mean of {0} heads": "{0} 个头的平均", "Maximum of {0} heads": "{0} 个头的最大值", "in the column that sorts": "按排序列",
     "dist": "距离", "diag": "自己", "prev": "前一个", "first": "第一个", "induct": "归纳", "dupl": "重复", "duplicate": "重复", "p at earlier copies of token i, of queries that have one": "token i 先前出现处的 p，只计有这种 key 的 query",
     "entropy": "熵", "distance": "距离", "to itself": "看自己", "to the token before": "看前一个 token",
     "to the first token": "看第一个 token", "induction": "归纳", "layer {0}, head {1}": "第 {0} 层，头 {1}",
@@ -27,7 +27,7 @@ const CHINESE = {
     "p at j = 0": "j = 0 处的 p", "p at keys after an earlier copy of token i, of queries that have one": "token i 先前出现处之后的 key 上的 p，只计有这种 key 的 query",
     // the map
     "One head": "一个头", "Layer {0}, head {1}": "第 {0} 层，头 {1}", ", window {0}: ": "，窗口 {0}：", ": ": "：",
-    " ({0} of {1} tokens)": "（{1} 个 token 中的 {0} 个）", "differences of probabilities": "概率之差",
+    " ({0} of {1} tokens)": "（{1} 个 token 中的 {0} 个）", "differences": "差",
     "probability": "概率", "score": "分数", "difference of probabilities": "概率之差", "masked": "被掩码",
     "key →": "key →", "query ↓": "query ↓",
     "attention of layer {0}, head {1}: {2} of {3} queries by {3} keys":
@@ -38,7 +38,7 @@ const CHINESE = {
     // the panel
     "The chosen cell": "选中的格子", "What the panel shows": "面板显示什么", "cell": "格子", "trace": "跟踪",
     "where the query looks": "query 看哪里", "what it takes from each key": "从每个 key 取得什么", "chosen": "选中的",
-    "click another cell": "点击可选别的格子", "here": "指针处", "copy": "复制", "Copy": "复制", "value": "数值", "row": "行",
+    "click another cell": "点击可选别的格子", "here": "指针处", "copy": "复制", "Copy": "复制", "value": "数值", "row": "整行",
     "command": "命令", "link": "链接", "the number that is shown": "显示的数",
     "the query's row, as tg-attn-dump -f tsv prints it": "这个 query 的一行，与 tg-attn-dump -f tsv 打印的一样",
     "the command that derives this score": "推导这个分数的命令", "the address of this view": "当前视图的地址",
@@ -90,6 +90,9 @@ const CHINESE = {
     "The loss is att.data[{0}], channel {1} of the weighted sum.": "损失取 att.data[{0}]，即加权和的通道 {1}。",
     "The loss is that of predicting token {0} after the text: {1}.": "损失是在文本之后预测 token {0} 的损失：{1}。",
     "Σ p·dp = {0}; ": "Σ p·dp = {0}；",
+    " This query does not reach it: in the last layer only the last query, {0}, does.": "这个 query 影响不到它：在最后一层，只有最后一个 query {0} 能。",
+    "The stream goes on as resid + out; the MLP adds its part to it, and the logits are made of the sum.":
+        "残差流变成 resid + out；MLP 再加上自己的部分，logits 就从这个和算出。",
     "How channel {0} of the weighted sum changes with each score: p·(dp - Σ p·dp), with dp its change with p.":
         "加权和的通道 {0} 怎样随每个分数变化：p·(dp - Σ p·dp)，dp 是它随 p 的变化。",
     "How the loss of predicting token {0} changes with each score: p·(dp - Σ p·dp), with dp its change with p.":
@@ -117,9 +120,9 @@ const CHINESE = {
     "The model’s own factor takes the place of 1/√D, and a cap keeps the result between -cap and cap.":
         "这里用模型自己的系数代替 1/√D，再用软上限限制结果。",
     "Divided by √D = √{0}, so that scores of many channels are not larger than those of few.":
-        "除以 √D = √{0}，这样通道多时分数也不会更大。",
+        "除以 √D = √{0}，分数就不会因为通道多而变大。",
     "Divided by √D = √{0}, so that scores of many channels are not larger than those of few, and a cap keeps the result between -cap and cap.":
-        "除以 √D = √{0}，这样通道多时分数也不会更大；再用软上限限制结果。",
+        "除以 √D = √{0}，分数就不会因为通道多而变大；再用软上限限制结果。",
     "A query looks at itself and at keys before it, not at those after it.": "query 看自己和它前面的 key，不看后面的。",
     "A query looks at itself and at keys before it, not at those after it; a window of {0} hides the others in this layer.":
         "query 看自己和它前面的 key，不看后面的；这一层的窗口是 {0}，更早的也看不到。",
