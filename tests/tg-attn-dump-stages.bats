@@ -331,7 +331,8 @@ for t, row in enumerate(all):
 END
     # of a layer by itself, without what follows the last one
     tg-attn-dump -p 'To be' -l 0 -o one.npz
-    ! names one.npz | grep next/
+    names one.npz > got
+    run ! grep next/ got
     names one.npz | grep -c w_proj > got
     [[ $(cat got) = 1 ]]
     run -2 --separate-stderr tg-attn-dump --example mha --target x -o e.npz

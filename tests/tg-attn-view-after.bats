@@ -324,7 +324,7 @@ END
     alter dump.npz bare.npz 'del a["next/text"]'
     tg-attn-view -q --html -o page.html bare.npz
     grep -q '"next": {"V"' page.html
-    ! grep -q '"texts"' page.html
+    run ! grep -q '"texts"' page.html
     tg-attn-dump --check bare.npz | tail -n 1 | grep -q 'all equal$'
     alter dump.npz added.npz 'a["h.1.b_proj"] = np.zeros(10, "f4")'
     run -1 --separate-stderr tg-attn-dump --check added.npz

@@ -129,6 +129,12 @@ static int check_pairs(const struct options *o)
     return CLI_OK;
 }
 
+static const char examples[] = "  $ tg-attn-dump -p 'To be' -o dump.npz\n"
+                               "  $ tg-attn-view dump.npz\n"
+                               "  $ tg-attn-view -l 0 -a 1 dump.npz\n"
+                               "  $ tg-attn-view -o attention.html dump.npz\n"
+                               "  $ tg-attn-view -o both.html before.npz after.npz";
+
 static int parse(int argc, char **argv, struct options *o)
 {
     cli_option options[] = {
@@ -169,11 +175,7 @@ static int parse(int argc, char **argv, struct options *o)
         .usage = "[--ansi|--png|--svg|--html] [OPTION]... [DUMP]...",
         .summary =
             "Draw the attention that tg-attn-dump -o wrote: in the terminal, as an image, or as a page.",
-        .examples = "  $ tg-attn-dump -p 'To be' -o dump.npz\n"
-                    "  $ tg-attn-view dump.npz\n"
-                    "  $ tg-attn-view -l 0 -a 1 dump.npz\n"
-                    "  $ tg-attn-view -o attention.html dump.npz\n"
-                    "  $ tg-attn-view -o both.html before.npz after.npz",
+        .examples = examples,
         .options = options,
         .files = true,
     };

@@ -18,9 +18,9 @@ const char *tg_dump_extra_name(tg_dump_extra extra)
 void tg_dump_extra_array_name(char name[TG_DUMP_NAME_SIZE], size_t layer, tg_dump_extra extra)
 {
     if (extra < TG_DUMP_LAYER_EXTRAS)
-        snprintf(name, TG_DUMP_NAME_SIZE, "h.%zu.%s", layer, rows[extra].name);
+        snprintf(name, TG_DUMP_NAME_SIZE, "h.%zu.%s", layer, tg_dump_extra_name(extra));
     else
-        snprintf(name, TG_DUMP_NAME_SIZE, "%s", rows[extra].name);
+        snprintf(name, TG_DUMP_NAME_SIZE, "%s", tg_dump_extra_name(extra));
 }
 
 tg_dtype tg_dump_extra_type(tg_dump_extra extra)

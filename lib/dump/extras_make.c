@@ -1,5 +1,6 @@
 #include "lib/dump/extras_make.h"
 
+#include <assert.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -190,6 +191,7 @@ static double log_sum_exp(const float *row, size_t V)
 {
     double max = (double)row[0], sum = 0;
 
+    assert(V > 0);
     for (size_t v = 0; v < V; v++)
         max = fmax(max, (double)row[v]);
     for (size_t v = 0; v < V; v++)

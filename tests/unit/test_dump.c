@@ -111,7 +111,8 @@ static void what_is_not_wanted_is_skipped(void)
     CHECK(!tg_dump_has_rows(&dump.layer[0], TG_ATTN_SCORES));
     tg_dump_free(&dump);
     CHECK(lseek(fd, 0, SEEK_SET) == 0);
-    CHECK_OK(tg_dump_read(&dump, fd, (tg_dump_want){TG_ATTN_ALL, TG_DUMP_BIT(TG_ATTN_PROBS), false}, &err), &err);
+    CHECK_OK(tg_dump_read(&dump, fd, (tg_dump_want){TG_ATTN_ALL, TG_DUMP_BIT(TG_ATTN_PROBS), false}, &err),
+             &err);
     CHECK_EQ(dump.n, 2); /* listed, without arrays */
     tg_dump_free(&dump);
     close(fd);

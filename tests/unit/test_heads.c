@@ -110,7 +110,7 @@ static void uniform_attention(void)
     CHECK_NEAR(m.entropy, log(2), EXACT);
     CHECK_NEAR(m.distance, 0.5, EXACT);
     CHECK_NEAR(m.first, 0.5 / 3, EXACT);
-    CHECK_EQ(head.repeats, 1); /* key 1 for query 2 */
+    CHECK_EQ(head.repeats, 1);            /* key 1 for query 2 */
     CHECK(!m.copies && m.duplicate == 0); /* the window hides key 0 */
     tg_head_stats_uniform(&head, row, 4, ids, &all, &(tg_attention_rule){.window = 1});
     CHECK(head.rows == 3 && !head.pair.exists && tg_head_stats_means(&head).diagonal == 1);

@@ -178,7 +178,7 @@ let drawn = ""; // what the lines show
 
 function drawLines(head) {
     const box = byId("text"), canvas = byId("lines"), {i, j} = pointed(), start = view.way === "row" ? i : j;
-    const key = [which, view.layer, view.head, view.way, i, j, head.rows, isDark(), box.clientWidth, largeness()].join();
+    const key = [which, view.layer, view.head, head.name, view.way, i, j, head.rows, isDark(), box.clientWidth, largeness()].join();
     if (key === drawn || i >= head.rows)
         return;
     drawn = key;
