@@ -33,8 +33,9 @@ typedef struct tg_dump_settings {
     const void *context;     /* its first argument */
 } tg_dump_settings;
 
-/* Let a dump of a model have what it predicts, with texts as text_of() gives them, if its tokens have any; and
- * the output projections, unless those of the layers that are kept take more than 64 MiB, as *weights says. */
+/* Let a dump of a model have what it predicts, with texts as text_of() gives them, if its tokens have any;
+ * and the output projections, unless those of the layers that are kept take more than 64 MiB, as *weights
+ * says. */
 #define TG_DUMP_WEIGHTS_MAX ((size_t)64 << 20)
 void tg_dump_add_extras(tg_dump_settings *dump, const tg_attn_layers *layers, tg_dump_text_of text_of,
                         size_t *weights);
