@@ -417,6 +417,10 @@ def check(heads):
     for way, want in ("mean", stack.mean(0)), ("max", stack.max(0)):
         numbers = got(way, "probs")
         assert ((numbers > -1e29) == seen).all() and np.abs(numbers - want[lower])[seen].max() < 1e-6, (file, way)
+    numbers = got("mean", "scores")
+    with np.errstate(invalid="ignore"):
+        want = np.nanmean(np.stack([scores[at] for at in heads])[:, lower[0], lower[1]][:, seen], 0)
+    assert np.abs(numbers[seen] - want).max() < 1e-5 * (1 + np.abs(want).max()), file
     want = np.nanmax(np.where(np.isnan(np.stack([scores[at] for at in heads])), -np.inf, np.stack([scores[at] for at in heads])), 0)
     numbers = got("max", "scores")
     assert np.abs(numbers - want[lower])[seen].max() < 1e-5 * (1 + np.abs(want[lower][seen]).max()), file

@@ -3,7 +3,7 @@
 // ---- q, k and v of a small dump, as numbers to change; all that follows from them changes with them
 
 const EDITABLE = 64; // numbers of a head's q, at most
-const isSmall = T * D <= EDITABLE;
+const isSmall = T * D <= EDITABLE && !dump.ids; // of a model, what follows the head would stay the dump's
 const VECTORS = dump.values ? ["q", "k", "v"] : ["q", "k"];
 
 // The numbers of layers that were changed, as they were: by "layer.dump".

@@ -261,7 +261,8 @@ class Head extends Rows {
 class Group extends Head {
     constructor(heads, way) {
         super(heads[0].layer, heads[0].h);
-        Object.assign(this, {heads, way, one: SHOWN.map(() => new Float64Array(T)), name: groupName(heads, way)});
+        Object.assign(this, {heads, way, one: SHOWN.map(() => new Float64Array(T)), seen: new Uint32Array(T),
+            name: groupName(heads, way)});
     }
 
     add(kind, i) {
@@ -269,23 +270,35 @@ class Group extends Head {
         for (let j = 0; j <= i; j++) {
             if (Number.isNaN(one[j]))
                 continue;
+            this.seen[j] += kind === 0 ? 1 : 0;
             if (Number.isNaN(sum[j]))
                 sum[j] = this.way === "mean" ? 0 : one[j];
             if (this.way === "mean")
-                sum[j] += one[j] / this.heads.length;
+                sum[j] += one[j];
             else if (signed ? Math.abs(one[j]) > Math.abs(sum[j]) : one[j] > sum[j])
                 sum[j] = one[j];
         }
     }
 
+    // A head that hides a key gives it no probability, but has no score for it.
+    divide(i) {
+        SHOWN.forEach((name, kind) => {
+            for (let j = 0; j <= i; j++)
+                this.row[kind][j] /= name === "scores" ? this.seen[j] : this.heads.length;
+        });
+    }
+
     fill(i) {
         let least = i;
         this.row.forEach((row) => row.fill(NaN, 0, i + 1));
+        this.seen.fill(0);
         for (const {layer, h} of this.heads) {
             const {first} = fillShown(this.one, layerOf(layer), baseOfHead(layer, h), h, i);
             least = Math.min(least, first);
             SHOWN.forEach((_, kind) => this.add(kind, i));
         }
+        if (this.way === "mean")
+            this.divide(i);
         return least;
     }
 }
