@@ -43,13 +43,21 @@ static const table_column kinds[COLUMN_KINDS] = {
 
 /* The columns of each stage's lines, except the tokens'. */
 static const unsigned shown[TG_ATTN_EVERY + 1] = {
-    [TG_ATTN_RESID] = OF_CHANNELS,    [TG_ATTN_X] = OF_CHANNELS,        [TG_ATTN_QKV] = OF_CHANNELS,
-    [TG_ATTN_Q_PROJECTED] = OF_HEADS, [TG_ATTN_K_PROJECTED] = OF_HEADS,
-    [TG_ATTN_Q_NORMED] = OF_HEADS,    [TG_ATTN_K_NORMED] = OF_HEADS,
-    [TG_ATTN_Q] = OF_HEADS,           [TG_ATTN_K] = OF_HEADS,
-    [TG_ATTN_V] = OF_HEADS,           [TG_ATTN_SCORES] = OF_BOTH & ~BIT(PROB),
-    [TG_ATTN_PROBS] = OF_PROBS,       [TG_ATTN_ATT] = OF_HEADS,
-    [TG_ATTN_OUT] = OF_CHANNELS,      [TG_ATTN_EVERY] = OF_BOTH,
+    [TG_ATTN_RESID] = OF_CHANNELS,
+    [TG_ATTN_X] = OF_CHANNELS,
+    [TG_ATTN_QKV] = OF_CHANNELS,
+    [TG_ATTN_Q_PROJECTED] = OF_HEADS,
+    [TG_ATTN_K_PROJECTED] = OF_HEADS,
+    [TG_ATTN_Q_NORMED] = OF_HEADS,
+    [TG_ATTN_K_NORMED] = OF_HEADS,
+    [TG_ATTN_Q] = OF_HEADS,
+    [TG_ATTN_K] = OF_HEADS,
+    [TG_ATTN_V] = OF_HEADS,
+    [TG_ATTN_SCORES] = OF_BOTH & ~BIT(PROB),
+    [TG_ATTN_PROBS] = OF_PROBS,
+    [TG_ATTN_ATT] = OF_HEADS,
+    [TG_ATTN_OUT] = OF_CHANNELS,
+    [TG_ATTN_EVERY] = OF_BOTH,
 };
 
 /* Make the columns of indices and offsets as wide as the greatest of them. */

@@ -9,7 +9,25 @@
 #include "lib/heads/dump_stats.h"
 
 /* What a line has, in this order. */
-enum { LAYER, HEAD, B, ENTROPY, DIST, DIAG, PREV, FIRST, INDUCT, I, J, PROB, TOKEN_I, TOKEN_J, ID_I, ID_J, DUPLICATE };
+enum {
+    LAYER,
+    HEAD,
+    B,
+    ENTROPY,
+    DIST,
+    DIAG,
+    PREV,
+    FIRST,
+    INDUCT,
+    I,
+    J,
+    PROB,
+    TOKEN_I,
+    TOKEN_J,
+    ID_I,
+    ID_J,
+    DUPLICATE
+};
 #define COLUMNS (DUPLICATE + 1)
 
 struct summary {

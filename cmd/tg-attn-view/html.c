@@ -131,12 +131,13 @@ static void put_family(tg_sink *out, const view *v)
     put_window(out, v);
 }
 
-/* Write a head's measures, all digits of them, or null; null too for induction and duplicate without an earlier copy. */
+/* Write a head's measures, all digits of them, or null; null too for induction and duplicate without an
+ * earlier copy. */
 static void put_measures_of(tg_sink *out, const view_measures *measures)
 {
     const tg_head_means *m = &measures->means;
-    const double means[] = {m->entropy, m->distance, m->diagonal, m->previous, m->first, m->induction,
-                            m->duplicate};
+    const double means[] = {m->entropy, m->distance,  m->diagonal, m->previous,
+                            m->first,   m->induction, m->duplicate};
     const size_t n = sizeof means / sizeof means[0];
     char digits[TG_DECIMAL_SIZE];
 

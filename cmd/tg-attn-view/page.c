@@ -23,6 +23,7 @@
 
 EMBED(view_page_html, FILE_IN("page.html"));
 EMBED(view_page_style, FILE_IN("page.css"));
-EMBED(view_page_script, FILE_IN("words.js") FILE_IN("numbers.js") FILE_IN("colors.js") FILE_IN("maps.js")
-                            FILE_IN("text.js") FILE_IN("panel.js") FILE_IN("learn.js") FILE_IN("after.js") FILE_IN("cards.js")
-                                FILE_IN("heads.js") FILE_IN("gestures.js") FILE_IN("page.js"));
+EMBED(view_page_script,
+      FILE_IN("words.js") FILE_IN("numbers.js") FILE_IN("colors.js") FILE_IN("maps.js") FILE_IN("text.js")
+          FILE_IN("panel.js") FILE_IN("learn.js") FILE_IN("after.js") FILE_IN("cards.js") FILE_IN("heads.js")
+              FILE_IN("gestures.js") FILE_IN("page.js"));
