@@ -26,9 +26,9 @@ typedef struct matrix {
     const char *name, *says[2]; /* and lines below it */
     const char *made;           /* what stands before it: "softmax" */
     size_t rows, cols;
-    bool square, transposed; /* a column for each token; its tokens are across, channels down */
     double numbers[MOST_TOKENS][MOST_TOKENS];
     bool masked[MOST_TOKENS][MOST_TOKENS];
+    bool square, transposed; /* a column for each token; its tokens are across, channels down */
 } matrix;
 
 enum { M_Q, M_K, M_SCORES, M_PROBS, M_V, M_ATT, MATRICES };
