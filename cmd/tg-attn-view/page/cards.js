@@ -186,9 +186,9 @@ const cards = [{
         const x = streamOf(layer, i), {added} = wholeOf(layer, i);
         return [x, added, added.map((y, c) => x[c] + y)];
     },
-    lines: ({i}) => [say("before, added, after"), range("resid", channelAt(i, 0), C)],
-    sentence: () => say("What attention made is added to the residual stream, which each part of the model reads, and " +
-        "adds to.")
+    lines: ({i}) => [range("resid", channelAt(i, 0), C)],
+    sentence: () => say("What attention made (the second strip) is added to the residual stream (the first), which each part " +
+        "of the model reads, and adds to.")
 }, {
     name: "logits", panel: "next", needs: dump.ids && dumps.every(({next}) => next),
     strips: ({i}) => [nextOf(i).map(({prob}) => prob)],

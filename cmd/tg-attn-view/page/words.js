@@ -75,12 +75,12 @@ const CHINESE = {
     "; of head {0}: {1}": "；其中头 {0}：{1}", "above: head {0}; below: all": "上：头 {0}；下：全部",
     "The sums of all heads, one after another, are multiplied with one matrix: out. Head {0} has {1} rows of it.":
         "所有头的和依次排成一行，乘以同一个矩阵，得到 out。其中 {1} 行属于头 {0}。",
-    "Residual stream": "残差流", "Channels of the residual stream": "残差流的通道", "after": "之后", "before, added, after": "之前、加上、之后",
+    "Residual stream": "残差流", "Channels of the residual stream": "残差流的通道", "after": "之后",
     "In this model out is normed before it is added.": "这个模型先把 out 归一化再加上。",
     "The stream goes on as resid + out; the MLP adds its part to it, and the next layer begins with the sum.":
         "残差流变成 resid + out；MLP 再加上自己的部分，下一层从这个和开始。",
-    "What attention made is added to the residual stream, which each part of the model reads, and adds to.":
-        "注意力的结果加到残差流上；模型的每个部分都从残差流读取，再加回去。",
+    "What attention made (the second strip) is added to the residual stream (the first), which each part of the model reads, and adds to.":
+        "注意力的结果（第二条）加到残差流（第一条）上；模型的每个部分都从残差流读取，再加回去。",
     "Logits": "logits", "The most probable tokens": "概率最大的 token", "rank": "名次", "token": "token", "logit at": "logit 的位置",
     "After query {0}: the {1} largest of {2} logits": "query {0} 之后：{2} 个 logit 中最大的 {1} 个",
     "; the text goes on with {0}.": "；文本接下来是 {0}。",
