@@ -255,13 +255,16 @@ END
     page page.html << 'END'
 page.run("goTo(1, 0); moveTo(40, 17)"); page.settle()
 assert page.run("endsOf(headOf(1, 0)).map(([t]) => t)") == [17]
-# ink below the words between the two, none left of them
+# ink below the words between the two, and a canvas that ends at them
 assert page.run("""(() => { const box = byId('text'), outer = box.getBoundingClientRect(), [a, y] = footOf(words[17], box, outer),
     [b] = footOf(words[40], box, outer), canvas = byId('lines'), {width} = canvas, r = devicePixelRatio;
-    const {data} = canvas.getContext('2d').getImageData(0, 0, width, canvas.height);
-    const ink = (from, to) => data.some((c, n) => c > 0 && n % 4 === 3 && (n >> 2) % width >= from && (n >> 2) % width < to &&
-        (n >> 2) / width >= y * r);
-    return [ink((a + b) / 2 * r - 5, (a + b) / 2 * r + 5), ink(0, a * r - 5)]; })()""") == [True, False]
+    const {data} = canvas.getContext('2d').getImageData(0, 0, width, canvas.height), left = parseFloat(canvas.style.left);
+    const ink = (from, to) => data.some((c, n) => c > 0 && n % 4 === 3 && (n >> 2) % width >= (from - left) * r &&
+        (n >> 2) % width < (to - left) * r && (n >> 2) / width >= (y - parseFloat(canvas.style.top)) * r);
+    return [ink((a + b) / 2 - 5, (a + b) / 2 + 5), Math.round(a - left), Math.round(left + parseFloat(canvas.style.width) - b)]; })()""") == [True, 3, 3]
+page.run("moveTo(1, 0); goTo(0, 1); moveTo(47, 0)"); page.settle() # a row of which no key has enough
+assert page.run("endsOf(headOf(0, 1)).length === 0 && byId('lines').hidden")
+page.run("goTo(1, 0); moveTo(40, 17)"); page.settle()
 page.run("setWay('column')"); page.settle()
 assert 40 in page.run("endsOf(headOf(1, 0)).map(([t]) => t)")
 page.run("setWay('row')")

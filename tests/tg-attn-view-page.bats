@@ -1051,7 +1051,7 @@ assert lines[1] == "not computed" and lines[3] == "j > i\nmasked", lines
 # without v there is no sum
 page.requests.clear()
 page.open("file://" + os.path.abspath("bare.html")); page.settle()
-assert page.run("[cards.length, panels.join(), byId('tab-sum').hidden]") == [5, "cell,trace,row,edit,quiz", True]
+assert page.run("[cards.length, panels.join(), byId('tab-sum').hidden]") == [5, "cell,trace,row,quiz", True]
 page.run("setPanel('row')"); page.settle()
 assert page.run("byId('keys').querySelectorAll('canvas').length") == 0
 END

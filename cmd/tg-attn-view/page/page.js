@@ -493,6 +493,7 @@ function describe() {
 
 function onResize() {
     sizeThumbs();
+    textWidth = byId("text").clientWidth;
     keepWordInSight();
     refresh();
 }

@@ -162,10 +162,13 @@ const LINES = 5, LINE_LEAST = 0.04; // lines at most, and the least probability 
 
 // The words at the other ends, the most probable first: [token, probability].
 function endsOf(head) {
-    const {i, j} = pointed(), {probs} = head, row = view.way === "row";
-    const others = row ? Array.from({length: i + 1}, (_, t) => t) : Array.from({length: Math.max(head.rows - j, 0)}, (_, t) => j + t);
-    return others.map((t) => [t, row ? probs[rowStart(i) + t] : probs[rowStart(t) + j]])
-        .filter(([t, p]) => p >= LINE_LEAST && t !== (row ? i : j)).sort((a, b) => b[1] - a[1]).slice(0, LINES);
+    const {i, j} = pointed(), {probs} = head, row = view.way === "row", ends = [];
+    for (let t = row ? 0 : j; t < (row ? i + 1 : head.rows); t++) {
+        const p = row ? probs[rowStart(i) + t] : probs[rowStart(t) + j];
+        if (p >= LINE_LEAST && t !== (row ? i : j))
+            ends.push([t, p]);
+    }
+    return ends.sort((a, b) => b[1] - a[1]).slice(0, LINES);
 }
 
 // The middle of a word's lower edge, in the box of the text as it scrolls.
@@ -175,33 +178,42 @@ function footOf(word, box, outer) {
 }
 
 let drawn = ""; // what the lines show
+let textWidth = 0; // of the box, as of the last change of the window
 
-function drawLines(head) {
-    const box = byId("text"), canvas = byId("lines"), {i, j} = pointed(), start = view.way === "row" ? i : j;
-    const key = [which, view.layer, view.head, head.name, view.way, i, j, head.rows, isDark(), box.clientWidth, largeness()].join();
-    if (key === drawn || i >= head.rows)
-        return;
-    drawn = key;
-    const ends = endsOf(head), outer = box.getBoundingClientRect(), ratio = window.devicePixelRatio || 1;
-    const feet = [start, ...ends.map(([t]) => t)].map((t) => footOf(words[t], box, outer));
-    const width = box.clientWidth, height = Math.max(...feet.map(([, y]) => y)) + 10;
-    canvas.width = width * ratio;
-    canvas.height = height * ratio;
-    canvas.style.width = `${width}px`;
-    canvas.style.height = `${height}px`;
+// Draw from one foot to others, each with its probability, on a canvas no larger than that.
+function drawCurves(canvas, [x, y], ends) {
+    const xs = [x, ...ends.map(([to]) => to)], ys = [y, ...ends.map(([, at]) => at)], ratio = window.devicePixelRatio || 1;
+    const left = Math.min(...xs) - 3, top = Math.min(...ys) - 3;
+    const width = Math.max(...xs) + 3 - left, height = Math.max(...ys) + 10 - top;
+    canvas.width = Math.ceil(width * ratio);
+    canvas.height = Math.ceil(height * ratio);
+    Object.assign(canvas.style, {left: `${left}px`, top: `${top}px`, width: `${width}px`, height: `${height}px`});
     const pen = canvas.getContext("2d");
-    pen.setTransform(ratio, 0, 0, ratio, 0, 0);
+    pen.setTransform(ratio, 0, 0, ratio, -left * ratio, -top * ratio);
     pen.strokeStyle = styleOf("--ink");
-    const [x, y] = feet[0];
-    ends.forEach(([, p], n) => {
-        const [to, at] = feet[n + 1], dip = at === y ? Math.min(9, 3 + Math.abs(to - x) / 30) : 0;
+    for (const [to, at, p] of ends) {
+        const dip = at === y ? Math.min(9, 3 + Math.abs(to - x) / 30) : 0;
         pen.globalAlpha = 0.25 + 0.75 * p;
         pen.lineWidth = 1 + 1.5 * p;
         pen.beginPath();
         pen.moveTo(x, y);
         pen.bezierCurveTo(x, y + dip, to, at + dip, to, at);
         pen.stroke();
-    });
+    }
+}
+
+function drawLines(head) {
+    const box = byId("text"), canvas = byId("lines"), {i, j} = pointed();
+    const key = [which, view.layer, view.head, head.name, view.way, i, j, head.rows, isDark(), textWidth, largeness()].join();
+    if (key === drawn || i >= head.rows)
+        return;
+    drawn = key;
+    const ends = endsOf(head);
+    canvas.hidden = ends.length === 0;
+    if (canvas.hidden)
+        return;
+    const outer = box.getBoundingClientRect(), foot = (t) => footOf(words[t], box, outer);
+    drawCurves(canvas, foot(view.way === "row" ? i : j), ends.map(([t, p]) => [...foot(t), p]));
 }
 
 let marked = []; // the words of the pointed query and key
