@@ -255,6 +255,7 @@ END
     page page.html << 'END'
 page.run("goTo(1, 0); moveTo(40, 17)"); page.settle()
 assert page.run("endsOf(headOf(1, 0)).map(([t]) => t)") == [17]
+page.wait("!byId('lines').hidden", 10)
 # ink below the words between the two, and a canvas that ends at them
 assert page.run("""(() => { const box = byId('text'), outer = box.getBoundingClientRect(), [a, y] = footOf(words[17], box, outer),
     [b] = footOf(words[40], box, outer), canvas = byId('lines'), {width} = canvas, r = devicePixelRatio;

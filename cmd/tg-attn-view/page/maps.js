@@ -76,9 +76,10 @@ class Thumb extends Rows {
 // ---- the large map
 
 const LARGE = 1.4; // as in page.css
-const largeness = () => "large" in document.documentElement.dataset ? LARGE : 1;
+let isLarge = false;
+const largeness = () => isLarge ? LARGE : 1;
 
-const fontOf = (pixels) => `${pixels * largeness()}px system-ui, sans-serif`;
+const fontOf = (pixels) => isLarge ? `${pixels * LARGE}px system-ui, sans-serif` : `${pixels}px system-ui, sans-serif`;
 const LABEL_STEP = 13;  // pixels between labels along a side, at least
 const LABEL_MOST = 130; // pixels of a label; less on a narrow page
 const EDGE = 10;        // beside the map, for the halves of the last labels

@@ -193,6 +193,7 @@ function changeTheme() {
 }
 
 function setLarge(large) {
+    isLarge = large;
     document.documentElement.toggleAttribute("data-large", large);
     byId("largeness").setAttribute("aria-pressed", String(large));
     onResize();

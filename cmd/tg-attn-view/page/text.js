@@ -203,17 +203,26 @@ function drawCurves(canvas, [x, y], ends) {
 }
 
 function drawLines(head) {
-    const box = byId("text"), canvas = byId("lines"), {i, j} = pointed();
-    const key = [which, view.layer, view.head, head.name, view.way, i, j, head.rows, isDark(), textWidth, largeness()].join();
-    if (key === drawn || i >= head.rows)
-        return;
-    drawn = key;
-    const ends = endsOf(head);
+    const box = byId("text"), canvas = byId("lines"), {i, j} = pointed(), ends = endsOf(head);
     canvas.hidden = ends.length === 0;
     if (canvas.hidden)
         return;
     const outer = box.getBoundingClientRect(), foot = (t) => footOf(words[t], box, outer);
     drawCurves(canvas, foot(view.way === "row" ? i : j), ends.map(([t, p]) => [...foot(t), p]));
+}
+
+let linesTimer = 0;
+
+// Once nothing moves: a movement is quick, and has no lines.
+function linesLater(head) {
+    const {i, j} = pointed();
+    const key = [which, view.layer, view.head, head.name, view.way, i, j, head.rows, isDark(), textWidth, largeness()].join();
+    if (key === drawn || i >= head.rows)
+        return;
+    drawn = key;
+    byId("lines").hidden = true;
+    clearTimeout(linesTimer);
+    linesTimer = setTimeout(drawLines, 60, head);
 }
 
 let marked = []; // the words of the pointed query and key
@@ -242,7 +251,7 @@ function showText(head) {
     for (const {first, end, glyph} of groups) // the strongest of its tokens
         paintWord(glyph, steps.subarray(first, end).reduce((a, b) => strength(b) > strength(a) ? b : a), palette);
     markWords();
-    drawLines(head);
+    linesLater(head);
 }
 
 // The tokens are others.
