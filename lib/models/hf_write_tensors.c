@@ -121,9 +121,9 @@ static void join_by_head(struct plan *plan, const float *x, const tg_param *p, s
 }
 
 /* All parts of the tensor that an entry begins. */
-static tg_status get_joined(const float **x, struct plan *plan, const tg_param *p, tg_err *err)
+static tg_status get_joined(const float **x, struct plan *plan, const tg_param *p, const tg_joint *joint,
+                            tg_err *err)
 {
-    const tg_joint *joint = joint_of(plan, p);
     size_t begin = 0;
 
     for (size_t i = 0; i < joint->n; i++) {
@@ -159,10 +159,11 @@ static const float *swap(struct plan *plan, const float *x, const tg_param *p)
 static tg_status get(const float **x, struct plan *plan, size_t i, tg_err *err)
 {
     const tg_param *p = &plan->padded.file.table.entry[i];
+    const tg_joint *joint = joint_of(plan, p);
     tg_status status;
 
-    if (joint_of(plan, p))
-        return get_joined(x, plan, p, err);
+    if (joint)
+        return get_joined(x, plan, p, joint, err);
     status = tg_model_file_get(x, &plan->padded.buffer, &plan->padded.file, i, false, err);
     if (!status && is_swapped(plan, p))
         *x = swap(plan, *x, p);

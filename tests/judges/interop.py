@@ -336,7 +336,7 @@ def greedy(directory):
         ours = [int(i) for i in tg("sample", "-m", f"{directory}/ids.npz", "--ids", spell(PROMPT), "-g", "-n", GENERATED).split()]
         ours = ours[-GENERATED:]
 
-        tg("convert", f"{directory}/greedy.npz", "--to", "gguf", "-o", f"{directory}/greedy.gguf")
+        tg("convert", f"{directory}/greedy.npz", "--to", "gguf", "--force", "-o", f"{directory}/greedy.gguf")
         model = llama(f"{directory}/greedy.gguf", config["n_ctx"], logits_all=False)
         model.eval(PROMPT)
         theirs = []
