@@ -246,9 +246,9 @@ END
     tg-attn-view -q -o page.html dump.npz
     page page.html << 'END'
 page.run("moveTo(2, 0)"); page.settle()
-before = page.run("byId('lines').toDataURL()")
-page.run("edit('q', 2, 0, 9)"); page.settle()
-assert page.run("byId('lines').toDataURL()") != before
+page.wait("!byId('lines').hidden", 10) # they are drawn once nothing moves
+page.run("window.before = byId('lines').toDataURL(); edit('q', 2, 0, 9)"); page.settle()
+page.wait("byId('lines').toDataURL() !== window.before", 10)
 END
     tg-attn-dump -q -m "$ROOT/docs/data/induction" --probe repeat --force -o dump.npz
     tg-attn-view -q --force -o page.html dump.npz
