@@ -6,7 +6,7 @@
  * logprob_K
  *
  * Positions and bytes count from 0.  Log-probabilities and entropies are in nats, ranks count from 1
- * (lib/eval/score.h).
+ * (lib/gpt/score.h).
  */
 #ifndef TG_CMD_LINES_TOKENS_H
 #define TG_CMD_LINES_TOKENS_H
@@ -16,7 +16,7 @@
 #include <stdint.h>
 
 #include "lib/base/status.h"
-#include "lib/eval/score.h"
+#include "lib/gpt/score.h"
 #include "lib/text/tokenizer.h"
 
 typedef struct token_lines {

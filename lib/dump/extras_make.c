@@ -1,6 +1,5 @@
 #include "lib/dump/extras_make.h"
 
-#include <assert.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -12,6 +11,8 @@
 #include "lib/gpt/bind.h"
 #include "lib/gpt/gradient64.h"
 #include "lib/gpt/infer.h"
+#include "lib/gpt/sample.h"
+#include "lib/gpt/score.h"
 
 /* Who makes arrays, and where they go. */
 struct maker {
@@ -149,6 +150,8 @@ struct next {
     const tg_dump_settings *dump;
     size_t T, V, K, ids; /* only the first `ids` logits are of tokens */
     float *all;          /* [ROWS,V] */
+    int32_t *order;      /* [ids] scratch, */
+    int32_t *top;        /* [K] and what comes of it */
     int64_t *id;         /* [T,K] */
     float *logit;        /* [T,K] */
     double *sum;         /* [T] */
@@ -161,58 +164,32 @@ static void place_next(tg_arena *arena, void *context)
     const size_t kept = tg_size_mul_sat(x->T, x->K);
 
     x->all = tg_arena_take_rows(arena, tg_size_min(x->T, ROWS), x->V, sizeof *x->all);
+    x->order = tg_arena_take(arena, x->ids, sizeof *x->order);
+    x->top = tg_arena_take(arena, x->K, sizeof *x->top);
     x->id = tg_arena_take(arena, kept, sizeof *x->id);
     x->logit = tg_arena_take(arena, kept, sizeof *x->logit);
     x->sum = tg_arena_take(arena, x->T, sizeof *x->sum);
     x->text = tg_arena_take(arena, kept, TG_DUMP_NEXT_TEXT_SIZE);
 }
 
-/* Keep the K largest logits of a row, the largest first; of equal ones that of the lower id. */
-static void keep_largest(int64_t *id, float *logit, size_t K, const float *row, size_t ids)
-{
-    size_t n = 0;
-
-    for (size_t v = 0; v < ids; v++) {
-        size_t at = n;
-
-        if (n == K && !(row[v] > logit[K - 1]))
-            continue;
-        while (at > 0 && row[v] > logit[at - 1])
-            at--;
-        n += n < K;
-        memmove(logit + at + 1, logit + at, (n - 1 - at) * sizeof *logit);
-        memmove(id + at + 1, id + at, (n - 1 - at) * sizeof *id);
-        logit[at] = row[v];
-        id[at] = (int64_t)v;
-    }
-}
-
-static double log_sum_exp(const float *row, size_t V)
-{
-    double max = (double)row[0], sum = 0;
-
-    assert(V > 0);
-    for (size_t v = 0; v < V; v++)
-        max = fmax(max, (double)row[v]);
-    for (size_t v = 0; v < V; v++)
-        sum += exp((double)row[v] - max);
-    return max + log(sum);
-}
-
 static tg_status take_row(struct next *x, size_t t, const float *row, tg_err *err)
 {
-    int64_t *id = x->id + t * x->K;
     const size_t bad = tg_find_not_finite(row, x->V);
-    char *text = x->text + t * x->K * TG_DUMP_NEXT_TEXT_SIZE;
+    tg_score score;
 
     if (bad < x->V)
         return tg_fail(err, TG_EDATA, "position %zu: logit %zu is %g: it must be finite", t, bad,
                        (double)row[bad]);
-    keep_largest(id, x->logit + t * x->K, x->K, row, x->ids);
-    x->sum[t] = log_sum_exp(row, x->V);
-    for (size_t k = 0; k < x->K && x->dump->text_of; k++)
-        (void)x->dump->text_of(x->dump->context, text + k * TG_DUMP_NEXT_TEXT_SIZE, TG_DUMP_NEXT_TEXT_SIZE,
-                               (int32_t)id[k]);
+    score = tg_score_row(row, x->V, x->ids, -1);
+    x->sum[t] = score.max + score.log_sum;
+    tg_top_ids(x->top, x->K, row, x->order, x->ids);
+    for (size_t k = 0, at = t * x->K; k < x->K; k++, at++) {
+        x->id[at] = x->top[k];
+        x->logit[at] = row[x->top[k]];
+        if (x->dump->text_of)
+            (void)x->dump->text_of(x->dump->context, x->text + at * TG_DUMP_NEXT_TEXT_SIZE,
+                                   TG_DUMP_NEXT_TEXT_SIZE, x->top[k]);
+    }
     return TG_OK;
 }
 

@@ -11,7 +11,7 @@
  * has a prefix.
  *
  * Logits are float32, as the model computes them; everything else is double precision
- * (lib/eval/score.h).  Sums are taken in the order of the text, whatever the number of threads, and of
+ * (lib/gpt/score.h).  Sums are taken in the order of the text, whatever the number of threads, and of
  * processes: the members of a team take turns with batches of windows (lib/tokens/window_map.h).
  */
 #ifndef TG_EVAL_EVAL_H
@@ -24,7 +24,7 @@
 #include "lib/base/api.h"
 #include "lib/base/arena.h"
 #include "lib/base/team.h"
-#include "lib/eval/score.h"
+#include "lib/gpt/score.h"
 #include "lib/gpt/pass.h"
 #include "lib/tokens/stream.h"
 #include "lib/tokens/window_map.h"

@@ -8,8 +8,8 @@
  *
  * Natural logarithms; computed in double precision, in the order of the ids.
  */
-#ifndef TG_EVAL_SCORE_H
-#define TG_EVAL_SCORE_H
+#ifndef TG_GPT_SCORE_H
+#define TG_GPT_SCORE_H
 
 #include <stddef.h>
 #include <stdint.h>

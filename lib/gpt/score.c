@@ -1,4 +1,4 @@
-#include "lib/eval/score.h"
+#include "lib/gpt/score.h"
 
 #include <math.h>
 
