@@ -7,7 +7,6 @@
 #include "formats/base64.h"
 #include "formats/sha256.h"
 #include "lib/base/choice.h"
-#include "lib/base/decimal.h"
 #include "lib/base/size.h"
 
 /* ---- the security policy: only the page's own script and style run, and nothing is fetched */
@@ -110,11 +109,10 @@ static void put_window(tg_sink *out, const view *v)
 /* Write a setting of scores, so that the page has its very bits, unless the dump has none. */
 static void put_setting(tg_sink *out, const char *name, double value)
 {
-    char digits[TG_DECIMAL_SIZE];
-
-    if (value > 0)
-        tg_sink_print(out, ", \"%s\": %.*s", name, (int)(tg_decimal_general(digits, 17, value) - digits),
-                      digits);
+    if (!(value > 0))
+        return;
+    tg_sink_print(out, ", \"%s\": ", name);
+    parts_put_number(out, value);
 }
 
 /* Only what is not as in GPT-2, where each head has keys of its own and they divide the channels. */
@@ -139,14 +137,13 @@ static void put_measures_of(tg_sink *out, const view_measures *measures)
     const double means[] = {m->entropy, m->distance,  m->diagonal, m->previous,
                             m->first,   m->induction, m->duplicate};
     const size_t n = sizeof means / sizeof means[0];
-    char digits[TG_DECIMAL_SIZE];
 
     for (size_t i = 0; measures->known && i < n; i++) {
-        const bool has = i < n - 2 || (i == n - 2 ? m->repeats : m->copies);
-        const size_t length = has ? (size_t)(tg_decimal_general(digits, 17, means[i]) - digits) : 0;
-
-        tg_sink_print(out, "%s%.*s", i == 0 ? "[" : ", ", (int)length, digits);
-        tg_sink_puts(out, has ? "" : "null");
+        tg_sink_puts(out, i == 0 ? "[" : ", ");
+        if (i < n - 2 || (i == n - 2 ? m->repeats : m->copies))
+            parts_put_number(out, means[i]);
+        else
+            tg_sink_puts(out, "null");
     }
     tg_sink_puts(out, measures->known ? "]" : "null");
 }

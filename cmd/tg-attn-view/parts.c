@@ -146,7 +146,7 @@ void parts_put_facts(tg_sink *out, unsigned parts)
         tg_sink_print(out, ", \"%s\": %s", names[part], parts & 1u << part ? "true" : "false");
 }
 
-static void put_number(tg_sink *out, double x)
+void parts_put_number(tg_sink *out, double x)
 {
     char digits[TG_DECIMAL_SIZE];
 
@@ -167,7 +167,7 @@ static void put_losses(tg_sink *out, const view *v)
     tg_sink_puts(out, ", \"losses\": [");
     for (size_t m = 0; m < v->n; m += view_same_layer(v, m)) {
         tg_sink_put(out, ", ", m > 0 ? 2 : 0);
-        put_number(out, number_of(&v->map[m].layer->extra[TG_DUMP_LOSS]));
+        parts_put_number(out, number_of(&v->map[m].layer->extra[TG_DUMP_LOSS]));
     }
     tg_sink_puts(out, "]");
 }

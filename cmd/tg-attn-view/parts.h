@@ -29,6 +29,9 @@ void parts_put_dump_facts(tg_sink *out, const view *v, unsigned parts);
 /* Write the nth dump's arrays, an element each. */
 void parts_put_arrays(tg_sink *out, const view *v, size_t nth, unsigned parts);
 
+/* Write a number, all digits of it. */
+void parts_put_number(tg_sink *out, double x);
+
 /* Write a JSON string without "<", so that no text can end the HTML element that contains it. */
 void parts_put_string(tg_sink *out, const char *text);
 

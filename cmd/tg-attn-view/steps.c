@@ -1,5 +1,6 @@
 /* view: one head in one picture, an SVG image: q, k, scores, probabilities, v and their weighted sum as
  * matrices with their numbers, in the order in which each follows from those before it. */
+#include <assert.h>
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
@@ -11,6 +12,7 @@
 #include "lib/dump/dump_rows.h"
 #include "lib/view/colormap.h"
 #include "lib/view/label.h"
+#include "lib/view/raster.h"
 
 #define MOST_TOKENS 10
 #define MOST_CHANNELS 6
@@ -54,9 +56,10 @@ static void take_vectors(matrix *m, const view *v, tg_attn_stage stage)
 
 static void take_rows(matrix *m, const view *v, tg_attn_stage stage)
 {
-    double scratch[4 * MOST_TOKENS * (MOST_CHANNELS + 1)];
+    double scratch[2 * (MOST_TOKENS + MOST_CHANNELS)];
     float row[MOST_TOKENS];
 
+    assert(tg_dump_row_scratch(v->dump) <= sizeof scratch / sizeof scratch[0]);
     for (size_t i = 0; i < v->dump->T; i++) {
         tg_dump_row(row, v->dump, v->map->layer, stage, v->b, v->map->head, i, scratch);
         for (size_t j = 0; j < v->dump->T; j++) {
@@ -79,19 +82,13 @@ static void weigh(matrix *att, const matrix *probs, const matrix *values, size_t
 typedef struct picture {
     const view *v;
     tg_sink *out;
-    tg_rgb map[2][TG_COLORMAP_SIZE]; /* of probabilities; of what diverges around 0 */
-    size_t query, left;              /* the row that is marked; where the next matrix begins */
-    bool dark;
+    tg_rgb palette[2][TG_INK_END]; /* of probabilities; of what diverges around 0 */
+    size_t query, left;            /* the row that is marked; where the next matrix begins */
 } picture;
 
-static const char *ink(const picture *p)
+static void put_attribute(const picture *p, const char *name, tg_rgb color)
 {
-    return p->dark ? "#ececea" : "#1d1d1b";
-}
-
-static const char *faint(const picture *p)
-{
-    return p->dark ? "#a5a5a0" : "#5d5d58";
+    tg_sink_print(p->out, " %s=\"#%02x%02x%02x\"", name, color.r, color.g, color.b);
 }
 
 typedef struct style {
@@ -103,13 +100,13 @@ static const style plain = {"", 7}, bold = {" font-weight=\"bold\"", 7}, large =
                    heading = {" font-size=\"15\" font-weight=\"bold\"", 9};
 
 /* Text around x; of at most `room` pixels, which a longer one is pressed into. */
-static void put_text(const picture *p, size_t x, size_t y, style s, const char *color, size_t room,
+static void put_text(const picture *p, size_t x, size_t y, style s, unsigned ink, size_t room,
                      const char *text)
 {
     const size_t width = tg_label_width(text) * s.column;
 
-    tg_sink_print(p->out, "<text x=\"%zu\" y=\"%zu\" text-anchor=\"middle\" fill=\"%s\"%s", x, y, color,
-                  s.attributes);
+    tg_sink_print(p->out, "<text x=\"%zu\" y=\"%zu\" text-anchor=\"middle\"%s", x, y, s.attributes);
+    put_attribute(p, "fill", p->palette[0][ink]);
     if (width > room)
         tg_sink_print(p->out, " textLength=\"%zu\" lengthAdjust=\"spacingAndGlyphs\"", room);
     tg_sink_puts(p->out, ">");
@@ -122,7 +119,7 @@ static tg_rgb color_of(const picture *p, double x, bool probs, double most)
 {
     const double place = probs ? sqrt(x) : 0.5 + (most > 0 ? x / most / 2 : 0);
 
-    return p->map[!probs][tg_colormap_step(place)];
+    return p->palette[!probs][tg_colormap_step(place)];
 }
 
 static void put_cell(const picture *p, const matrix *m, size_t r, size_t c, tg_rgb color)
@@ -130,17 +127,18 @@ static void put_cell(const picture *p, const matrix *m, size_t r, size_t c, tg_r
     const size_t x = p->left + c * CELL_W, y = EDGE + TITLE + r * CELL_H;
     char text[32];
 
-    tg_sink_print(
-        p->out, "<rect x=\"%zu\" y=\"%zu\" width=\"%d\" height=\"%d\" stroke=\"%s\" stroke-opacity=\".25\" ",
-        x, y, CELL_W, CELL_H, ink(p));
+    tg_sink_print(p->out, "<rect x=\"%zu\" y=\"%zu\" width=\"%d\" height=\"%d\" stroke-opacity=\".25\"", x, y,
+                  CELL_W, CELL_H);
+    put_attribute(p, "stroke", p->palette[0][TG_INK_TEXT]);
     if (m->masked[r][c]) {
-        tg_sink_puts(p->out, "fill=\"url(#masked)\"/>\n");
+        tg_sink_puts(p->out, " fill=\"url(#masked)\"/>\n");
         return;
     }
-    tg_sink_print(p->out, "fill=\"#%02x%02x%02x\"/>\n", color.r, color.g, color.b);
+    put_attribute(p, "fill", color);
+    tg_sink_puts(p->out, "/>\n");
     snprintf(text, sizeof text, "%.3g", m->numbers[r][c]);
-    put_text(p, x + CELL_W / 2, y + CELL_H / 2 + 4, plain, tg_rgb_luma(color) > 128 ? "#000" : "#fff",
-             CELL_W - 4, text);
+    put_text(p, x + CELL_W / 2, y + CELL_H / 2 + 4, plain,
+             tg_rgb_luma(color) > 128 ? TG_INK_BLACK : TG_INK_WHITE, CELL_W - 4, text);
 }
 
 static double greatest(const matrix *m)
@@ -163,7 +161,8 @@ static void put_columns(const picture *p, const matrix *m)
             snprintf(name, sizeof name, "%zu %s", c, p->v->label[c]);
         else
             snprintf(name, sizeof name, "%zu", c);
-        put_text(p, p->left + c * CELL_W + CELL_W / 2, EDGE + TITLE - 7, plain, faint(p), CELL_W - 2, name);
+        put_text(p, p->left + c * CELL_W + CELL_W / 2, EDGE + TITLE - 7, plain, TG_INK_FAINT, CELL_W - 2,
+                 name);
     }
 }
 
@@ -171,11 +170,13 @@ static void put_mark(const picture *p, const matrix *m)
 {
     const size_t y = EDGE + TITLE + p->query * CELL_H;
 
-    if (!m->transposed)
-        tg_sink_print(p->out,
-                      "<rect x=\"%zu\" y=\"%zu\" width=\"%zu\" height=\"%d\" fill=\"none\" stroke=\"%s\" "
-                      "stroke-width=\"2.5\"/>\n",
-                      p->left, y, m->cols * CELL_W, CELL_H, ink(p));
+    if (m->transposed)
+        return;
+    tg_sink_print(p->out,
+                  "<rect x=\"%zu\" y=\"%zu\" width=\"%zu\" height=\"%d\" fill=\"none\" stroke-width=\"2.5\"",
+                  p->left, y, m->cols * CELL_W, CELL_H);
+    put_attribute(p, "stroke", p->palette[0][TG_INK_TEXT]);
+    tg_sink_puts(p->out, "/>\n");
 }
 
 static void put_matrix(picture *p, const matrix *m, bool probs, bool marked, size_t height)
@@ -184,8 +185,8 @@ static void put_matrix(picture *p, const matrix *m, bool probs, bool marked, siz
     const double most = greatest(m);
 
     if (*m->made != '\0')
-        put_text(p, p->left - GAP / 2, EDGE + TITLE + height / 2 + 5, large, ink(p), GAP - 6, m->made);
-    put_text(p, middle, EDGE + 14, heading, ink(p), width + GAP, m->name);
+        put_text(p, p->left - GAP / 2, EDGE + TITLE + height / 2 + 5, large, TG_INK_TEXT, GAP - 6, m->made);
+    put_text(p, middle, EDGE + 14, heading, TG_INK_TEXT, width + GAP, m->name);
     put_columns(p, m);
     for (size_t r = 0; r < m->rows; r++)
         for (size_t c = 0; c < m->cols; c++)
@@ -193,8 +194,8 @@ static void put_matrix(picture *p, const matrix *m, bool probs, bool marked, siz
     if (marked)
         put_mark(p, m);
     for (size_t n = 0; n < 2; n++)
-        put_text(p, middle, EDGE + TITLE + m->rows * CELL_H + 18 + 16 * n, plain, faint(p), width + GAP - 4,
-                 m->says[n]);
+        put_text(p, middle, EDGE + TITLE + m->rows * CELL_H + 18 + 16 * n, plain, TG_INK_FAINT,
+                 width + GAP - 4, m->says[n]);
     p->left += width + GAP;
 }
 
@@ -206,7 +207,7 @@ static void put_labels(const picture *p, size_t T)
         snprintf(name, sizeof name, "%s%zu%s%s", t == p->query ? "query " : "", t, p->v->label ? " " : "",
                  p->v->label ? p->v->label[t] : "");
         put_text(p, EDGE + LABELS / 2, EDGE + TITLE + t * CELL_H + CELL_H / 2 + 4,
-                 t == p->query ? bold : plain, t == p->query ? ink(p) : faint(p), LABELS - 8, name);
+                 t == p->query ? bold : plain, t == p->query ? TG_INK_TEXT : TG_INK_FAINT, LABELS - 8, name);
     }
 }
 
@@ -218,12 +219,14 @@ static void put_head(const picture *p, size_t width, size_t height, const char *
         "font-family=\"system-ui, sans-serif\" font-size=\"12\">\n<title>",
         width, height, width, height);
     cli_put_xml(p->out, name);
-    tg_sink_print(
-        p->out,
-        "</title>\n<pattern id=\"masked\" width=\"6\" height=\"6\" patternUnits=\"userSpaceOnUse\">"
-        "<path d=\"M-1 2L2 -1M0 7L7 0\" stroke=\"%s\" stroke-width=\".7\" stroke-opacity=\".6\"/></pattern>\n"
-        "<rect width=\"%zu\" height=\"%zu\" fill=\"%s\"/>\n",
-        faint(p), width, height, p->dark ? "#161618" : "#fcfcfb");
+    tg_sink_puts(p->out, "</title>\n<pattern id=\"masked\" width=\"6\" height=\"6\" "
+                         "patternUnits=\"userSpaceOnUse\"><path d=\"M0 0h6v6H0\"");
+    put_attribute(p, "fill", p->palette[0][TG_INK_MASKED]);
+    tg_sink_puts(p->out, "/><path d=\"M-1 2L2 -1M0 7L7 0\" stroke-width=\".7\"");
+    put_attribute(p, "stroke", p->palette[0][TG_INK_HATCH]);
+    tg_sink_print(p->out, "/></pattern>\n<rect width=\"%zu\" height=\"%zu\"", width, height);
+    put_attribute(p, "fill", p->palette[0][TG_INK_PAPER]);
+    tg_sink_puts(p->out, "/>\n");
 }
 
 static tg_status check_size(const tg_dump *a, const tg_dump_layer *l, tg_err *err)
@@ -267,7 +270,8 @@ tg_status view_steps(view *v, tg_sink *out, tg_err *err)
                    .rows = T,
                    .cols = D},
     };
-    picture p = {.v = v, .out = out, .query = T - 1, .left = EDGE + LABELS, .dark = v->paper == VIEW_DARK};
+    picture p = {.v = v, .out = out, .query = T - 1, .left = EDGE + LABELS};
+    const bool dark = v->paper == VIEW_DARK;
     const size_t width = EDGE + LABELS + 3 * (T + D) * CELL_W + 5 * GAP + EDGE;
     tg_status status = check_size(a, v->map->layer, err);
 
@@ -287,8 +291,8 @@ tg_status view_steps(view *v, tg_sink *out, tg_err *err)
     take_rows(&m[M_SCORES], v, TG_ATTN_SCORES);
     take_rows(&m[M_PROBS], v, TG_ATTN_PROBS);
     weigh(&m[M_ATT], &m[M_PROBS], &m[M_V], T, D);
-    tg_colormap_fill(p.map[0], (tg_colormap){.dark = p.dark});
-    tg_colormap_fill(p.map[1], (tg_colormap){.dark = p.dark, .diverges = true});
+    tg_raster_palette(p.palette[0], (tg_colormap){.dark = dark});
+    tg_raster_palette(p.palette[1], (tg_colormap){.dark = dark, .diverges = true});
     view_name(v, name, sizeof name);
     put_head(&p, width, EDGE + TITLE + height + FOOT + EDGE, name);
     put_labels(&p, T);

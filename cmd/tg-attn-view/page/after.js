@@ -47,13 +47,13 @@ let whole = {name: ""};
 const matrixOf = ({w, wTransposed}) => w ? {w, place: (m, c) => m * C + c}
     : {w: wTransposed, place: (m, c) => c * Q + m};
 
-// The sum over the channels from .. to - 1 of att, for each channel of the output.
-function sumsOf(data, att, from, to) {
+// For each channel of the output the sum of these numbers, each times the matrix's row, of which the first is given.
+function sumsOf(data, numbers, first = 0) {
     const sums = new Float64Array(C), {w, place} = matrixOf(data);
     for (let c = 0; c < C; c++) {
         let sum = 0;
-        for (let m = from; m < to; m++)
-            sum += att[m] * w[place(m, c)];
+        for (let m = 0; m < numbers.length; m++)
+            sum += numbers[m] * w[place(first + m, c)];
         sums[c] = sum;
     }
     return sums;
@@ -74,7 +74,7 @@ function wholeOf(layer, i) {
     const data = layerOf(layer), att = new Float64Array(Q);
     for (let h = 0; h < H; h++)
         att.set(attOf(data, h, rowOf(layer, h, i), i), h * D);
-    const sums = sumsOf(data, att, 0, Q), out = sums.map((sum, c) => data.bias ? sum + data.bias[c] : sum);
+    const sums = sumsOf(data, att), out = sums.map((sum, c) => data.bias ? sum + data.bias[c] : sum);
     whole = {name, att, sums, out, added: normed(out, data), heads: []};
     return whole;
 }
@@ -82,7 +82,7 @@ function wholeOf(layer, i) {
 // Head h's part of the output.
 function ofHead(layer, h, i) {
     const all = wholeOf(layer, i);
-    return all.heads[h] ??= sumsOf(layerOf(layer), all.att, h * D, (h + 1) * D);
+    return all.heads[h] ??= sumsOf(layerOf(layer), all.att.subarray(h * D, (h + 1) * D), h * D);
 }
 
 // Where channel c of x and out lies.
@@ -158,11 +158,8 @@ function targetText() {
     return `${target}${text}`;
 }
 
-function dattOf(layer, h, i) {
-    const {datt} = layerOf(layer);
-    return datt ? datt.subarray((i * H + h) * D, (i * H + h + 1) * D)
-        : Float64Array.from({length: D}, (_, d) => Number(d === view.channel));
-}
+const dattOf = (layer, h, i) => storedDatt(layerOf(layer), h, i)
+    ?? Float64Array.from({length: D}, (_, d) => Number(d === view.channel));
 
 // dprobs and dscores of the keys that are seen, and the mean that is taken off.
 function gradientOf({layer, head: h, i}, row) {
@@ -171,8 +168,8 @@ function gradientOf({layer, head: h, i}, row) {
     return {datt, dprobs, dscores, mean: fillGradient(dscores, data, datt, h, row.first, row.probs, i, dprobs)};
 }
 
-function showGradient(row) {
-    const {layer, head: h, i, j} = view, {datt, dprobs, dscores, mean} = gradientOf(view, row), loss = lossOf(layer);
+function showGradient({row, gradient: {datt, dprobs, dscores, mean}}) {
+    const {layer, head: h, i, j} = view, loss = lossOf(layer);
     byId("gradient-text").textContent = loss === undefined
         ? say("The loss is att.data[{0}], channel {1} of the weighted sum.", baseOf(i, h) + view.channel, view.channel)
         : say("The loss is that of predicting token {0} after the text: {1}.", targetText(), textOf(loss)) +

@@ -16,7 +16,8 @@ function paintStrip(canvas, numbers, most) {
 
 // ---- tables of many rows, of which only those in sight exist: hundreds would make each movement slow
 
-// Show those of n rows, each so many pixels high (as the page's letters are), that are in sight in a box that scrolls; texts(at) are a row's.
+// Show those of n rows, each so many pixels high (more where letters are large), that are in sight in a box that
+// scrolls; texts(at) are a row's.
 // Returns the first.
 function setLines(box, n, pixels, texts) {
     const height = pixels * largeness(), body = box.querySelector("tbody"), most = Math.ceil(box.clientHeight / height) + 1;
@@ -35,20 +36,13 @@ const KEY_HEIGHT = 20; // pixels of a row, as in page.css
 
 const norms = new Map(); // of "dump layer head": of each token |v W|, W being the head's rows of the projection, or |v|
 
-// v of a key, projected by the head's rows of the matrix.
-function projectedBy(layer, h, v) {
-    const att = new Float64Array(Q);
-    att.set(v, h * D);
-    return sumsOf(layerOf(layer), att, h * D, (h + 1) * D);
-}
-
 // Computed for the keys that are asked for.
 function normOf(layer, h, j) {
     const name = `${which} ${layer} ${h}`;
     if (!norms.has(name))
         norms.set(name, []);
     const v = vOf(layer, j, h);
-    return norms.get(name)[j] ??= Math.hypot(...(dump.weights ? projectedBy(layer, h, v) : v));
+    return norms.get(name)[j] ??= Math.hypot(...(dump.weights ? sumsOf(layerOf(layer), v, h * D) : v));
 }
 
 let keysOrder = {name: "", keys: []}; // of the row that was shown last
@@ -119,6 +113,8 @@ function showSum(row, att) {
 
 const range = (name, base, n = D) => `${name}.data[${base}..${base + n - 1}]`;
 const scaleText = dump.attnScale ? `· ${textOf(dump.attnScale)}` : `/ √${D}`;
+
+const hasGradient = dump.values && (dump.gradient || !dump.ids);
 
 // What a card shows: strips of numbers, in one scale of colours unless they are `apart`, and lines of text; and
 // what its step says.  A masked cell has no numbers of its own from q·k on.
@@ -199,9 +195,9 @@ const cards = [{
     sentence: ({i}) => say("After the last layer, each token of the vocabulary has a logit: softmax makes them the " +
         "probabilities of what follows query {0}.", i)
 }, {
-    name: "gradient", panel: "gradient", needs: dump.values && (dump.gradient || !dump.ids),
-    strips: ({row}) => [gradientOf(view, row).dscores.subarray(row.first)],
-    lines: ({masked, row, h, i, j}) => [masked ? "0" : `= ${textOf(gradientOf(view, row).dscores[j])}`,
+    name: "gradient", panel: "gradient", needs: hasGradient,
+    strips: ({row, gradient}) => [gradient.dscores.subarray(row.first)],
+    lines: ({masked, gradient, h, i, j}) => [masked ? "0" : `= ${textOf(gradient.dscores[j])}`,
         `dscores.data[${offsetOf(h, i, j)}]`],
     sentence: ({layer}) => lossOf(layer) === undefined
         ? say("How channel {0} of the weighted sum changes with each score: p·(dp - Σ p·dp), with dp its change with p.",
@@ -220,6 +216,7 @@ function partsOf(row) {
         layer, h, i, j, masked, row, q, k, products, sum: products.reduce((sum, x) => sum + x, 0),
         score: cellScore(row, view), prob: cellProb(row, view),
         e: masked ? 0 : Math.exp(row.scores[j] - row.max),
+        gradient: hasGradient ? gradientOf(view, row) : null,
         att: dump.values ? attOf(data, h, row, i) : [],
         weighted: dump.values ? Array.from(vOf(layer, j, h), (x) => (masked ? 0 : row.probs[j]) * x) : []
     };

@@ -8,7 +8,7 @@ const dump = JSON.parse(document.getElementById("dump").textContent);
 const {T, H, D, B, b} = dump;
 const {KV = H, C = H * D} = dump; // only named where they differ: heads of keys, and the model's width
 
-// ---- the dumps: of the same tokens, shape and rule, each with a name, a source and measures
+// ---- the dumps: of as many tokens, the same shape and rule, each with a name, a source and measures
 
 const {dumps} = dump;
 let which = 0; // the one that is shown; the others' numbers are compared with the first one's
@@ -138,6 +138,9 @@ function rowOf(layer, h, i, nth = which) {
     return {scores, probs, ...fillRow(scores, probs, layerOf(layer, nth), h, i)};
 }
 
+// Where the dump has the gradient of a loss by att: that of query i and head h [D].
+const storedDatt = ({datt}, h, i) => datt?.subarray((i * H + h) * D, (i * H + h + 1) * D);
+
 // The gradient of a loss by the scores first..i of query i, from its gradient datt [D] by the weighted sum: of
 // each key p (dp - Σ p dp), with dp = datt·v, which is put into dprobs.  Returns the sum.
 function fillGradient(dscores, {v}, datt, h, first, probs, i, dprobs = dscores) {
@@ -166,7 +169,7 @@ function fillShown([scores, probs, diff, grad], data, base, h, i) {
         diff[j] = base ? Math.fround(probs[j]) - Math.fround(diff[j] || 0) : 0; // NaN: its window hides it
     grad.fill(NaN, 0, seen.first);
     if (dump.gradient)
-        fillGradient(grad, data, data.datt.subarray((i * H + h) * D, (i * H + h + 1) * D), h, seen.first, probs, i);
+        fillGradient(grad, data, storedDatt(data, h, i), h, seen.first, probs, i);
     return seen;
 }
 

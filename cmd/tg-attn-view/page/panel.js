@@ -186,7 +186,7 @@ function showCell() {
     showFacts(row);
     showSteps(row, showTerms());
     ({row: () => showKeys(row), sum: () => showSum(row, parts.att), way: showRotation, out: showProjection,
-        stream: showResidual, next: showNext, gradient: () => showGradient(row), edit: showVectors,
+        stream: showResidual, next: showNext, gradient: () => showGradient(parts), edit: showVectors,
         quiz: showQuiz})[view.panel]?.();
     showCards(parts);
     byId("said").textContent = say("{0}: {1}", placeText(view), numbersText(row, view));
@@ -196,6 +196,8 @@ function showCell() {
 
 function valueText() {
     const row = rowOf(view.layer, view.head, view.i);
+    if (view.of !== "one")
+        return mapNumber(view);
     return {probs: cellProb, scores: cellScore, diff: cellDiff, grad: cellGradient}[view.show](row, view);
 }
 
