@@ -440,3 +440,45 @@ page.run("location.hash = '#layer=0'"); page.settle()
 assert page.run("[view.of, byId('of-heads').value, byId('title').textContent.slice(0, 7)]") == ["one", "one", "Layer 0"]
 END
 }
+
+@test "the change in loss without each head goes from --ablate through the dump to the table of heads" {
+    slow
+    need_chromium
+    need_numpy
+    cp -R "$ROOT/docs/data/induction" model
+    tg-attn-dump -q -m model --probe repeat --ablate all -f tsv > want
+    tg-attn-dump -q -m model --probe repeat --losses -o dump.npz
+    python3 - << 'END'
+import numpy as np
+d = np.load("dump.npz")
+want = {f[0]: f[4] for f in (line.split() for line in open("want"))}
+for l in range(2):
+    assert d[f"h.{l}.change"].dtype == np.float64
+    for h in range(4):
+        assert "%.9g" % d[f"h.{l}.change"][h] == want[f"{l}.{h}"], (l, h)
+END
+    run -0 --separate-stderr tg-attn-dump -q -m model --check dump.npz
+    [[ $output = *$'\nh.1.change [4]: 4 elements, all equal\n'* ]]
+    alter dump.npz bad.npz 'a["h.1.change"][2] += 0.5'
+    run -1 --separate-stderr tg-attn-dump -q -m model --check bad.npz
+    [[ $output = *$'\nh.1.change [4]: 1 of 4 elements differ, the first at offset 2, [2]: '* ]]
+    tg-attn-dump -q -m model --probe repeat -l 1 --losses -o one.npz
+    alter one.npz same.npz 'assert (a["h.1.change"] == np.load("dump.npz")["h.1.change"]).all() and "h.0.change" not in a'
+    tg-attn-view -q -o page.html dump.npz
+    page page.html << 'END'
+want = [line.split() for line in open("want")][1:]
+page.size(1280, 800); page.settle()
+assert page.run("[...byId('measures').tHead.rows[0].cells].at(-1).textContent") == "Δloss"
+page.run("sortBy(7)"); page.settle()
+rows = page.run("[...byId('measures').tBodies[0].rows].map((r) => [r.cells[0].textContent, r.cells[8].title, r.cells[8].textContent])")
+by = sorted(want, key=lambda f: -float(f[4]))
+assert [r[:2] for r in rows] == [[f[0], f[4]] for f in by] and rows[0][2] == "1.944", rows
+assert page.run("byId('heads').scrollWidth <= byId('heads').clientWidth"), "a column is out of sight"
+END
+    run -2 --separate-stderr tg-attn-dump --example mha --losses -o e.npz
+    said '--losses needs a model'
+    run -1 --separate-stderr tg-attn-dump -q -m model -p a --losses -o e.npz
+    [[ ! -e e.npz ]]
+    run -2 --separate-stderr tg-attn-dump -q -m model -p ab --losses
+    said '--losses goes with --output'
+}

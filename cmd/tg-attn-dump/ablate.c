@@ -2,7 +2,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "cmd/tg-attn-dump/input.h"
+#include "cmd/tg-attn-dump/ablate.h"
 #include "cmd/lines/table.h"
 #include "lib/heads/ablate.h"
 
@@ -222,6 +222,50 @@ static tg_status run(const attn_options *o, tg_err *err)
     }
     free(list);
     cli_model_close(&m);
+    return status;
+}
+
+/* ---- for a dump */
+
+static tg_status run_ids(double *changes, const attn_input *in, const tg_ablate_heads *heads, tg_err *err)
+{
+    struct timing timing = {.begun = cli_now(), .shown = cli_now()};
+    tg_tokens_stream text;
+    tg_ablate a;
+    tg_status status;
+
+    if ((status = tg_ablate_open(&a, &in->model.model, heads, err)))
+        return status;
+    tg_tokens_stream_open_ids(&text, in->model.model.tokenizer, in->prompt.ids, in->prompt.n);
+    if (!(status = tg_ablate_run(&a, &text, show_progress, &timing, err)))
+        status = tg_ablate_check_finite(&a, err);
+    for (size_t n = 0; n < heads->n && !status; n++)
+        changes[heads->head[n].layer * in->layers.H + heads->head[n].head] =
+            tg_ablate_loss(&a, n) - tg_ablate_baseline(&a);
+    cli_progress_end();
+    tg_tokens_stream_close(&text);
+    tg_ablate_close(&a);
+    return status;
+}
+
+tg_status ablate_changes(double **changes, const attn_input *in, tg_err *err)
+{
+    const tg_attn_layers *layers = &in->layers;
+    const size_t all = layers->L * layers->H;
+    tg_ablate_head *list = malloc(all * sizeof *list);
+    tg_ablate_heads heads = {.head = list, .in_turn = true};
+    tg_status status;
+
+    *changes = calloc(all, sizeof **changes);
+    if (!list || !*changes)
+        status = tg_fail_memory(err, all * (sizeof *list + sizeof **changes), "the heads");
+    else {
+        for (size_t n = 0; n < all; n++)
+            if (tg_attn_keeps(layers->filter.layer, n / layers->H))
+                list[heads.n++] = (tg_ablate_head){n / layers->H, n % layers->H};
+        status = run_ids(*changes, in, &heads, err);
+    }
+    free(list);
     return status;
 }
 

@@ -3,6 +3,7 @@
 #include <stdlib.h>
 
 #include "cmd/cli/token_text.h"
+#include "cmd/tg-attn-dump/ablate.h"
 #include "cmd/tg-attn-dump/example.h"
 #include "cmd/tg-attn-dump/input.h"
 #include "lib/base/choice.h"
@@ -10,6 +11,7 @@
 #include "lib/dump/dump_write.h"
 
 static const char *output; /* the file; "-": standard output */
+static bool losses;        /* also the change in loss without each head */
 
 /* What names the input, for the command that tg-attn-view's page copies.  NULL: nothing does so later
  * (standard input), or the name is too long to keep. */
@@ -31,8 +33,8 @@ static tg_status add_extras(tg_dump_settings *dump, const attn_input *in, const 
     size_t target = 0, weights;
     tg_status status = TG_OK;
 
-    if (options_have_target(o) && !model)
-        return tg_fail(err, TG_EUSAGE, "--target needs a model");
+    if ((options_have_target(o) || losses) && !model)
+        return tg_fail(err, TG_EUSAGE, "--%s needs a model", losses ? "losses" : "target");
     if (options_have_target(o) && (status = input_find_target(&target, o, model, err)))
         return status;
     if (options_have_target(o) && target >= model->config.vocab_size)
@@ -57,6 +59,7 @@ static tg_status show(attn_input *in, const attn_options *o, tg_err *err)
                              .mask = o->mask,
                              .ids = in->layers.ids};
     token_labels text = {0};
+    double *changes = NULL;
     char source[TG_DUMP_SOURCE_SIZE];
     tg_status status = input_check_stage(in, o, err);
 
@@ -69,15 +72,19 @@ static tg_status show(attn_input *in, const attn_options *o, tg_err *err)
     dump.text = text.text;
     dump.text_size = text.size;
     dump.source = source_of(source, in, o);
+    if (losses)
+        status = ablate_changes(&changes, in, err);
+    dump.changes = changes;
     if (!cli_is_dash(output))
         input_watch(in);
-    if (!(status = cli_output_begin(&out, output, CLI_OUT_DUMP, err)) &&
+    if (!status && !(status = cli_output_begin(&out, output, CLI_OUT_DUMP, err)) &&
         (status = tg_dump_write(out.fd, &in->layers, &dump, err)) == TG_EIO)
         (void)tg_err_in(err, out.name);
     if (!status)
         status = cli_output_commit(&out, err);
     cli_output_abort(&out);
     labels_free(&text);
+    free(changes);
     return status;
 }
 
@@ -95,6 +102,8 @@ static const cli_option own[] = {
         'o', "output", &output, "FILE",
         "write a dump, an archive (.npz) of whole arrays, instead of lines; '-' is standard output"),
     CLI_FORCE(0),
+    CLI_FLAG_OPTION(0, "losses", &losses,
+                    "with -o: also how the loss changes without each head, as --ablate all has it"),
 };
 
 const job archive_job = {

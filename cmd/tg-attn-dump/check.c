@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "cmd/cli/token_text.h"
+#include "cmd/tg-attn-dump/ablate.h"
 #include "cmd/tg-attn-dump/input.h"
 #include "cmd/tg-attn-dump/places.h"
 #include "lib/attn/plain_layers.h"
@@ -24,6 +25,7 @@ struct check {
     tg_stage_scratch scratch;
     size_t arrays;
     size_t elements, differ;        /* in all arrays */
+    double *changes;                /* [L,H] in loss without each head, if the dump has them; owned */
     bool made[TG_DUMP_EXTRA_COUNT]; /* of a layer's arrays that are no stages, or the text's */
 };
 
@@ -129,7 +131,8 @@ static tg_status check_extras(struct check *c, const tg_dump_layer *dumped, cons
     const tg_dump_settings what = {.stages = TG_DUMP_EVERY,
                                    .weights = of[TG_DUMP_W_PROJ].data || of[TG_DUMP_W_PROJ_T].data,
                                    .gradient = target->data && of[TG_DUMP_DATT].data,
-                                   .target = (int32_t)id};
+                                   .target = (int32_t)id,
+                                   .changes = of[TG_DUMP_CHANGE].data ? c->changes : NULL};
     tg_status status;
 
     if (what.gradient && model && (size_t)id >= model->config.vocab_size)
@@ -271,12 +274,21 @@ static void place_check(tg_arena *arena, void *context)
     tg_stage_scratch_place(arena, &c->scratch, &shape);
 }
 
+static bool has_changes(const tg_dump *dump)
+{
+    for (size_t l = 0; l < dump->n; l++)
+        if (dump->layer[l].extra[TG_DUMP_CHANGE].data)
+            return true;
+    return false;
+}
+
 static tg_status check_input(struct check *c, tg_err *err)
 {
     tg_arena arena;
     tg_status status;
 
     if ((status = check_same_shape(&c->dump, &c->in.layers, err)) || (status = check_text(c, err)) ||
+        (has_changes(&c->dump) && c->in.has_model && (status = ablate_changes(&c->changes, &c->in, err))) ||
         (status = tg_arena_build(&arena, place_check, c, err)))
         return status;
     status = check_arrays(c, NULL, err);
@@ -339,6 +351,7 @@ static tg_status run(const attn_options *given, tg_err *err)
     }
     status = check_dump(&c, &o, err);
     tg_dump_free(&c.dump);
+    free(c.changes);
     cli_close_input(fd);
     return status;
 }

@@ -130,8 +130,8 @@ static void put_family(tg_sink *out, const view *v)
 }
 
 /* Write a head's measures, all digits of them, or null; null too for induction and duplicate without an
- * earlier copy. */
-static void put_measures_of(tg_sink *out, const view_measures *measures)
+ * earlier copy.  The last is the change in loss without the head, if the dump has it. */
+static void put_measures_of(tg_sink *out, const view_measures *measures, const double *change)
 {
     const tg_head_means *m = &measures->means;
     const double means[] = {m->entropy, m->distance,  m->diagonal, m->previous,
@@ -145,6 +145,10 @@ static void put_measures_of(tg_sink *out, const view_measures *measures)
         else
             tg_sink_puts(out, "null");
     }
+    if (measures->known && change) {
+        tg_sink_puts(out, ", ");
+        parts_put_number(out, *change);
+    }
     tg_sink_puts(out, measures->known ? "]" : "null");
 }
 
@@ -156,10 +160,11 @@ static void put_measures(tg_sink *out, const view *v)
     tg_sink_puts(out, ", \"measures\": [");
     for (size_t m = 0; m < v->n; m += view_same_layer(v, m)) {
         const view_measures *of_layer = v->measures + (size_t)(v->map[m].layer - a->layer) * a->H;
+        const double *changes = v->map[m].layer->extra[TG_DUMP_CHANGE].data;
 
         for (size_t h = 0; h < a->H; h++) {
             tg_sink_puts(out, h > 0 ? ", " : m > 0 ? ", [" : "[");
-            put_measures_of(out, &of_layer[h]);
+            put_measures_of(out, &of_layer[h], changes ? &changes[h] : NULL);
         }
         tg_sink_puts(out, "]");
     }

@@ -41,12 +41,30 @@ bool tg_dump_extra_find(tg_dump_extra *extra, const char *name, bool of_layer)
     return false;
 }
 
-size_t tg_dump_extra_shape(size_t shape[3], tg_dump_extra extra, size_t B, size_t T, size_t Q, size_t C)
+static size_t size_of(char dim, const tg_qkv_view *a)
+{
+    switch (dim) {
+    case 'B':
+        return a->B;
+    case 'T':
+        return a->T;
+    case 'H':
+        return a->H;
+    case 'Q':
+        return a->H * a->D;
+    case 'C':
+        return a->C;
+    default:
+        return 0;
+    }
+}
+
+size_t tg_dump_extra_shape(size_t shape[3], tg_dump_extra extra, const tg_qkv_view *view)
 {
     const char *dims = rows[extra].dims;
     const size_t n = strlen(dims);
 
     for (size_t d = 0; d < n; d++)
-        shape[d] = dims[d] == 'B' ? B : dims[d] == 'T' ? T : dims[d] == 'Q' ? Q : dims[d] == 'C' ? C : 0;
+        shape[d] = size_of(dims[d], view);
     return n;
 }

@@ -11,6 +11,7 @@
  *     h.N.out_norm_eps          its epsilon
  *     h.N.frequency [d/2]       of the rotation of q and k, in radians for each position: of channels m and
  *                               m + d/2 of each head
+ *     h.N.change [H]            how the mean loss of the text changes without each head (lib/heads/ablate.h)
  *     h.N.datt [B,T,Q]          the gradient of the loss of dump/target, by the weighted sums (gradient64.h)
  *     h.N.loss                  that loss
  *     dump/target               the token that is predicted after the text
@@ -29,6 +30,7 @@
 #include <stddef.h>
 
 #include "formats/array.h"
+#include "lib/attn/attn.h"
 #include "lib/base/api.h"
 
 TG_API_BEGIN
@@ -42,6 +44,7 @@ TG_API_BEGIN
     ROW(TG_DUMP_OUT_NORM, "out_norm", 'f', 4, "C")                                                           \
     ROW(TG_DUMP_OUT_NORM_EPS, "out_norm_eps", 'f', 8, "")                                                    \
     ROW(TG_DUMP_FREQUENCY, "frequency", 'f', 8, "*")                                                         \
+    ROW(TG_DUMP_CHANGE, "change", 'f', 8, "H")                                                               \
     ROW(TG_DUMP_DATT, "datt", 'f', 8, "BTQ")                                                                 \
     ROW(TG_DUMP_LOSS, "loss", 'f', 8, "")                                                                    \
     ROW(TG_DUMP_TARGET, "dump/target", 'i', 8, "")                                                           \
@@ -75,8 +78,9 @@ tg_dtype tg_dump_extra_type(tg_dump_extra extra);
 /* Find the extra of this name, among those of layers or of the dump; false: it is none of them. */
 bool tg_dump_extra_find(tg_dump_extra *extra, const char *name, bool of_layer);
 
-/* The shape of one, which has at most 3 dimensions; 0 for "*".  Returns their number. */
-size_t tg_dump_extra_shape(size_t shape[3], tg_dump_extra extra, size_t B, size_t T, size_t Q, size_t C);
+/* The shape of one, which has at most 3 dimensions, in a dump of this shape; 0 for "*".  Returns their
+ * number. */
+size_t tg_dump_extra_shape(size_t shape[3], tg_dump_extra extra, const tg_qkv_view *view);
 
 TG_API_END
 

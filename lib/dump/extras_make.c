@@ -26,13 +26,13 @@ struct maker {
  * the array itself tells. */
 static tg_status give(const struct maker *m, tg_dump_extra extra, size_t last, const void *data, tg_err *err)
 {
-    const tg_attn_layers *n = m->layers;
+    const tg_qkv_view view = tg_attn_layers_shape(m->layers);
     tg_extras_made made = {.layer = m->layer, .extra = extra, .count = 1, .data = data};
 
     made.type = tg_dump_extra_type(extra);
     if (extra == TG_DUMP_NEXT_TEXT)
         made.type.size = TG_DUMP_NEXT_TEXT_SIZE;
-    made.dims = tg_dump_extra_shape(made.shape, extra, n->B, n->T, n->H * n->D, n->C);
+    made.dims = tg_dump_extra_shape(made.shape, extra, &view);
     if (made.dims > 0 && made.shape[made.dims - 1] == 0)
         made.shape[made.dims - 1] = last;
     for (size_t d = 0; d < made.dims; d++)
@@ -136,6 +136,8 @@ tg_status tg_extras_make_layer(const tg_attn_layers *n, const tg_attn_layer *lay
         status = make_frequency(&m, layer, err);
     if (!status && dump->weights && n->model)
         status = make_weights(&m, layer, err);
+    if (!status && dump->changes)
+        status = give(&m, TG_DUMP_CHANGE, 0, dump->changes + layer->number * n->H, err);
     if (!status && dump->gradient && n->model)
         status = make_gradient(&m, layer, dump->target, err);
     return status;

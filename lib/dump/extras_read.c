@@ -31,7 +31,8 @@ static tg_status check_shape(const tg_dump *dump, const tg_array *a, tg_dump_ext
 {
     char got[TG_ARRAY_TEXT_MAX], want[TG_ARRAY_TEXT_MAX];
     size_t shape[3];
-    const size_t dims = tg_dump_extra_shape(shape, extra, dump->B, dump->T, dump->H * dump->D, dump->C);
+    const tg_qkv_view view = tg_dump_shape(dump);
+    const size_t dims = tg_dump_extra_shape(shape, extra, &view);
 
     if (dump->C == 0 || (dump->T == 0 && extra >= TG_DUMP_DATT && dims > 0))
         return tg_fail(err, TG_EDATA, "array %s comes before dump/n_embd, or before any that tells T",

@@ -7,10 +7,11 @@ const MEASURES = [
     ["prev", "to the token before", "p at j = i − 1"],
     ["first", "to the first token", "p at j = 0"],
     ["induct", "induction", "p at keys after an earlier copy of token i, of queries that have one"],
-    ["dupl", "duplicate", "p at earlier copies of token i, of queries that have one"]
-];
+    ["dupl", "duplicate", "p at earlier copies of token i, of queries that have one"],
+    ["Δloss", "change in loss", "of the text, in nats a token, without the head: above 0 where it helps"]
+].slice(0, Math.min(...dumps.flatMap(({measures}) => measures.flat()).map((of) => of?.length ?? Infinity)));
 
-const DECIMALS = [4, 2]; // of the first ones, as --summary prints them; of the others 3
+const DECIMALS = [4, 2, 3, 3, 3, 3, 3, 3]; // as --summary prints them, and a change in loss
 
 const measured = dump.layers.flatMap((layer, l) => Array.from({length: H}, (_, h) => ({layer, l, h, of: dumps[0].measures[l][h]})))
     .filter(({l, h}) => dumps.every(({measures}) => measures[l][h]));
@@ -76,7 +77,7 @@ function fillMeasures() {
         head.of = dumps[which].measures[head.l][head.h];
         head.of.forEach((x, n) => {
             const cell = head.line.cells[n + 1];
-            cell.textContent = x === null ? "—" : x.toFixed(DECIMALS[n] ?? 3);
+            cell.textContent = x === null ? "—" : x.toFixed(DECIMALS[n]);
             cell.title = x === null ? "" : textOf(x);
         });
     }
