@@ -231,11 +231,20 @@ static tg_status read_layer_extra(tg_dump *dump, const tg_array *a, size_t numbe
                                   tg_dump_want want, tg_err *err)
 {
     const tg_status status = check_number(dump, a, number, err);
+    const tg_qkv_view view = tg_dump_shape(dump);
     tg_dump_extra_array none = {0};
     const tg_dump_layer *layer = status ? NULL : tg_dump_find(dump, number);
     tg_dump_extra_array *kept = layer ? &dump->layer[layer - dump->layer].extra[extra] : &none;
 
-    return status ? status : tg_extras_read(kept, dump, a, extra, layer && want.extras, err);
+    return status ? status : tg_extras_read(kept, dump->reader, &view, a, extra, layer && want.extras, err);
+}
+
+static tg_status read_extra(tg_dump *dump, const tg_array *a, tg_dump_extra extra, tg_dump_want want,
+                            tg_err *err)
+{
+    const tg_qkv_view view = tg_dump_shape(dump);
+
+    return tg_extras_read(&dump->extra[extra], dump->reader, &view, a, extra, want.extras, err);
 }
 
 static tg_status read_of_layer(tg_dump *dump, const tg_array *a, tg_dump_want want, tg_err *err)
@@ -411,7 +420,7 @@ static tg_status read_array(tg_dump *dump, const tg_array *a, size_t nth, tg_dum
     if (strcmp(a->name, "dump/text") == 0)
         return read_text(dump, a, err);
     if (tg_dump_extra_find(&extra, a->name, false))
-        return tg_extras_read(&dump->extra[extra], dump, a, extra, want.extras, err);
+        return read_extra(dump, a, extra, want, err);
     return read_of_layer(dump, a, want, err);
 }
 

@@ -24,8 +24,8 @@ typedef struct tg_dump_settings {
     size_t text_size;   /* >= 1 */
     const char *source; /* "-m FILE", "--qkv FILE" or "--example NAME"; NULL: none */
     /* of a model, what dump_extras.h lists: */
-    bool weights;  /* the output projections */
-    bool next;     /* the tokens that it predicts, if the last layer is among those that are kept */
+    bool weights;          /* the output projections */
+    bool next;             /* the tokens that it predicts, if the last layer is among those that are kept */
     const double *changes; /* [L,H] in the loss without each head (lib/heads/ablate.h); NULL: none */
     bool gradient; /* of the loss of predicting `target` after the text; each layer runs the rest of the model
                     * forward and backward in double precision */

@@ -27,14 +27,13 @@ static bool has_shape(const tg_array *a, const size_t *shape, size_t dims)
     return a->ndim == dims;
 }
 
-static tg_status check_shape(const tg_dump *dump, const tg_array *a, tg_dump_extra extra, tg_err *err)
+static tg_status check_shape(const tg_qkv_view *view, const tg_array *a, tg_dump_extra extra, tg_err *err)
 {
     char got[TG_ARRAY_TEXT_MAX], want[TG_ARRAY_TEXT_MAX];
     size_t shape[3];
-    const tg_qkv_view view = tg_dump_shape(dump);
-    const size_t dims = tg_dump_extra_shape(shape, extra, &view);
+    const size_t dims = tg_dump_extra_shape(shape, extra, view);
 
-    if (dump->C == 0 || (dump->T == 0 && extra >= TG_DUMP_DATT && dims > 0))
+    if (view->C == 0 || (view->T == 0 && extra >= TG_DUMP_DATT && dims > 0))
         return tg_fail(err, TG_EDATA, "array %s comes before dump/n_embd, or before any that tells T",
                        a->name);
     if (has_shape(a, shape, dims))
@@ -71,20 +70,20 @@ static tg_status check_values(const tg_array *a, const void *data, tg_err *err)
     return a->dtype.size == 8 ? check_doubles(a, data, err) : tg_check_finite(a->name, data, a->count, err);
 }
 
-tg_status tg_extras_read(tg_dump_extra_array *kept, const tg_dump *dump, const tg_array *a,
-                         tg_dump_extra extra, bool keep, tg_err *err)
+tg_status tg_extras_read(tg_dump_extra_array *kept, tg_archive_reader *reader, const tg_qkv_view *view,
+                         const tg_array *a, tg_dump_extra extra, bool keep, tg_err *err)
 {
     const void *data = a->data;
     tg_status status;
 
-    if ((status = check_type(a, extra, err)) || (status = check_shape(dump, a, extra, err)) || !keep)
+    if ((status = check_type(a, extra, err)) || (status = check_shape(view, a, extra, err)) || !keep)
         return status;
     if (kept->data)
         return tg_fail(err, TG_EDATA, "array %s was given before", a->name);
     if (!data || (uintptr_t)data % sizeof(double) != 0) {
         if (!(kept->owned = malloc(a->bytes)))
             return tg_fail_memory(err, a->bytes, a->name);
-        if ((status = tg_archive_read(dump->reader, kept->owned, a->bytes, err)))
+        if ((status = tg_archive_read(reader, kept->owned, a->bytes, err)))
             return status;
         data = kept->owned;
     }
