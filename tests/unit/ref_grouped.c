@@ -74,7 +74,7 @@ static void multiply(const ref_grouped *r, double *y, const double *x, tg_param_
     }
 }
 
-/* Whether all norms are there without gains. */
+/* Whether norms have no gains: no parameter says that they are there. */
 static bool is_bare(const ref_grouped *r)
 {
     return strcmp(tg_config_family(r->config)->name, "nanochat") == 0;
@@ -140,7 +140,7 @@ static void normalize_heads(const ref_grouped *r, double *x, size_t heads, tg_pa
 {
     const size_t D = r->config->head_dim;
 
-    if (!has(r, kind) && !is_bare(r))
+    if (!has(r, kind) && !(is_bare(r) && r->config->qk_norm))
         return;
     if (strcmp(tg_config_family(r->config)->name, "olmo2") == 0)
         normalize(r, x, x, kind, l, heads * D);

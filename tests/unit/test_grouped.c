@@ -141,17 +141,21 @@ static tg_config config_of(size_t i)
         c.qkv_bias = true;
         c.rope_dim = 2;
         break;
-    case 12:
+    case 12: /* nanochat */
         c.family = 8;
         c.embed_scale = 0; /* no setting of it */
         c.activation = TG_RELU2;
         c.qk_norm = true;
         c.final_logit_softcapping = 3;
         break;
+    case 13: /* the same without norms of q and k */
+        c = config_of(12);
+        c.qk_norm = false;
+        break;
     }
     return c;
 }
-#define CONFIGS 13
+#define CONFIGS 14
 
 static void create(tg_model *m, const tg_config *c)
 {
