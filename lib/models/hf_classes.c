@@ -158,17 +158,17 @@ size_t tg_hf_scale(const tg_config *c)
 /* What the members are that the class's keys do not say. */
 static tg_config fixed(const tg_hf_class *class, const tg_config *c)
 {
-    return (tg_config){
+    tg_config all = {
+        .family = c->family,
         .qkv_bias = class->qkv_bias,
         .qk_norm = class->qk_norm,
         .activation = class->gemma ? TG_GELU_TANH : TG_SILU,
         .norm_offset = class->gemma,
-        .embed_scale = class->gemma ? root(c->n_embd) : 1,
-        .rope_factor = 1,
-        .rope_low_freq = 1,
-        .rope_high_freq = 1,
-        .rope_ctx = 1,
+        .embed_scale = class->gemma ? root(c->n_embd) : 0,
     };
+
+    tg_config_neutral(&all);
+    return all;
 }
 
 static uint64_t said(const tg_hf_class *class)
