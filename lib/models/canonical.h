@@ -12,8 +12,8 @@
 #include "lib/models/model_file.h"
 
 /* Of layers that the model lacks there are no bits; without a layer that has the window, or with one as long
- * as the context, there is none, and no base of its own; without scaling of
- * rotation, its numbers are 1; a default is 0. */
+ * as the context, there is none, and no base of its own; without scaling of the rotation its numbers are 1;
+ * a default is 0. */
 tg_config tg_config_canonical(const tg_config *config);
 
 /* Whether all layers have the window, or none has. */

@@ -61,7 +61,7 @@ struct kind {
     row("olmo2",   .family = "olmo2", SILU, .n_ctx = 2048, .epsilon = 1e-5, .qk_norm = true)                 \
     row("gpt_neox", .family = "gpt_neox", .activation = TG_GELU_ERF, .n_ctx = 2048, .epsilon = 1e-5,         \
         .epsilon_key = "layer_norm_eps", .theta_key = "rotary_emb_base", .rotated_key = "rotary_pct",        \
-        .rotated = 0.25, .bias = true, .order = PARALLEL)                                                     \
+        .rotated = 0.25, .bias = true, .order = PARALLEL)                                                    \
     row("phi3",    .family = "phi3", SILU, .n_ctx = 4096, .epsilon = 1e-5, .windows = TG_HF_ALL,             \
         .rotated_key = PARTLY, .rotated = 1)                                                                 \
     row("stablelm", .family = "stablelm", SILU, .n_ctx = 4096, .n_kv_head = 32, .epsilon = 1e-5,             \
