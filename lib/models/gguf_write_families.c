@@ -174,11 +174,9 @@ static tg_config padded_config(const tg_gguf_arch *arch, const tg_config *config
 /* What is in a tensor of the file: one parameter, or several. */
 static tg_joint parts_of(const struct writing *w, const tg_param *p)
 {
-    const tg_joint *joint = w->arch->fused ? tg_joint_with(p->kind) : NULL;
+    const tg_joint *joint = w->arch->fused ? tg_names_joint(w->arch->names, p->kind) : NULL;
 
-    if (joint && tg_names_have(w->arch->names, joint->kind))
-        return *joint;
-    return (tg_joint){(int)p->kind, {p->kind}, 1};
+    return joint ? *joint : (tg_joint){(int)p->kind, {p->kind}, 1};
 }
 
 /* The entry of part i of the tensor with entry p. */

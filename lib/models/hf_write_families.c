@@ -240,13 +240,6 @@ static tg_status check_class(const tg_hf_class *class, const tg_model_file *f, t
     return tg_hf_class_check(class, &c, type, err);
 }
 
-static bool has_joint(const tg_hf_class *class)
-{
-    const tg_names *names = tg_names_hf(class->family);
-
-    return names && tg_names_have(names, TG_QKV_W);
-}
-
 tg_status tg_hf_family_check(const tg_model_file *f, const tg_write_options *o, tg_err *err)
 {
     const tg_hf_class *class = tg_hf_class_for(&f->config);
@@ -255,6 +248,7 @@ tg_status tg_hf_family_check(const tg_model_file *f, const tg_write_options *o, 
         return tg_names_check_family(&tg_names_gpt2, &f->config, "transformers", err);
     if (o->split_qkv)
         return tg_fail(err, TG_EUSAGE, "--split-qkv is for GPT-2: Hugging Face's \"%s\" has %s", class->type,
-                       has_joint(class) ? "q, k and v joined" : "separate matrices anyway");
+                       tg_names_joint(tg_names_hf(class->family), TG_Q_W) ? "q, k and v joined"
+                                                                          : "separate matrices anyway");
     return check_class(class, f, o->type, err);
 }

@@ -29,9 +29,7 @@ struct plan {
 /* The tensor that an entry is in with others; NULL: it is one of its own. */
 static const tg_joint *joint_of(const struct plan *plan, const tg_param *p)
 {
-    const tg_joint *joint = plan->names ? tg_joint_with(p->kind) : NULL;
-
-    return joint && tg_names_have(plan->names, joint->kind) ? joint : NULL;
+    return tg_names_joint(plan->names, p->kind);
 }
 
 /* Whether it is there with an entry before it. */
@@ -48,7 +46,7 @@ static size_t part_of(const struct plan *plan, const tg_joint *joint, const tg_p
     return tg_params_index(&plan->padded.file.table, joint->part[i], p->layer);
 }
 
-/* The rows of the tensor that an entry begins. */
+/* The rows of the tensor that an entry is in. */
 static size_t count_rows(const struct plan *plan, const tg_param *p)
 {
     const tg_joint *joint = joint_of(plan, p);
@@ -204,15 +202,13 @@ static tg_status put_entry(struct plan *plan, size_t i, tg_err *err)
 {
     const tg_param *p = &plan->padded.file.table.entry[i];
     const tg_write_type type = plan->o->type;
+    const size_t count = count_of(plan, p);
     const void *bytes;
     const float *x;
     tg_status status;
 
-    size_t count;
-
     if (is_other(plan, p))
         return TG_OK;
-    count = count_of(plan, p);
     if ((status = get(&x, plan, i, err)) ||
         (status = tg_write_convert(&bytes, plan->rounded, x, count, type, p->name, err)))
         return status;

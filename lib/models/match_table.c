@@ -83,7 +83,7 @@ static const tg_name *row_of(const struct match *m, int kind)
 static const char *name_of(char name[TG_NAME_MAX + 1], const struct match *m, tg_param_kind kind,
                            size_t layer, const char *otherwise)
 {
-    const tg_joint *joint = tg_joint_with(kind);
+    const tg_joint *joint = tg_names_joint(m->names, kind);
     const tg_name *row = row_of(m, (int)kind);
 
     if (!row && joint)

@@ -146,12 +146,11 @@ typedef struct tg_joint {
     size_t n;
 } tg_joint;
 
-/* The one of that kind; the one with that part; NULL: there is none. */
+/* The one of that kind; NULL: there is none. */
 const tg_joint *tg_joint_of(int kind);
-const tg_joint *tg_joint_with(tg_param_kind part);
 
-/* Whether a table has a name for that kind. */
-bool tg_names_have(const tg_names *names, int kind);
+/* The one with that part, if `names` (or NULL) has a name for it; NULL: there is none. */
+const tg_joint *tg_names_joint(const tg_names *names, tg_param_kind part);
 
 /* The row for a tensor's name, and its layer; NULL: there is none. */
 const tg_name *tg_names_find(const tg_names *names, const char *name, size_t *layer);

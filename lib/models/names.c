@@ -151,15 +151,6 @@ const tg_joint *tg_joint_of(int kind)
     return NULL;
 }
 
-const tg_joint *tg_joint_with(tg_param_kind part)
-{
-    for (size_t j = 0; j < JOINTS; j++)
-        for (size_t i = 0; i < joints[j].n; i++)
-            if (joints[j].part[i] == part)
-                return &joints[j];
-    return NULL;
-}
-
 /* ---- names */
 
 static const char *without_prefixes(const char *name)
@@ -233,9 +224,20 @@ static const char *pattern_of(const tg_names *names, int kind, int part)
     return NULL;
 }
 
-bool tg_names_have(const tg_names *names, int kind)
+static bool has_part(const tg_joint *joint, tg_param_kind part)
 {
-    return pattern_of(names, kind, TG_NAME_WHOLE) != NULL;
+    for (size_t i = 0; i < joint->n; i++)
+        if (joint->part[i] == part)
+            return true;
+    return false;
+}
+
+const tg_joint *tg_names_joint(const tg_names *names, tg_param_kind part)
+{
+    for (size_t j = 0; names && j < JOINTS; j++)
+        if (has_part(&joints[j], part) && pattern_of(names, joints[j].kind, TG_NAME_WHOLE))
+            return &joints[j];
+    return NULL;
 }
 
 void tg_names_put(char *name, size_t size, const tg_names *names, int kind, int part, size_t layer)
