@@ -21,6 +21,7 @@ typedef struct tg_family {
     const char *block;       /* "h": a block's parameters are named "h.0.ln_1.weight" */
     bool transposed;         /* its matrices are [out,in], y = x W^T + b */
     bool bare_norms;         /* norms have no gains, and no parameter says that they are there */
+    bool layernorm;          /* the norm before the head is a LayerNorm, which subtracts a mean; else RMSNorm */
     uint64_t settings;       /* the members of tg_config that its models have: bits of tg_config_id */
     const tg_param_row *row; /* [n_rows] in the order of the file and of memory */
     size_t n_rows;
@@ -32,6 +33,7 @@ typedef struct tg_family {
      * that has copies of both can resume there.  A derivation takes att W + b to be added to x as it is.
      */
     size_t norm, qkv, q, k, v, att;
+    size_t units; /* what the MLP's last layer reads, of n_inner channels */
     /* What q and k are made of, where they are not as projected: those, and then normed, if the model has
      * norms of them (TG_Q_NORM_W, TG_K_NORM_W), or 0.  They are computed in this order. */
     size_t q_projected, k_projected, q_normed, k_normed;

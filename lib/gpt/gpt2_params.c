@@ -76,6 +76,7 @@ const tg_act_row tg_gpt2_acts[TG_GPT2_ACTS] = {
 const tg_family tg_gpt2 = {
     .name = "gpt2",
     .block = "h",
+    .layernorm = true,
     .settings = TG_CONFIG_BIT(TG_CONFIG_GPT2) - 1,
     .row = rows,
     .n_rows = sizeof rows / sizeof rows[0],
@@ -87,4 +88,5 @@ const tg_family tg_gpt2 = {
     .k = TG_GPT2_K,
     .v = TG_GPT2_V,
     .att = TG_GPT2_ATT,
+    .units = TG_GPT2_GELU,
 };

@@ -61,6 +61,7 @@ const tg_family tg_neox = {
     .name = "gpt_neox",
     .block = "gpt_neox.layers",
     .transposed = true,
+    .layernorm = true,
     .settings = BIT(N_LAYER) | BIT(N_HEAD) | BIT(N_EMBD) | BIT(N_CTX) | BIT(VOCAB_SIZE) |
                 BIT(LAYER_NORM_EPSILON) | BIT(ACTIVATION) | BIT(TIED) | BIT(N_INNER) | BIT(ROPE_THETA) |
                 BIT(QKV_BIAS) | BIT(OUT_BIAS) | BIT(ROPE_SCALING) | BIT(ROPE_FACTOR) | BIT(ROPE_LOW_FREQ) |
@@ -74,6 +75,7 @@ const tg_family tg_neox = {
     .k = TG_NEOX_K_ROTATED,
     .v = TG_NEOX_V,
     .att = TG_NEOX_ATT,
+    .units = TG_NEOX_GELU,
     .q_projected = TG_NEOX_Q,
     .k_projected = TG_NEOX_K,
 };

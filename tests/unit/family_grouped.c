@@ -337,6 +337,7 @@ const tg_family family_grouped = {
     .k = K_ROTATED,
     .v = V,
     .att = ATT,
+    .units = GATED,
     .q_projected = Q,
     .k_projected = K,
 };

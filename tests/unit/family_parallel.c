@@ -112,6 +112,7 @@ static const tg_param_row rows[] = {
 const tg_family family_parallel = {
     .name = "parallel",
     .block = "transformer.layers",
+    .layernorm = true,
     .settings = TG_CONFIG_BIT(TG_CONFIG_GPT2) - 1,
     .row = rows,
     .n_rows = sizeof rows / sizeof rows[0],
@@ -123,6 +124,7 @@ const tg_family family_parallel = {
     .k = K,
     .v = V,
     .att = ATT,
+    .units = GELU,
 };
 
 const tg_page family_parallel_page = {
