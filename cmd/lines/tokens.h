@@ -15,17 +15,16 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "cmd/lines/record.h"
 #include "lib/base/status.h"
 #include "lib/gpt/score.h"
 #include "lib/text/tokenizer.h"
 
 typedef struct token_lines {
-    const tg_tokenizer *tok;
+    record record; /* its tok is set */
     bool json;
     const char *number; /* a column before these, with the number of the token's text; NULL: none */
     size_t top;
-    char *shown; /* [shown_size] a token's text; owned */
-    size_t shown_size;
 } token_lines;
 
 /* The place of a token in its text. */
@@ -45,7 +44,7 @@ typedef struct token_said {
 void token_lines_free(token_lines *lines); /* accepts a zeroed one */
 
 /* Print the line of titles; nothing in JSON. */
-void token_lines_titles(const token_lines *lines);
+void token_lines_titles(token_lines *lines);
 
 /* Print a token's line; said = NULL: nothing is before it, and what the model would say is empty, or null.
  * TG_ENOMEM. */

@@ -4,7 +4,7 @@
 void eval_print_titles(eval_job *job)
 {
     job->lines = (token_lines){
-        .tok = job->m.model.tokenizer, .json = job->o->format == EVAL_JSONL, .top = job->o->top};
+        .record = {.tok = job->m.model.tokenizer}, .json = job->o->format == EVAL_JSONL, .top = job->o->top};
     if (!job->o->no_header)
         token_lines_titles(&job->lines);
 }

@@ -25,7 +25,7 @@ tg_status logprobs_begin(sample_logprobs *p, const sample_options *o, const tg_m
 
     if (o->top_given && o->top > ids)
         return tg_fail(err, TG_EUSAGE, "--top %zu exceeds the model's %zu ids", o->top, ids);
-    p->lines = (token_lines){.tok = model->tokenizer,
+    p->lines = (token_lines){.record = {.tok = model->tokenizer},
                              .json = o->format == SAMPLE_JSONL,
                              .number = o->count > 1 ? "sample" : NULL,
                              .top = tg_size_min(o->top, ids)};
@@ -59,8 +59,8 @@ tg_status logprobs_print(sample_logprobs *p, const tg_generator *g, size_t s, tg
     const token_place place = {.number = s, .t = p->t, .from = text->at, .before = text->before, .id = id};
 
     if (p->lines.top > 0)
-        tg_top_ids(p->top, p->lines.top, logits, g->order, p->ids);
-    text->at += tg_eval_token_bytes(p->lines.tok, text->before, id);
+        tg_top_ids(p->top, p->lines.top, logits, p->ids);
+    text->at += tg_eval_token_bytes(p->lines.record.tok, text->before, id);
     text->before = id;
     return token_lines_print(&p->lines, &place, &said, err);
 }

@@ -152,7 +152,6 @@ struct next {
     const tg_dump_settings *dump;
     size_t T, V, K, ids; /* only the first `ids` logits are of tokens */
     float *all;          /* [ROWS,V] */
-    int32_t *order;      /* [ids] scratch, */
     int32_t *top;        /* [K] and what comes of it */
     int64_t *id;         /* [T,K] */
     float *logit;        /* [T,K] */
@@ -166,7 +165,6 @@ static void place_next(tg_arena *arena, void *context)
     const size_t kept = tg_size_mul_sat(x->T, x->K);
 
     x->all = tg_arena_take_rows(arena, tg_size_min(x->T, ROWS), x->V, sizeof *x->all);
-    x->order = tg_arena_take(arena, x->ids, sizeof *x->order);
     x->top = tg_arena_take(arena, x->K, sizeof *x->top);
     x->id = tg_arena_take(arena, kept, sizeof *x->id);
     x->logit = tg_arena_take(arena, kept, sizeof *x->logit);
@@ -184,7 +182,7 @@ static tg_status take_row(struct next *x, size_t t, const float *row, tg_err *er
                        (double)row[bad]);
     score = tg_score_row(row, x->V, x->ids, -1);
     x->sum[t] = score.max + score.log_sum;
-    tg_top_ids(x->top, x->K, row, x->order, x->ids);
+    tg_top_ids(x->top, x->K, row, x->ids);
     for (size_t k = 0, at = t * x->K; k < x->K; k++, at++) {
         x->id[at] = x->top[k];
         x->logit[at] = row[x->top[k]];

@@ -26,8 +26,7 @@ struct scored {
 static void place_eval(tg_arena *arena, void *context)
 {
     tg_eval *e = context;
-    const size_t T = e->plan.context, B = tg_size_max(ROWS / T, 1),
-                 ids = tg_tokenizer_vocab_size(e->model->tokenizer);
+    const size_t T = e->plan.context, B = tg_size_max(ROWS / T, 1);
     size_t rows;
 
     tg_tokens_windows_place(arena, &e->windows, T, e->plan.stride, B);
@@ -36,7 +35,6 @@ static void place_eval(tg_arena *arena, void *context)
     rows = tg_pass_logits_rows(&e->pass);
     e->rows = tg_arena_take(arena, rows, sizeof *e->rows);
     e->top = tg_arena_take_rows(arena, rows, e->plan.top, sizeof *e->top);
-    e->order = tg_arena_take_rows(arena, e->plan.top > 0 ? e->threads : 0, ids, sizeof *e->order);
     tg_tokens_window_map_place(
         arena, &e->map, e->plan.team,
         tg_size_add_sat(sizeof(struct scored), tg_size_mul_sat(B * T, sizeof(struct scored_row))));
@@ -44,7 +42,7 @@ static void place_eval(tg_arena *arena, void *context)
 
 tg_status tg_eval_open(tg_eval *e, const tg_model *model, const tg_eval_plan *plan, tg_err *err)
 {
-    *e = (tg_eval){.model = model, .plan = *plan, .threads = tg_threads()};
+    *e = (tg_eval){.model = model, .plan = *plan};
     return tg_arena_build(&e->arena, place_eval, e, err);
 }
 
@@ -91,7 +89,7 @@ static void score_some(void *context, size_t begin, size_t end)
                                    .top = e->top + i * K,
                                    .logits = row};
         if (K > 0)
-            tg_top_ids(e->top + i * K, K, row, e->order + tg_threads_self() * ids, ids);
+            tg_top_ids(e->top + i * K, K, row, ids);
     }
 }
 
@@ -151,8 +149,8 @@ static tg_status take_rows(struct run *r, const tg_tokens_window_batch *w, size_
 
         n = tg_size_min(block, end - at);
         logits = tg_pass_logits(&e->pass, tg_matrix_from(e->pass.acts.x, at), n);
-        tg_threads_run_on(e->threads, n, tg_threads_grain(e->model->config.vocab_size, 1), score_some,
-                          &(struct scoring){e, logits, w->inputs + at, w->targets + at});
+        tg_threads_run(n, tg_threads_grain(e->model->config.vocab_size, 1), score_some,
+                       &(struct scoring){e, logits, w->inputs + at, w->targets + at});
         for (size_t i = 0; i < n; i++) {
             scored->row[scored->n++] =
                 (struct scored_row){e->rows[i].score, e->rows[i].input, e->rows[i].target};

@@ -72,9 +72,8 @@ typedef struct tg_eval {
     tg_eval_sums sums; /* over all texts so far */
     tg_tokens_windows windows;
     tg_pass pass;
-    tg_eval_row *rows;    /* [rows of a block of logits] */
-    int32_t *top, *order; /* [rows][plan.top]; [threads][ids] scratch */
-    size_t threads;
+    tg_eval_row *rows; /* [rows of a block of logits] */
+    int32_t *top;      /* [rows][plan.top] */
     tg_tokens_window_map map;
     tg_arena arena;
 } tg_eval;

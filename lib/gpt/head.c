@@ -18,13 +18,18 @@ static double cap_of(const tg_acts *a)
     return a->bound.model->config.final_logit_softcapping;
 }
 
-void tg_head_forward(tg_acts *a, tg_matrix logits, tg_matrix x, size_t rows)
+void tg_head_forward_uncapped(tg_acts *a, tg_matrix logits, tg_matrix x, size_t rows)
 {
     const tg_linear head = tg_bind_head(&a->bound);
     const tg_matrix none = {0};
 
     tg_acts_page(a)->norm_forward(a, normed(a), x, rows);
     tg_linear_forward(logits, none, normed(a), &head, rows);
+}
+
+void tg_head_forward(tg_acts *a, tg_matrix logits, tg_matrix x, size_t rows)
+{
+    tg_head_forward_uncapped(a, logits, x, rows);
     if (cap_of(a) > 0)
         tg_softcap_forward(logits, cap_of(a), rows);
 }

@@ -10,6 +10,9 @@
 /* logits [rows,V] of rows of x, which may be any that is of the residual stream; not in bf16. */
 void tg_head_forward(tg_acts *a, tg_matrix logits, tg_matrix x, size_t rows);
 
+/* The same before the cap. */
+void tg_head_forward_uncapped(tg_acts *a, tg_matrix logits, tg_matrix x, size_t rows);
+
 /* The losses [N] of all of a->x; if gradients are bound, also the gradient of scale * (their sum), of the
  * norm's output.  a->logits is used. */
 void tg_head_losses(tg_acts *a, float *losses, const int32_t *targets, float scale);

@@ -29,15 +29,23 @@ static size_t greatest(const float *logits, size_t n)
     return best;
 }
 
-static void sift_down(int32_t *heap, size_t n, size_t at, const float *logits)
+/* What is at the root of a heap of tokens. */
+typedef enum root { FIRST, LAST } root;
+
+static bool above(root of, const float *logits, int32_t a, int32_t b)
+{
+    return of == FIRST ? before(logits, a, b) : before(logits, b, a);
+}
+
+static void sift_down(int32_t *heap, size_t n, size_t at, const float *logits, root of)
 {
     int32_t id = heap[at];
     size_t child;
 
     while ((child = 2 * at + 1) < n) {
-        if (child + 1 < n && before(logits, heap[child + 1], heap[child]))
+        if (child + 1 < n && above(of, logits, heap[child + 1], heap[child]))
             child++;
-        if (!before(logits, heap[child], id))
+        if (!above(of, logits, heap[child], id))
             break;
         heap[at] = heap[child];
         at = child;
@@ -45,32 +53,36 @@ static void sift_down(int32_t *heap, size_t n, size_t at, const float *logits)
     heap[at] = id;
 }
 
-/* All ids as a heap, the greatest logit first. */
-static void heap_build(int32_t *heap, size_t n, const float *logits)
+/* The ids below n as a heap. */
+static void heap_build(int32_t *heap, size_t n, const float *logits, root of)
 {
     for (size_t i = 0; i < n; i++)
         heap[i] = (int32_t)i;
     for (size_t i = n / 2; i-- > 0;)
-        sift_down(heap, n, i, logits);
+        sift_down(heap, n, i, logits, of);
 }
 
-/* Move the greatest of the heap's n tokens to heap[n-1]; the rest remain a heap. */
-static void heap_pop(int32_t *heap, size_t n, const float *logits)
+/* Move the root of the heap's n tokens to heap[n-1]; the rest remain a heap. */
+static void heap_pop(int32_t *heap, size_t n, const float *logits, root of)
 {
     int32_t top = heap[0];
 
     heap[0] = heap[n - 1];
     heap[n - 1] = top;
-    sift_down(heap, n - 1, 0, logits);
+    sift_down(heap, n - 1, 0, logits, of);
 }
 
-void tg_top_ids(int32_t *ids, size_t k, const float *logits, int32_t *order, size_t n)
+void tg_top_ids(int32_t *ids, size_t k, const float *logits, size_t n)
 {
-    heap_build(order, n, logits);
-    for (size_t i = 0; i < k; i++) {
-        heap_pop(order, n - i, logits);
-        ids[i] = order[n - 1 - i];
+    heap_build(ids, k, logits, LAST);
+    for (size_t id = k; id < n; id++) {
+        if (logits[id] > logits[ids[0]]) {
+            ids[0] = (int32_t)id;
+            sift_down(ids, k, 0, logits, LAST);
+        }
     }
+    for (size_t i = k; i > 1; i--)
+        heap_pop(ids, i, logits, LAST);
 }
 
 typedef struct softmax {
@@ -110,10 +122,10 @@ static size_t candidates(int32_t *order, size_t n, const softmax *p, const tg_sa
     size_t max = sampling->top_k && sampling->top_k < n ? sampling->top_k : n, kept = 0;
     double all = 0.0;
 
-    heap_build(order, n, p->logits);
+    heap_build(order, n, p->logits, FIRST);
     if (max < n) { /* top_p is a fraction of what top_k leaves */
         for (size_t k = 0; k < max; k++) {
-            heap_pop(order, n - k, p->logits);
+            heap_pop(order, n - k, p->logits, FIRST);
             all += weight(p, (size_t)order[n - 1 - k]);
         }
     } else {
@@ -122,7 +134,7 @@ static size_t candidates(int32_t *order, size_t n, const softmax *p, const tg_sa
     }
     for (*total = 0.0; kept < max && (kept == 0 || *total < sampling->top_p * all); kept++) {
         if (max == n)
-            heap_pop(order, n - kept, p->logits);
+            heap_pop(order, n - kept, p->logits, FIRST);
         *total += weight(p, (size_t)order[n - 1 - kept]);
     }
     return kept;

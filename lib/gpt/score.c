@@ -2,14 +2,7 @@
 
 #include <math.h>
 
-static float greatest(const float *logits, size_t V)
-{
-    float max = logits[0];
-
-    for (size_t v = 1; v < V; v++)
-        max = logits[v] > max ? logits[v] : max;
-    return max;
-}
+#include "lib/kernels/kernels.h"
 
 static size_t rank(const float *logits, size_t ids, size_t target)
 {
@@ -30,20 +23,28 @@ double tg_score_log_prob(const tg_score *row, float logit)
 
 tg_score tg_score_row(const float *logits, size_t V, size_t ids, int32_t target)
 {
-    tg_score s = {.max = (double)greatest(logits, V)};
-    double sum = 0, weighted = 0; /* of e^x, and of x e^x, for x = logit - max */
+    tg_softmax_sums sums;
+    tg_score s;
 
-    for (size_t v = 0; v < V; v++) {
-        const double x = (double)logits[v] - s.max, e = exp(x);
-
-        sum += e;
-        weighted += x * e;
-    }
-    s.log_sum = log(sum); // cppcheck-suppress invalidFunctionArg ; V >= 1, so that sum >= 1
-    s.entropy = s.log_sum - weighted / sum;
+    tg_kernels_get()->softmax_sums(&sums, logits, V);
+    s = (tg_score){.max = sums.max, .log_sum = log(sums.sum)};
+    s.entropy = s.log_sum - sums.weighted / sums.sum;
     if (target >= 0) {
         s.log_prob = tg_score_log_prob(&s, logits[target]);
         s.rank = rank(logits, ids, (size_t)target);
     }
     return s;
+}
+
+void tg_score_probs(double *probs, const tg_score *row, const float *logits, size_t V)
+{
+    tg_kernels_get()->softmax_probs(probs, logits, row->max + row->log_sum, V);
+}
+
+double tg_score_divergence(const double *probs, const tg_score *row, const float *logits,
+                           const tg_score *other_row, const float *other_logits, size_t V)
+{
+    const double sums = (row->max + row->log_sum) - (other_row->max + other_row->log_sum);
+
+    return tg_kernels_get()->mean_difference(probs, logits, other_logits, V) - sums;
 }

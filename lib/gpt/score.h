@@ -6,7 +6,9 @@
  *   rank     = 1 + the number of tokens before the target in the order of falling logits;
  *              of equal logits, that of the lower id comes first
  *
- * Natural logarithms; computed in double precision, in the order of the ids.
+ *   divergence = sum_v p[v] (log p[v] - log q[v]) of two rows, p's and q's
+ *
+ * Natural logarithms; computed in double precision, by lib/kernels/isa/score.c.
  */
 #ifndef TG_GPT_SCORE_H
 #define TG_GPT_SCORE_H
@@ -33,6 +35,14 @@ tg_score tg_score_row(const float *logits, size_t V, size_t ids, int32_t target)
 
 /* The log-probability of a token of the scored row, by its logit. */
 double tg_score_log_prob(const tg_score *row, float logit);
+
+/* p [V], the probabilities of a scored row. */
+void tg_score_probs(double *p, const tg_score *row, const float *logits, size_t V);
+
+/* The divergence of another row q from the row whose probabilities are p.  0 up to rounding for the same
+ * logits. */
+double tg_score_divergence(const double *p, const tg_score *row, const float *logits, const tg_score *q_row,
+                           const float *q_logits, size_t V);
 
 TG_API_END
 

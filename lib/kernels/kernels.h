@@ -42,6 +42,11 @@ typedef struct tg_gains {
     float offset;   /* 1 in Gemma, else 0 */
 } tg_gains;
 
+/* Of a row of logits x: its greatest, and sums of e^y and y e^y for y = x - max.  NaN if a logit is. */
+typedef struct tg_softmax_sums {
+    double max, sum, weighted;
+} tg_softmax_sums;
+
 /* Rows of a normalised matrix: row r is ld elements after row r - 1. */
 typedef struct tg_row_range {
     const float *mean, *rstd; /* [n] */
@@ -127,6 +132,12 @@ typedef struct tg_kernels {
     void (*round16)(tg_bf16 *out, const float *x, size_t n);
 
     double (*sum_squares)(const float *x, size_t n);
+
+    /* Of n logits, in double precision (lib/gpt/score.h): sums over them; p = exp(x - log_sum), which is at
+     * most 1; sum p (a - b). */
+    void (*softmax_sums)(tg_softmax_sums *out, const float *x, size_t n);
+    void (*softmax_probs)(double *p, const float *x, double log_sum, size_t n);
+    double (*mean_difference)(const double *p, const float *a, const float *b, size_t n);
 
     /* out [n] = std times the numbers `first`, first + 1, ... of tg_rng_normal(), rounded to float: the same
      * bits with every instruction set. */

@@ -27,6 +27,7 @@ struct trial {
     float capped[SQUARE], cap_slope[SQUARE], softmax[SQUARE], dlogits[SQUARE], loss;
     float halves[SQUARE], product_halves[SQUARE], rows_halves[SIDE];
     float sum[SQUARE], rows[SIDE], squares, normals[SQUARE];
+    float softmax_sums[3], probs[SQUARE], difference;
     float w[SQUARE], m[SQUARE], v[SQUARE];
 };
 
@@ -201,6 +202,21 @@ static void try_elements(const tg_kernels *k, struct trial *t, const float *x)
     k->normals(t->normals, &rng, 7, SQUARE, 0.5);
 }
 
+static void try_scores(const tg_kernels *k, struct trial *t, const float *x)
+{
+    tg_softmax_sums s;
+    double p[SQUARE];
+
+    k->softmax_sums(&s, x, SQUARE);
+    k->softmax_probs(p, x, s.max, SQUARE);
+    t->softmax_sums[0] = (float)s.max;
+    t->softmax_sums[1] = (float)s.sum;
+    t->softmax_sums[2] = (float)s.weighted;
+    for (size_t i = 0; i < SQUARE; i++)
+        t->probs[i] = (float)p[i];
+    t->difference = (float)k->mean_difference(p, x, x + 1, SQUARE);
+}
+
 static void try_kernels(const tg_kernels *k, struct trial *t, struct trial16 *t16, void *work)
 {
     float x[SQUARE + 3]; /* each operand begins one element later than the one before */
@@ -214,6 +230,7 @@ static void try_kernels(const tg_kernels *k, struct trial *t, struct trial16 *t1
     try_rows(k, t, x);
     try_llama_rows(k, t, x);
     try_elements(k, t, x);
+    try_scores(k, t, x);
 }
 
 /* Whether n values are the portable kernels', within what rounding explains. */

@@ -38,6 +38,9 @@
     X(widen)                                                                                                 \
     X(round16)                                                                                               \
     X(sum_squares)                                                                                           \
+    X(softmax_sums)                                                                                          \
+    X(softmax_probs)                                                                                         \
+    X(mean_difference)                                                                                       \
     X(normals)                                                                                               \
     X(adamw)
 /* clang-format on */

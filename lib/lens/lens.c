@@ -1,0 +1,240 @@
+#include "lib/lens/lens.h"
+
+#include <string.h>
+
+#include "lib/base/finite.h"
+#include "lib/base/size.h"
+#include "lib/base/threads.h"
+#include "lib/gpt/family.h"
+#include "lib/gpt/sample.h"
+
+/* ---- set-up */
+
+/* Which positions have rows. */
+static size_t first_position(const tg_lens *n)
+{
+    return n->plan.position == TG_LENS_ALL ? 0 : n->plan.position;
+}
+
+static size_t end_position(const tg_lens *n)
+{
+    return n->plan.position == TG_LENS_ALL ? n->T : n->plan.position + 1;
+}
+
+static bool keeps(const tg_lens *n, size_t layer)
+{
+    return n->plan.layer == TG_LENS_ALL || n->plan.layer == layer;
+}
+
+static void place_lens(tg_arena *arena, void *context)
+{
+    tg_lens *n = context;
+    size_t places, block;
+
+    tg_pass_place(arena, &n->pass, n->model, &(tg_pass_size){.B = 1, .T = n->T});
+    n->block = block = tg_size_min(n->T, tg_pass_logits_rows(&n->pass));
+    places = tg_size_mul_sat(block, n->L + 1);
+    n->stream = tg_arena_take_rows(arena, tg_size_mul_sat(n->L + 1, n->T), n->C, sizeof *n->stream);
+    n->last = tg_arena_take_rows(arena, block, n->V, sizeof *n->last);
+    n->p_last = tg_arena_take_rows(arena, block, n->V, sizeof *n->p_last);
+    n->scores = tg_arena_take(arena, block, sizeof *n->scores);
+    n->rows = tg_arena_take(arena, places, sizeof *n->rows);
+    n->top = tg_arena_take_rows(arena, places, n->plan.top, sizeof *n->top);
+    n->top_logits = tg_arena_take_rows(arena, places, n->plan.top, sizeof *n->top_logits);
+}
+
+static tg_status check_plan(const tg_lens *n, tg_err *err)
+{
+    const tg_lens_plan *p = &n->plan;
+
+    if (p->layer != TG_LENS_ALL && p->layer > n->L)
+        return tg_fail(err, TG_EUSAGE, "layer %zu is out of range: expected 0 to %zu", p->layer, n->L);
+    if (p->position != TG_LENS_ALL && p->position >= n->T)
+        return tg_fail(err, TG_EUSAGE, "position %zu is out of range: expected 0 to %zu", p->position,
+                       n->T - 1);
+    return TG_OK;
+}
+
+tg_status tg_lens_open(tg_lens *n, const tg_model *model, size_t T, const tg_lens_plan *plan, tg_err *err)
+{
+    const tg_config *c = &model->config;
+    tg_status status;
+
+    *n = (tg_lens){.model = model,
+                   .plan = *plan,
+                   .L = c->n_layer,
+                   .T = T,
+                   .C = c->n_embd,
+                   .V = c->vocab_size,
+                   .ids = tg_size_min(tg_tokenizer_vocab_size(model->tokenizer), c->vocab_size)};
+    if ((status = check_plan(n, err)))
+        return status;
+    return tg_arena_build(&n->arena, place_lens, n, err);
+}
+
+void tg_lens_close(tg_lens *n)
+{
+    tg_arena_free(&n->arena);
+}
+
+/* ---- the residual stream */
+
+static float *stream_of(const tg_lens *n, size_t layer, size_t t)
+{
+    return n->stream + (layer * n->T + t) * n->C;
+}
+
+static void keep(const tg_lens *n, size_t layer, tg_matrix x)
+{
+    for (size_t t = 0; t < n->T; t++)
+        memcpy(stream_of(n, layer, t), tg_floats(x) + t * x.ld, n->C * sizeof(float));
+}
+
+/* The head is worth so many blocks of a progress line, at each layer. */
+static void report(const tg_lens *n, double fraction)
+{
+    (void)tg_watch_report(n->plan.watch, fraction);
+}
+
+/* A tap. */
+static bool keep_output(void *context, tg_acts *a, size_t layer, size_t row)
+{
+    const tg_lens *n = context;
+
+    if (a->family->act[row].next)
+        keep(n, layer + 1, tg_acts_row(a, layer, row));
+    return true;
+}
+
+static void run_model(tg_lens *n, const int32_t *ids)
+{
+    tg_acts *a = &n->pass.acts;
+
+    tg_pass_begin(&n->pass, ids);
+    keep(n, 0, tg_acts_row(a, 0, TG_ACT_X));
+    (void)tg_pass_layers(&n->pass, 0, tg_layers_end(a), &(tg_tap){keep_output, n});
+}
+
+/* ---- a block of positions */
+
+/* The positions first .. first + n->block - 1 after some layer. */
+struct block {
+    tg_lens *lens;
+    size_t first, layer;
+    const float *logits; /* [block,V] */
+};
+
+static const float *logits_of(tg_lens *n, size_t layer, size_t first)
+{
+    return tg_pass_logits(&n->pass, tg_matrix_of(stream_of(n, layer, first), TG_TYPE_FLOAT, n->C), n->block);
+}
+
+/* The probabilities after the last layer, with which the others are compared. */
+static void take_last(void *context, size_t begin, size_t end)
+{
+    const struct block *b = context;
+    const tg_lens *n = b->lens;
+
+    for (size_t r = begin; r < end; r++) {
+        const float *x = b->logits + r * n->V;
+
+        memcpy(n->last + r * n->V, x, n->V * sizeof *x);
+        n->scores[r] = tg_score_row(x, n->V, n->ids, -1);
+        tg_score_probs(n->p_last + r * n->V, &n->scores[r], x, n->V);
+    }
+}
+
+/* Of row r after some layer, from the last layer's prediction. */
+static double divergence(const tg_lens *n, size_t r, const float *logits, const tg_score *score)
+{
+    const size_t at = r * n->V;
+
+    return tg_score_divergence(n->p_last + at, &n->scores[r], n->last + at, score, logits, n->V);
+}
+
+static void score_rows(void *context, size_t begin, size_t end)
+{
+    const struct block *b = context;
+    const tg_lens *n = b->lens;
+    const size_t K = n->plan.top;
+
+    for (size_t r = begin; r < end; r++) {
+        const float *x = b->logits + r * n->V;
+        const size_t t = b->first + r, at = r * (n->L + 1) + b->layer;
+        tg_lens_row *row = &n->rows[at];
+
+        *row = (tg_lens_row){.position = t,
+                             .layer = b->layer,
+                             .target = n->plan.targets[t],
+                             .top = n->top + at * K,
+                             .top_logits = n->top_logits + at * K};
+        row->score = tg_score_row(x, n->V, n->ids, row->target);
+        row->kl = b->layer == n->L ? 0 : divergence(n, r, x, &row->score);
+        row->logit = row->target < 0 ? 0 : x[row->target];
+        if (K > 0)
+            tg_top_ids(n->top + at * K, K, x, n->ids);
+        for (size_t k = 0; k < K; k++)
+            n->top_logits[at * K + k] = x[row->top[k]];
+    }
+}
+
+static tg_status check_finite(const struct block *b, tg_err *err)
+{
+    const tg_lens *n = b->lens;
+    const size_t bad = tg_find_not_finite(b->logits, n->block * n->V);
+
+    if (bad == n->block * n->V)
+        return TG_OK;
+    return tg_fail(err, TG_EDATA, "position %zu after layer %zu: logit %zu is %g: it must be finite",
+                   b->first + bad / n->V, b->layer, bad % n->V, (double)b->logits[bad]);
+}
+
+static tg_status run_block(tg_lens *n, size_t first, tg_err *err)
+{
+    struct block b = {.lens = n, .first = first, .layer = n->L, .logits = logits_of(n, n->L, first)};
+    const size_t grain = tg_threads_grain(n->V, 1);
+    tg_status status = check_finite(&b, err);
+
+    if (!status)
+        tg_threads_run(n->block, grain, take_last, &b);
+    for (size_t l = 0; l <= n->L && !status; l++) {
+        if (!keeps(n, l))
+            continue;
+        b.layer = l;
+        b.logits = l == n->L ? n->last : logits_of(n, l, first);
+        if (!(status = check_finite(&b, err)))
+            tg_threads_run(n->block, grain, score_rows, &b);
+    }
+    return status;
+}
+
+static tg_status give_rows(const tg_lens *n, size_t r, size_t count, tg_lens_take take, void *context,
+                           tg_err *err)
+{
+    tg_status status = TG_OK;
+
+    for (; count > 0 && !status; r++, count--)
+        for (size_t l = 0; l <= n->L && !status; l++)
+            if (keeps(n, l))
+                status = take(context, &n->rows[r * (n->L + 1) + l], err);
+    return status;
+}
+
+tg_status tg_lens_run(tg_lens *n, const int32_t *ids, tg_lens_take take, void *context, tg_err *err)
+{
+    const size_t end = end_position(n);
+    tg_status status = TG_OK;
+
+    run_model(n, ids);
+    /* Blocks are whole, for the same last digits everywhere: the last one begins before the end of the one
+     * before it. */
+    for (size_t t = first_position(n), count; t < end && !status; t += count) {
+        const size_t first = tg_size_min(t, n->T - n->block);
+
+        count = tg_size_min(first + n->block, end) - t;
+        if (!(status = run_block(n, first, err)))
+            status = give_rows(n, t - first, count, take, context, err);
+        report(n, (double)(t + count) / (double)n->T);
+    }
+    return status;
+}
