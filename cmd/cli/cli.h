@@ -243,6 +243,7 @@ typedef enum cli_content {
     CLI_OUT_VOCABULARY_TEXT, /* or in characters */
     CLI_OUT_DUMP,            /* of attention */
     CLI_OUT_LOGITS,
+    CLI_OUT_LENS, /* predictions after each layer, or the parts of a logit */
     CLI_OUT_PNG,
     CLI_OUT_SVG,
     CLI_OUT_PAGE, /* HTML */

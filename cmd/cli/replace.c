@@ -70,7 +70,9 @@ static void find_archive_kind(file_kind *f, const char *kind)
     } kinds[] = {{"tokens", "tokens", CLI_OUT_TOKENS},
                  {"tokenizer", "a vocabulary", CLI_OUT_VOCABULARY},
                  {"attention", "a dump of attention", CLI_OUT_DUMP},
-                 {"logits", "logits", CLI_OUT_LOGITS}};
+                 {"logits", "logits", CLI_OUT_LOGITS},
+                 {"lens", "predictions after each layer", CLI_OUT_LENS},
+                 {"attribution", "the parts of a logit", CLI_OUT_LENS}};
 
     is(f, CLI_OUT_KINDS, "an archive of arrays");
     for (size_t i = 0; i < sizeof kinds / sizeof kinds[0]; i++)

@@ -276,3 +276,45 @@ void cli_stream_close(cli_stream *s)
     tg_tokens_stream_close(&s->stream);
     tg_tokens_prompt_free(&s->prompt);
 }
+
+tg_status cli_text_check_length(const tg_tokens_prompt *p, const tg_model *model, tg_err *err)
+{
+    const bool has_text = tg_tokenizer_has_text(model->tokenizer);
+    const size_t n_ctx = model->config.n_ctx;
+    size_t bytes = 0, n;
+
+    if (p->n == 0)
+        return tg_fail(err, TG_EDATA, "the text has no tokens");
+    if (p->n <= n_ctx)
+        return TG_OK;
+    for (size_t t = 0; has_text && t < n_ctx; t++, bytes += n)
+        (void)tg_tokens_prompt_token(p, model->tokenizer, t, &n);
+    if (!has_text)
+        return tg_fail(err, TG_EDATA,
+                       "%zu token ids exceed the model's context of %zu: give fewer; " CLI_LONGER_CONTEXT,
+                       p->n, n_ctx);
+    return tg_fail(err, TG_EDATA,
+                   "the text has %zu tokens, which exceeds the model's context of %zu: shorten it, as with "
+                   "head -c %zu; " CLI_LONGER_CONTEXT,
+                   p->n, n_ctx, bytes);
+}
+
+tg_status cli_text_token(int32_t *id, const tg_model *model, const char *option, const char *text,
+                         tg_err *err)
+{
+    tg_tokens_prompt tokens = {0};
+    char shown[SHOWN_SIZE];
+    tg_status status = TG_OK;
+
+    if (!tg_tokenizer_has_text(model->tokenizer))
+        return tg_fail(err, TG_EUSAGE, "the model has no tokenizer: name the token with %s-id", option);
+    if ((status = tg_tokens_prompt_continue(&tokens, model->tokenizer, text, strlen(text), err)))
+        return status;
+    cli_escape(shown, sizeof shown, (const unsigned char *)text, strlen(text));
+    if (tokens.n == 1)
+        *id = tokens.ids[0];
+    else
+        status = tg_fail(err, TG_EUSAGE, "%s must be one token, but '%s' is %zu", option, shown, tokens.n);
+    tg_tokens_prompt_free(&tokens);
+    return status;
+}

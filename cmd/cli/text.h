@@ -60,6 +60,14 @@ bool cli_text_is_probe(const cli_text *t, const cli_model *m);
 TG_MUST_CHECK tg_status cli_text_or_probe(const cli_text *t, tg_tokens_prompt *p, const cli_model *m,
                                           tg_err *err);
 
+/* Check that a prompt has tokens and fits the model's context.  TG_EDATA, with how much of it fits. */
+TG_MUST_CHECK tg_status cli_text_check_length(const tg_tokens_prompt *p, const tg_model *model, tg_err *err);
+
+/* The id of the token whose text an option gives, "--target": as after other text.  TG_EUSAGE: it is not one
+ * token, or the model has no texts; the message names the option. */
+TG_MUST_CHECK tg_status cli_text_token(int32_t *id, const tg_model *model, const char *option,
+                                       const char *text, tg_err *err);
+
 /* The text that cli_text_or_probe() would read, without a token before it, as a stream of any length.  The
  * caller closes it. */
 typedef struct cli_stream {

@@ -85,28 +85,6 @@ static tg_status take_ids(tg_tokens_prompt *p, const tg_model *model, const tg_d
     return status;
 }
 
-static tg_status check_length(const tg_tokens_prompt *p, const tg_model *model, tg_err *err)
-{
-    const bool has_text = tg_tokenizer_has_text(model->tokenizer);
-    const size_t n_ctx = model->config.n_ctx;
-    size_t bytes = 0, n;
-
-    if (p->n == 0)
-        return tg_fail(err, TG_EDATA, "the text has no tokens");
-    if (p->n <= n_ctx)
-        return TG_OK;
-    for (size_t t = 0; has_text && t < n_ctx; t++, bytes += n)
-        (void)tg_tokens_prompt_token(p, model->tokenizer, t, &n);
-    if (!has_text)
-        return tg_fail(err, TG_EDATA,
-                       "%zu token ids exceed the model's context of %zu: give fewer; " CLI_LONGER_CONTEXT,
-                       p->n, n_ctx);
-    return tg_fail(err, TG_EDATA,
-                   "the text has %zu tokens, which exceeds the model's context of %zu: shorten it, as with "
-                   "head -c %zu; " CLI_LONGER_CONTEXT,
-                   p->n, n_ctx, bytes);
-}
-
 tg_status input_open_model(cli_model *m, const attn_options *o, tg_err *err)
 {
     tg_status status = cli_model_open(m, o->model, false, ", or see  --example " EXAMPLES, err);
@@ -143,7 +121,7 @@ static tg_status open_model(attn_input *in, const attn_options *o, const tg_dump
     is_probe = !dump && cli_text_is_probe(&o->text, &in->model);
     if ((status = dump ? take_ids(&in->prompt, model, dump, err)
                        : cli_text_or_probe(&o->text, &in->prompt, &in->model, err)) ||
-        (status = check_length(&in->prompt, model, err)) ||
+        (status = cli_text_check_length(&in->prompt, model, err)) ||
         (status = labels_make(&in->labels, model->tokenizer, in->prompt.ids, in->prompt.n, err)) ||
         (o->format != TABLE_TEXT && (status = labels_make_values(&in->values, o->format, model->tokenizer,
                                                                  in->prompt.ids, in->prompt.n, err))))
@@ -262,23 +240,13 @@ tg_status input_pack_text(token_labels *packed, const attn_input *in, tg_err *er
 
 tg_status input_find_target(size_t *target, const attn_options *o, const tg_model *model, tg_err *err)
 {
-    tg_tokens_prompt text = {0};
-    char shown[LABEL_SIZE];
-    tg_status status = TG_OK;
+    int32_t id;
+    tg_status status;
 
-    if (!o->target) {
-        *target = o->target_id;
-        return TG_OK;
-    }
-    if (!tg_tokenizer_has_text(model->tokenizer))
-        return tg_fail(err, TG_EUSAGE, "the model has no tokenizer: name the target with --target-id");
-    if ((status = tg_tokens_prompt_continue(&text, model->tokenizer, o->target, strlen(o->target), err)))
+    *target = o->target_id;
+    if (o->target && !(status = cli_text_token(&id, model, "--target", o->target, err)))
+        *target = (size_t)id;
+    else if (o->target)
         return status;
-    cli_escape(shown, sizeof shown, (const unsigned char *)o->target, strlen(o->target));
-    if (text.n == 1)
-        *target = (size_t)text.ids[0];
-    else
-        status = tg_fail(err, TG_EUSAGE, "--target must be one token, but '%s' is %zu", shown, text.n);
-    tg_tokens_prompt_free(&text);
-    return status;
+    return TG_OK;
 }

@@ -4,18 +4,6 @@
 
 #include "lib/kernels/kernels.h"
 
-static size_t rank(const float *logits, size_t ids, size_t target)
-{
-    const float x = logits[target];
-    size_t before = 0;
-
-    for (size_t v = 0; v < target; v++)
-        before += logits[v] >= x;
-    for (size_t v = target + 1; v < ids; v++)
-        before += logits[v] > x;
-    return 1 + before;
-}
-
 double tg_score_log_prob(const tg_score *row, float logit)
 {
     return (double)logit - row->max - row->log_sum;
@@ -31,7 +19,7 @@ tg_score tg_score_row(const float *logits, size_t V, size_t ids, int32_t target)
     s.entropy = s.log_sum - sums.weighted / sums.sum;
     if (target >= 0) {
         s.log_prob = tg_score_log_prob(&s, logits[target]);
-        s.rank = rank(logits, ids, (size_t)target);
+        s.rank = 1 + tg_kernels_get()->count_before(logits, (size_t)target, ids);
     }
     return s;
 }
@@ -41,10 +29,10 @@ void tg_score_probs(double *probs, const tg_score *row, const float *logits, siz
     tg_kernels_get()->softmax_probs(probs, logits, row->max + row->log_sum, V);
 }
 
-double tg_score_divergence(const double *probs, const tg_score *row, const float *logits,
-                           const tg_score *other_row, const float *other_logits, size_t V)
+double tg_score_divergence(const double *p, double entropy, const tg_score *q, const float *q_logits,
+                           size_t V)
 {
-    const double sums = (row->max + row->log_sum) - (other_row->max + other_row->log_sum);
+    const double cross_entropy = q->max + q->log_sum - tg_kernels_get()->mean_logit(p, q_logits, V);
 
-    return tg_kernels_get()->mean_difference(probs, logits, other_logits, V) - sums;
+    return cross_entropy - entropy;
 }

@@ -6,7 +6,8 @@
  *   rank     = 1 + the number of tokens before the target in the order of falling logits;
  *              of equal logits, that of the lower id comes first
  *
- *   divergence = sum_v p[v] (log p[v] - log q[v]) of two rows, p's and q's
+ *   divergence = sum_v p[v] (log p[v] - log q[v])
+ *              = -sum_v p[v] log q[v] - entropy of p       for the probabilities p and q of two rows
  *
  * Natural logarithms; computed in double precision, by lib/kernels/isa/score.c.
  */
@@ -39,10 +40,10 @@ double tg_score_log_prob(const tg_score *row, float logit);
 /* p [V], the probabilities of a scored row. */
 void tg_score_probs(double *p, const tg_score *row, const float *logits, size_t V);
 
-/* The divergence of another row q from the row whose probabilities are p.  0 up to rounding for the same
- * logits. */
-double tg_score_divergence(const double *p, const tg_score *row, const float *logits, const tg_score *q_row,
-                           const float *q_logits, size_t V);
+/* The divergence of a scored row q from probabilities p [V], which have this entropy.  0 up to rounding for
+ * the same row. */
+double tg_score_divergence(const double *p, double entropy, const tg_score *q, const float *q_logits,
+                           size_t V);
 
 TG_API_END
 

@@ -133,11 +133,12 @@ typedef struct tg_kernels {
 
     double (*sum_squares)(const float *x, size_t n);
 
-    /* Of n logits, in double precision (lib/gpt/score.h): sums over them; p = exp(x - log_sum), which is at
-     * most 1; sum p (a - b). */
+    /* Of n logits x (lib/gpt/score.h), in double precision: sums over them; p = exp(x - log_sum), which is at
+     * most 1; sum p x; and how many are greater than x[target], or equal and before it. */
     void (*softmax_sums)(tg_softmax_sums *out, const float *x, size_t n);
     void (*softmax_probs)(double *p, const float *x, double log_sum, size_t n);
-    double (*mean_difference)(const double *p, const float *a, const float *b, size_t n);
+    double (*mean_logit)(const double *p, const float *x, size_t n);
+    size_t (*count_before)(const float *x, size_t target, size_t n);
 
     /* out [n] = std times the numbers `first`, first + 1, ... of tg_rng_normal(), rounded to float: the same
      * bits with every instruction set. */

@@ -27,7 +27,7 @@ struct trial {
     float capped[SQUARE], cap_slope[SQUARE], softmax[SQUARE], dlogits[SQUARE], loss;
     float halves[SQUARE], product_halves[SQUARE], rows_halves[SIDE];
     float sum[SQUARE], rows[SIDE], squares, normals[SQUARE];
-    float softmax_sums[3], probs[SQUARE], difference;
+    float softmax_sums[3], probs[SQUARE], mean_logit, before;
     float w[SQUARE], m[SQUARE], v[SQUARE];
 };
 
@@ -214,7 +214,8 @@ static void try_scores(const tg_kernels *k, struct trial *t, const float *x)
     t->softmax_sums[2] = (float)s.weighted;
     for (size_t i = 0; i < SQUARE; i++)
         t->probs[i] = (float)p[i];
-    t->difference = (float)k->mean_difference(p, x, x + 1, SQUARE);
+    t->mean_logit = (float)k->mean_logit(p, x, SQUARE);
+    t->before = (float)k->count_before(x, SQUARE / 2, SQUARE);
 }
 
 static void try_kernels(const tg_kernels *k, struct trial *t, struct trial16 *t16, void *work)

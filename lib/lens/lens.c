@@ -1,5 +1,6 @@
 #include "lib/lens/lens.h"
 
+#include <math.h>
 #include <string.h>
 
 #include "lib/base/finite.h"
@@ -7,6 +8,10 @@
 #include "lib/base/threads.h"
 #include "lib/gpt/family.h"
 #include "lib/gpt/sample.h"
+
+#define PROBABILITIES_MAX                                                                                    \
+    ((size_t)64 << 20)       /* bytes of the last layer's probabilities, unless that is less than */
+#define ROWS_MIN ((size_t)4) /* rows: from so many on, the last digits are those of longer blocks */
 
 /* ---- set-up */
 
@@ -26,18 +31,24 @@ static bool keeps(const tg_lens *n, size_t layer)
     return n->plan.layer == TG_LENS_ALL || n->plan.layer == layer;
 }
 
+/* The positions of a block: more of them make the head's product faster. */
+static size_t block_of(const tg_lens *n)
+{
+    const size_t rows = tg_size_max(PROBABILITIES_MAX / (n->V * sizeof *n->p_last), ROWS_MIN);
+
+    return tg_size_min(n->T, tg_size_min(rows, tg_pass_logits_rows(&n->pass)));
+}
+
 static void place_lens(tg_arena *arena, void *context)
 {
     tg_lens *n = context;
     size_t places, block;
 
     tg_pass_place(arena, &n->pass, n->model, &(tg_pass_size){.B = 1, .T = n->T});
-    n->block = block = tg_size_min(n->T, tg_pass_logits_rows(&n->pass));
+    n->block = block = block_of(n);
     places = tg_size_mul_sat(block, n->L + 1);
     n->stream = tg_arena_take_rows(arena, tg_size_mul_sat(n->L + 1, n->T), n->C, sizeof *n->stream);
-    n->last = tg_arena_take_rows(arena, block, n->V, sizeof *n->last);
     n->p_last = tg_arena_take_rows(arena, block, n->V, sizeof *n->p_last);
-    n->scores = tg_arena_take(arena, block, sizeof *n->scores);
     n->rows = tg_arena_take(arena, places, sizeof *n->rows);
     n->top = tg_arena_take_rows(arena, places, n->plan.top, sizeof *n->top);
     n->top_logits = tg_arena_take_rows(arena, places, n->plan.top, sizeof *n->top_logits);
@@ -90,12 +101,6 @@ static void keep(const tg_lens *n, size_t layer, tg_matrix x)
         memcpy(stream_of(n, layer, t), tg_floats(x) + t * x.ld, n->C * sizeof(float));
 }
 
-/* The head is worth so many blocks of a progress line, at each layer. */
-static void report(const tg_lens *n, double fraction)
-{
-    (void)tg_watch_report(n->plan.watch, fraction);
-}
-
 /* A tap. */
 static bool keep_output(void *context, tg_acts *a, size_t layer, size_t row)
 {
@@ -129,29 +134,6 @@ static const float *logits_of(tg_lens *n, size_t layer, size_t first)
     return tg_pass_logits(&n->pass, tg_matrix_of(stream_of(n, layer, first), TG_TYPE_FLOAT, n->C), n->block);
 }
 
-/* The probabilities after the last layer, with which the others are compared. */
-static void take_last(void *context, size_t begin, size_t end)
-{
-    const struct block *b = context;
-    const tg_lens *n = b->lens;
-
-    for (size_t r = begin; r < end; r++) {
-        const float *x = b->logits + r * n->V;
-
-        memcpy(n->last + r * n->V, x, n->V * sizeof *x);
-        n->scores[r] = tg_score_row(x, n->V, n->ids, -1);
-        tg_score_probs(n->p_last + r * n->V, &n->scores[r], x, n->V);
-    }
-}
-
-/* Of row r after some layer, from the last layer's prediction. */
-static double divergence(const tg_lens *n, size_t r, const float *logits, const tg_score *score)
-{
-    const size_t at = r * n->V;
-
-    return tg_score_divergence(n->p_last + at, &n->scores[r], n->last + at, score, logits, n->V);
-}
-
 static void score_rows(void *context, size_t begin, size_t end)
 {
     const struct block *b = context;
@@ -161,6 +143,8 @@ static void score_rows(void *context, size_t begin, size_t end)
     for (size_t r = begin; r < end; r++) {
         const float *x = b->logits + r * n->V;
         const size_t t = b->first + r, at = r * (n->L + 1) + b->layer;
+        const tg_lens_row *last = &n->rows[r * (n->L + 1) + n->L];
+        double *p_last = n->p_last + r * n->V;
         tg_lens_row *row = &n->rows[at];
 
         *row = (tg_lens_row){.position = t,
@@ -169,7 +153,10 @@ static void score_rows(void *context, size_t begin, size_t end)
                              .top = n->top + at * K,
                              .top_logits = n->top_logits + at * K};
         row->score = tg_score_row(x, n->V, n->ids, row->target);
-        row->kl = b->layer == n->L ? 0 : divergence(n, r, x, &row->score);
+        if (b->layer == n->L)
+            tg_score_probs(p_last, &row->score, x, n->V);
+        else
+            row->kl = tg_score_divergence(p_last, last->score.entropy, &row->score, x, n->V);
         row->logit = row->target < 0 ? 0 : x[row->target];
         if (K > 0)
             tg_top_ids(n->top + at * K, K, x, n->ids);
@@ -178,33 +165,40 @@ static void score_rows(void *context, size_t begin, size_t end)
     }
 }
 
+/* A logit that is not finite makes its row's entropy so. */
 static tg_status check_finite(const struct block *b, tg_err *err)
 {
     const tg_lens *n = b->lens;
-    const size_t bad = tg_find_not_finite(b->logits, n->block * n->V);
 
-    if (bad == n->block * n->V)
-        return TG_OK;
-    return tg_fail(err, TG_EDATA, "position %zu after layer %zu: logit %zu is %g: it must be finite",
-                   b->first + bad / n->V, b->layer, bad % n->V, (double)b->logits[bad]);
+    for (size_t r = 0; r < n->block; r++) {
+        const float *x = b->logits + r * n->V;
+        size_t bad;
+
+        if (isfinite(n->rows[r * (n->L + 1) + b->layer].score.entropy))
+            continue;
+        bad = tg_find_not_finite(x, n->V);
+        return tg_fail(err, TG_EDATA, "position %zu after layer %zu: logit %zu is %g: it must be finite",
+                       b->first + r, b->layer, bad, (double)x[bad]);
+    }
+    return TG_OK;
 }
 
+static tg_status run_layer(tg_lens *n, size_t first, size_t layer, tg_err *err)
+{
+    const struct block b = {.lens = n, .first = first, .layer = layer, .logits = logits_of(n, layer, first)};
+
+    tg_threads_run(n->block, tg_threads_grain(n->V, 1), score_rows, (void *)&b);
+    return check_finite(&b, err);
+}
+
+/* The last layer comes first: the others are compared with it. */
 static tg_status run_block(tg_lens *n, size_t first, tg_err *err)
 {
-    struct block b = {.lens = n, .first = first, .layer = n->L, .logits = logits_of(n, n->L, first)};
-    const size_t grain = tg_threads_grain(n->V, 1);
-    tg_status status = check_finite(&b, err);
+    tg_status status = run_layer(n, first, n->L, err);
 
-    if (!status)
-        tg_threads_run(n->block, grain, take_last, &b);
-    for (size_t l = 0; l <= n->L && !status; l++) {
-        if (!keeps(n, l))
-            continue;
-        b.layer = l;
-        b.logits = l == n->L ? n->last : logits_of(n, l, first);
-        if (!(status = check_finite(&b, err)))
-            tg_threads_run(n->block, grain, score_rows, &b);
-    }
+    for (size_t l = 0; l < n->L && !status; l++)
+        if (keeps(n, l))
+            status = run_layer(n, first, l, err);
     return status;
 }
 
@@ -234,7 +228,7 @@ tg_status tg_lens_run(tg_lens *n, const int32_t *ids, tg_lens_take take, void *c
         count = tg_size_min(first + n->block, end) - t;
         if (!(status = run_block(n, first, err)))
             status = give_rows(n, t - first, count, take, context, err);
-        report(n, (double)(t + count) / (double)n->T);
+        (void)tg_watch_report(n->plan.watch, (double)(t + count) / (double)n->T);
     }
     return status;
 }

@@ -59,9 +59,7 @@ typedef struct tg_lens {
     size_t block; /* positions whose logits are computed at a time */
     tg_pass pass;
     float *stream;     /* [L+1,T,C] */
-    float *last;       /* [block,V] the logits after the last layer, */
-    double *p_last;    /* their probabilities, */
-    tg_score *scores;  /* [block] and their sums */
+    double *p_last;    /* [block,V] the last layer's probabilities */
     tg_lens_row *rows; /* [block,L+1] */
     int32_t *top;      /* [block,L+1,top] */
     float *top_logits; /* likewise */

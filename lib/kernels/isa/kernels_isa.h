@@ -40,7 +40,8 @@
     X(sum_squares)                                                                                           \
     X(softmax_sums)                                                                                          \
     X(softmax_probs)                                                                                         \
-    X(mean_difference)                                                                                       \
+    X(mean_logit)                                                                                            \
+    X(count_before)                                                                                          \
     X(normals)                                                                                               \
     X(adamw)
 /* clang-format on */

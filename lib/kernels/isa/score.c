@@ -1,4 +1,6 @@
 /* Rows of logits in double precision: see kernels.h, and lib/gpt/score.h for what they are for. */
+#include <stdbool.h>
+
 #include "lib/kernels/isa/exp64.h"
 #include "lib/kernels/isa/isa.h"
 #include "lib/kernels/isa/kernels_isa.h"
@@ -68,15 +70,41 @@ void ISA_NAME(softmax_probs)(double *p, const float *x, double log_sum, size_t n
         p[i] = exp_f64((double)x[i] - log_sum);
 }
 
-double ISA_NAME(mean_difference)(const double *p, const float *a, const float *b, size_t n)
+double ISA_NAME(mean_logit)(const double *p, const float *x, size_t n)
 {
     double part[LANES] = {0};
     size_t i = 0;
 
     for (; i + LANES <= n; i += LANES)
         for (size_t l = 0; l < LANES; l++)
-            part[l] += p[i + l] * ((double)a[i + l] - (double)b[i + l]);
+            part[l] += p[i + l] * (double)x[i + l];
     for (; i < n; i++)
-        part[0] += p[i] * ((double)a[i] - (double)b[i]);
+        part[0] += p[i] * (double)x[i];
     return total(part);
+}
+
+/* How many of n elements are greater than `than`, or equal to it. */
+static size_t count(const float *x, float than, bool or_equal, size_t n)
+{
+    uint32_t some;
+    size_t all = 0;
+
+    for (size_t i = 0; i < n; i += BLOCK) {
+        const size_t end = n - i < BLOCK ? n : i + BLOCK;
+
+        some = 0;
+        if (or_equal)
+            for (size_t j = i; j < end; j++)
+                some += x[j] >= than;
+        else
+            for (size_t j = i; j < end; j++)
+                some += x[j] > than;
+        all += some;
+    }
+    return all;
+}
+
+size_t ISA_NAME(count_before)(const float *x, size_t target, size_t n)
+{
+    return count(x, x[target], true, target) + count(x + target + 1, x[target], false, n - target - 1);
 }

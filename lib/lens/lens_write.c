@@ -1,0 +1,250 @@
+#include "lib/lens/lens_write.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "formats/archive.h"
+#include "lib/base/size.h"
+
+#define TEXT_SIZE 64 /* bytes of a token's text; a longer one is cut */
+
+/* ---- what both kinds have */
+
+struct writer {
+    tg_archive_writer *archive;
+    const tg_tokenizer *tok;
+    tg_lens_text_of text_of;
+};
+
+static tg_status put(const struct writer *w, const char *name, tg_dtype type, size_t dims,
+                     const size_t *shape, const void *data, tg_err *err)
+{
+    return tg_archive_put(w->archive, name, type, dims, shape, data, err);
+}
+
+static const tg_dtype F64 = {'f', 8};
+
+/* The texts of n ids, NUL-padded, in this shape. */
+static tg_status put_texts(const struct writer *w, const char *name, size_t dims, const size_t *shape,
+                           const int64_t *ids, size_t n, tg_err *err)
+{
+    char *text = calloc(n > 0 ? n : 1, TEXT_SIZE);
+    tg_status status;
+
+    if (!text)
+        return tg_fail_memory(err, n * TEXT_SIZE, "the tokens' texts");
+    for (size_t i = 0; i < n; i++)
+        (void)w->text_of(w->tok, text + i * TEXT_SIZE, TEXT_SIZE, (int32_t)ids[i]);
+    status = put(w, name, (tg_dtype){'S', TEXT_SIZE}, dims, shape, text, err);
+    free(text);
+    return status;
+}
+
+static tg_status put_text(const struct writer *w, const char *folder, const int32_t *ids, size_t T,
+                          tg_err *err)
+{
+    int64_t *wide = malloc(T * sizeof *wide);
+    char name[32];
+    tg_status status;
+
+    if (!wide)
+        return tg_fail_memory(err, T * sizeof *wide, "the tokens");
+    for (size_t t = 0; t < T; t++)
+        wide[t] = ids[t];
+    snprintf(name, sizeof name, "%s/ids", folder);
+    if (!(status = put(w, name, TG_I64, 1, &T, wide, err)) && tg_tokenizer_has_text(w->tok)) {
+        snprintf(name, sizeof name, "%s/text", folder);
+        status = put_texts(w, name, 1, &T, wide, T, err);
+    }
+    free(wide);
+    return status;
+}
+
+static tg_status begin(struct writer *w, int fd, const char *kind, const tg_model *model, const int32_t *ids,
+                       size_t T, tg_err *err)
+{
+    tg_status status;
+
+    w->tok = model->tokenizer;
+    if ((status = tg_archive_create(&w->archive, fd, err)) ||
+        (status = tg_archive_put_text(w->archive, "kind", kind, err)) ||
+        (status = tg_archive_put_i64(w->archive, "version", TG_LENS_VERSION, err)))
+        return status;
+    return put_text(w, kind, ids, T, err);
+}
+
+static tg_status end(const struct writer *w, tg_status status, tg_err *err)
+{
+    if (!status)
+        status = tg_archive_finish(w->archive, err);
+    tg_archive_abandon(w->archive);
+    return status;
+}
+
+/* ---- predictions */
+
+/* All rows, [layers,positions] of each value. */
+struct rows {
+    const tg_lens *lens;
+    size_t layers, positions, K, n; /* n: taken */
+    int64_t *layer, *position;
+    int64_t *target, *rank;
+    float *logit, *top_logits;
+    double *kl, *entropy, *sum;
+    int64_t *top;
+};
+
+static void place_rows(tg_arena *arena, void *context)
+{
+    struct rows *r = context;
+    const size_t n = tg_size_mul_sat(r->layers, r->positions);
+
+    r->layer = tg_arena_take(arena, r->layers, sizeof *r->layer);
+    r->position = tg_arena_take(arena, r->positions, sizeof *r->position);
+    r->target = tg_arena_take(arena, r->positions, sizeof *r->target);
+    r->rank = tg_arena_take(arena, n, sizeof *r->rank);
+    r->logit = tg_arena_take(arena, n, sizeof *r->logit);
+    r->kl = tg_arena_take(arena, n, sizeof *r->kl);
+    r->entropy = tg_arena_take(arena, n, sizeof *r->entropy);
+    r->sum = tg_arena_take(arena, n, sizeof *r->sum);
+    r->top = tg_arena_take_rows(arena, n, r->K, sizeof *r->top);
+    r->top_logits = tg_arena_take_rows(arena, n, r->K, sizeof *r->top_logits);
+}
+
+/* Rows arrive by position and then by layer; arrays have layers first. */
+static tg_status take(void *context, const tg_lens_row *row, tg_err *err)
+{
+    struct rows *r = context;
+    const size_t layer = r->n % r->layers, position = r->n / r->layers;
+    const size_t at = layer * r->positions + position;
+
+    (void)err;
+    r->n++;
+    r->layer[layer] = (int64_t)row->layer;
+    r->position[position] = (int64_t)row->position;
+    r->target[position] = row->target;
+    r->rank[at] = row->target < 0 ? -1 : (int64_t)row->score.rank - 1;
+    r->logit[at] = row->logit;
+    r->kl[at] = row->kl;
+    r->entropy[at] = row->score.entropy;
+    r->sum[at] = row->score.max + row->score.log_sum;
+    for (size_t k = 0; k < r->K; k++) {
+        r->top[at * r->K + k] = row->top[k];
+        r->top_logits[at * r->K + k] = row->top_logits[k];
+    }
+    return TG_OK;
+}
+
+static tg_status put_top(const struct writer *w, const struct rows *r, const size_t shape[3], tg_err *err)
+{
+    const size_t n = r->layers * r->positions * r->K;
+    tg_status status;
+
+    if (r->K == 0)
+        return TG_OK;
+    if ((status = put(w, "lens/top_ids", TG_I64, 3, shape, r->top, err)) ||
+        (status = put(w, "lens/top_logits", TG_F32, 3, shape, r->top_logits, err)) ||
+        !tg_tokenizer_has_text(w->tok))
+        return status;
+    return put_texts(w, "lens/top_text", 3, shape, r->top, n, err);
+}
+
+static tg_status put_rows(const struct writer *w, const struct rows *r, tg_err *err)
+{
+    const size_t shape[] = {r->layers, r->positions, r->K};
+    tg_status status;
+
+    if ((status = tg_archive_put_i64(w->archive, "lens/n_layer", (int64_t)r->lens->L, err)) ||
+        (status = put(w, "lens/layers", TG_I64, 1, &r->layers, r->layer, err)) ||
+        (status = put(w, "lens/positions", TG_I64, 1, &r->positions, r->position, err)) ||
+        (status = put(w, "lens/target", TG_I64, 1, &r->positions, r->target, err)) ||
+        (status = put(w, "lens/rank", TG_I64, 2, shape, r->rank, err)) ||
+        (status = put(w, "lens/logit", TG_F32, 2, shape, r->logit, err)) ||
+        (status = put(w, "lens/kl", F64, 2, shape, r->kl, err)) ||
+        (status = put(w, "lens/entropy", F64, 2, shape, r->entropy, err)) ||
+        (status = put(w, "lens/sum", F64, 2, shape, r->sum, err)))
+        return status;
+    return put_top(w, r, shape, err);
+}
+
+tg_status tg_lens_write(int fd, tg_lens *lens, const int32_t *ids, tg_lens_text_of text_of, tg_err *err)
+{
+    struct writer w = {.text_of = text_of};
+    struct rows r = {.lens = lens,
+                     .layers = lens->plan.layer == TG_LENS_ALL ? lens->L + 1 : 1,
+                     .positions = lens->plan.position == TG_LENS_ALL ? lens->T : 1,
+                     .K = lens->plan.top};
+    tg_arena arena;
+    tg_status status;
+
+    if ((status = tg_arena_build(&arena, place_rows, &r, err)))
+        return status;
+    if (!(status = tg_lens_run(lens, ids, take, &r, err)) &&
+        !(status = begin(&w, fd, "lens", lens->model, ids, lens->T, err)))
+        status = put_rows(&w, &r, err);
+    status = w.archive ? end(&w, status, err) : status;
+    tg_arena_free(&arena);
+    return status;
+}
+
+/* ---- the parts of a logit */
+
+static tg_status put_numbers(const struct writer *w, const tg_attribution *a, tg_err *err)
+{
+    const struct {
+        const char *name;
+        double value;
+    } numbers[] = {
+        {"attribution/logit", a->logit},
+        {"attribution/capped", a->capped},
+        {"attribution/sum", a->sum},
+        {"attribution/scale", a->scale},
+        {"attribution/embedding", a->embedding},
+        {"attribution/position_embedding", a->wpe},
+        {"attribution/norm_bias", a->shift},
+        {"attribution/head_bias", a->head_bias},
+    };
+    tg_status status = TG_OK;
+
+    for (size_t i = 0; i < sizeof numbers / sizeof *numbers && !status; i++)
+        status = tg_archive_put_f64(w->archive, numbers[i].name, numbers[i].value, err);
+    return status;
+}
+
+static tg_status put_parts(const struct writer *w, const tg_attribution *a, tg_err *err)
+{
+    const size_t heads[] = {a->L, a->H, a->T}, units[] = {a->L, a->inner};
+    tg_status status;
+
+    if ((status = put(w, "attribution/head", F64, 2, heads, a->head, err)) ||
+        (status = put(w, "attribution/key", F64, 3, heads, a->key, err)) ||
+        (status = put(w, "attribution/att_bias", F64, 1, heads, a->bias[TG_SUBLAYER_ATTENTION], err)) ||
+        (status = put(w, "attribution/mlp", F64, 1, heads, a->mlp, err)) ||
+        (status = put(w, "attribution/unit", F64, 2, units, a->unit, err)))
+        return status;
+    return put(w, "attribution/mlp_bias", F64, 1, heads, a->bias[TG_SUBLAYER_MLP], err);
+}
+
+static tg_status put_attribution(const struct writer *w, const tg_attribution *a, tg_err *err)
+{
+    tg_status status;
+
+    if ((status = tg_archive_put_i64(w->archive, "attribution/position", (int64_t)a->plan.position, err)) ||
+        (status = tg_archive_put_i64(w->archive, "attribution/token", a->plan.token, err)) ||
+        (status = tg_archive_put_i64(w->archive, "attribution/minus", a->plan.minus, err)) ||
+        (status = put_numbers(w, a, err)))
+        return status;
+    return put_parts(w, a, err);
+}
+
+tg_status tg_attribution_write(int fd, const tg_attribution *a, const int32_t *ids, tg_lens_text_of text_of,
+                               tg_err *err)
+{
+    struct writer w = {.text_of = text_of};
+    tg_status status = begin(&w, fd, "attribution", a->model, ids, a->T, err);
+
+    if (!status)
+        status = put_attribution(&w, a, err);
+    return w.archive ? end(&w, status, err) : status;
+}
