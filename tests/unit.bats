@@ -89,6 +89,7 @@ tiny() {
 @test "unit: rows" { unit rows; }
 @test "unit: stage" { unit stage; }
 @test "unit: growing" { unit growing; }
+@test "unit: lens" { unit lens; }
 @test "unit: lines" { unit lines; }
 @test "unit: heads" { unit heads; }
 @test "unit: history" { unit history; }

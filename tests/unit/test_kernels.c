@@ -895,6 +895,26 @@ static double no_squares(const float *x, size_t n)
     return kernels->sum_squares(x, n - 1);
 }
 
+static void no_sums(tg_softmax_sums *out, const float *x, size_t n)
+{
+    kernels->softmax_sums(out, x, n - 1);
+}
+
+static void no_probs(double *p, const float *x, double log_sum, size_t n)
+{
+    kernels->softmax_probs(p, x, log_sum + 1e-4, n);
+}
+
+static double no_mean(const double *p, const float *x, size_t n)
+{
+    return kernels->mean_logit(p, x, n - 1);
+}
+
+static size_t no_count(const float *x, size_t target, size_t n)
+{
+    return kernels->count_before(x, target, n) + 1;
+}
+
 static void no_normals(float *out, const tg_rng *rng, uint64_t first, size_t n, double std)
 {
     kernels->normals(out, rng, first + 1, n, std);
@@ -961,7 +981,7 @@ static void no_masks(tg_masks *masks, const unsigned char *text, size_t words)
 /* With any one kernel replaced by a wrong one, the check finds it. */
 static void the_check_finds_a_wrong_kernel(void)
 {
-    tg_kernels wrong[26];
+    tg_kernels wrong[30];
     tg_err err;
 
     for (size_t i = 0; i < COUNT(wrong); i++)
@@ -992,6 +1012,10 @@ static void the_check_finds_a_wrong_kernel(void)
     wrong[23].attend16_backward = no_dv16;
     wrong[24].softcap_forward = no_cap;
     wrong[25].softcap_backward = no_cap_slope;
+    wrong[26].softmax_sums = no_sums;
+    wrong[27].softmax_probs = no_probs;
+    wrong[28].mean_logit = no_mean;
+    wrong[29].count_before = no_count;
     CHECK_OK(tg_kernels_check(kernels, &err), &err);
     for (size_t i = 0; i < COUNT(wrong); i++) {
         CHECK_EQ(tg_kernels_check(&wrong[i], &err), TG_EDATA);
