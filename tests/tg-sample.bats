@@ -690,3 +690,69 @@ ids_of() {
     run -1 --separate-stderr tg-sample -m huge.npz -p ab -n 2 --attention -
     [[ $stderr = 'tg-sample: '* ]]
 }
+
+@test "--ablate and --add: heads are silenced, vectors added, and the rest is as it was" {
+    export TG_MODEL="$ROOT/docs/data/induction"
+    tg-sample -q -p abcdefghabc -n 5 -g > got
+    [[ $(< got) = abcdefghabcdefgh ]]
+    # the induction head, and another head
+    tg-sample -q -p abcdefghabc -n 5 -g --ablate 1.0 > got
+    [[ $(< got) != abcdefghabcd* ]]
+    tg-sample -q -p abcdefghabc -n 5 -g --ablate 1.1 > got
+    [[ $(< got) = abcdefghabcdefgh ]]
+    tg-attn-dump -q -p Alice --stage resid --mean -o a.npz
+    [[ $(names a.npz) = $'kind\nversion\nh.0.resid\nh.1.resid\nh.2.resid' ]]
+    for layer in 0 1 2; do
+        tg-sample -q -p abcdefghabc -n 5 -g --logprobs --add "$layer:a.npz*0" > zero
+        tg-sample -q -p abcdefghabc -n 5 -g --logprobs --add "$layer:a.npz*2.5,$layer:a.npz*-2.5" > both
+        tg-sample -q -p abcdefghabc -n 5 -g --logprobs --add "$layer:a.npz" > one
+        tg-sample -q -p abcdefghabc -n 5 -g --logprobs > none
+        cmp zero none
+        ! cmp -s one none
+        # adding and subtracting rounds twice
+        cut -f 2,5 both | cmp - <(cut -f 2,5 none)
+    done
+    # all heads of a layer
+    tg-sample -q -p abcdefghabc -n 5 -g --logprobs --ablate '1.*' > star
+    tg-sample -q -p abcdefghabc -n 5 -g --logprobs --ablate 1.0,1.1,1.2,1.3 > list
+    cmp star list
+}
+
+@test "--ablate and --add: what the model, or a file, does not have" {
+    export TG_MODEL="$ROOT/docs/data/induction"
+    tg-attn-dump -q -p ab --stage resid --mean -l 1 -o one.npz
+    tg-attn-dump -q -p ab -o dump.npz
+    run -3 --separate-stderr tg-sample -q -p ab --add 1:none.npz
+    said 'none.npz: No such file or directory'
+    run -1 --separate-stderr tg-sample -q -p ab --add 0:one.npz
+    said 'one.npz: there is no vector of layer 0'
+    run -1 --separate-stderr tg-sample -q -p ab --add 1:dump.npz
+    said 'dump.npz: the archive has kind "attention", expected "vectors"'
+    tiny -q
+    tg-attn-dump -q -m model.npz -p ab --stage resid --mean -o narrow.npz
+    run -1 --separate-stderr tg-sample -q -p ab --add 1:narrow.npz
+    said 'narrow.npz: h.1.resid has 16 elements: expected 64 of float32'
+    run -2 --separate-stderr tg-sample -q -p ab --add 3:one.npz
+    said '--add: layer 3 is out of range: expected 0 to 2'
+    run -2 --separate-stderr tg-sample -q -p ab --ablate 2.0
+    said '--ablate: layer 2 is out of range: expected 0 to 1'
+    run -2 --separate-stderr tg-sample -q -p ab --ablate 1.4
+    said '--ablate: head 4 is out of range: expected 0 to 3'
+    for list in 1 1: 1:a.npz, x:a.npz 1.a.npz; do
+        run -2 --separate-stderr tg-sample -q -p ab --add "$list"
+        said "--add must be LAYER:FILE or LAYER:FILE*NUMBER, separated by commas, got '$list'"
+    done
+    run -2 --separate-stderr tg-sample -q -p ab --add 1:-
+    said '--add reads no vector from standard input'
+    for list in 1 1. 1.0, '*.0'; do
+        run -2 --separate-stderr tg-sample -q -p ab --ablate "$list"
+        said "--ablate must be LAYER.HEAD or LAYER.*, separated by commas, got '$list'"
+    done
+    run -2 --separate-stderr tg-sample -q -p ab --add 1:one.npz --attention x.npz
+    said '--attention does not go with --add'
+    run -2 --separate-stderr tg-attn-dump -q -p ab --mean -o x.npz
+    said '--mean goes with --stage resid'
+    run -2 --separate-stderr tg-attn-dump -q --example mha --stage resid --mean -o x.npz
+    said '--mean needs a model'
+    [[ ! -e x.npz ]]
+}

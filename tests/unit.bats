@@ -90,6 +90,7 @@ tiny() {
 @test "unit: stage" { unit stage; }
 @test "unit: growing" { unit growing; }
 @test "unit: lens" { unit lens; }
+@test "unit: steer" { unit steer; }
 @test "unit: lines" { unit lines; }
 @test "unit: heads" { unit heads; }
 @test "unit: history" { unit history; }

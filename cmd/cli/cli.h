@@ -165,6 +165,10 @@ int cli_parse(int argc, char **argv, const cli_tool *tool);
  * with a digit. */
 bool cli_take_size(const char **at, size_t *value);
 
+/* Parse LAYER.HEAD, or LAYER.*, for which *head becomes SIZE_MAX, and the comma after it unless it is the last,
+ * at *at, and advance past them.  False: it is no such item. */
+bool cli_take_head(const char **at, size_t *layer, size_t *head);
+
 /* ---- sandbox.c */
 
 /*
@@ -185,6 +189,7 @@ TG_MUST_CHECK tg_status cli_stay_free(const char *why, tg_err *err);
 /* Also allow the tool to write a file, or NULL.  The path must stay until cli_confine(), which this precedes.
  */
 void cli_may_write(const char *path);
+void cli_may_read(const char *path); /* the same for a file that it reads */
 
 /* ---- option_table.c */
 
@@ -243,6 +248,7 @@ typedef enum cli_content {
     CLI_OUT_VOCABULARY_TEXT, /* or in characters */
     CLI_OUT_DUMP,            /* of attention */
     CLI_OUT_LOGITS,
+    CLI_OUT_VECTORS,
     CLI_OUT_LENS, /* predictions after each layer, or the parts of a logit */
     CLI_OUT_PNG,
     CLI_OUT_SVG,

@@ -71,6 +71,7 @@ static void find_archive_kind(file_kind *f, const char *kind)
                  {"tokenizer", "a vocabulary", CLI_OUT_VOCABULARY},
                  {"attention", "a dump of attention", CLI_OUT_DUMP},
                  {"logits", "logits", CLI_OUT_LOGITS},
+                 {"vectors", "vectors of the residual stream", CLI_OUT_VECTORS},
                  {"lens", "predictions after each layer", CLI_OUT_LENS},
                  {"attribution", "the parts of a logit", CLI_OUT_LENS}};
 

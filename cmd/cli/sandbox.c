@@ -106,6 +106,11 @@ void cli_may_write(const char *path)
     note(path, CLI_OUTPUT);
 }
 
+void cli_may_read(const char *path)
+{
+    note(path, CLI_INPUT);
+}
+
 /* ---- Landlock */
 
 /* Whether memory, descriptors or a disk failed: neither is the sandbox missing then, nor would the tool find

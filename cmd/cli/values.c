@@ -18,6 +18,18 @@ bool cli_take_size(const char **at, size_t *value)
     return *at > begin;
 }
 
+bool cli_take_head(const char **at, size_t *layer, size_t *head)
+{
+    *head = SIZE_MAX;
+    if (!cli_take_size(at, layer) || *(*at)++ != '.')
+        return false;
+    if (**at == '*')
+        ++*at;
+    else if (!cli_take_size(at, head))
+        return false;
+    return **at == '\0' || (**at == ',' && *++*at != '\0');
+}
+
 bool cli_in_range(const cli_option *o, double value)
 {
     return value >= o->min && value <= o->max;

@@ -19,13 +19,7 @@ static bool is_all(void)
 static bool take_item(const char **at, tg_attn_filter *filter)
 {
     *filter = TG_ATTN_KEEP_ALL;
-    if (!cli_take_size(at, &filter->layer) || *(*at)++ != '.')
-        return false;
-    if (**at == '*')
-        ++*at;
-    else if (!cli_take_size(at, &filter->head))
-        return false;
-    return **at == '\0' || (**at == ',' && *++*at != '\0');
+    return cli_take_head(at, &filter->layer, &filter->head); /* TG_ATTN_ALL is SIZE_MAX */
 }
 
 static int check(const attn_options *o)

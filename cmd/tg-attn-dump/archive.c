@@ -9,9 +9,11 @@
 #include "lib/base/choice.h"
 #include "lib/dump/dump_read.h"
 #include "lib/dump/dump_write.h"
+#include "lib/heads/vectors.h"
 
 static const char *output; /* the file; "-": standard output */
 static bool losses;        /* also the change in loss without each head */
+static bool mean;          /* instead, vectors: the means of the residual stream */
 
 /* What names the input, for the command that tg-attn-view's page copies.  NULL: nothing does so later
  * (standard input), or the name is too long to keep. */
@@ -88,6 +90,43 @@ static tg_status show(attn_input *in, const attn_options *o, tg_err *err)
     return status;
 }
 
+/* ---- --mean */
+
+static tg_status show_means(attn_input *in, tg_err *err)
+{
+    cli_output out = {0};
+    tg_status status;
+
+    if (!in->has_model)
+        return tg_fail(err, TG_EUSAGE, "--mean needs a model: arrays have no residual stream");
+    if ((status = cli_check_output_differs_model(output, in->model.path, err)) ||
+        (status = cli_check_output_differs(output, "-", err)))
+        return status;
+    if (!(status = cli_output_begin(&out, output, CLI_OUT_VECTORS, err)) &&
+        (status = tg_vectors_write(out.fd, &in->layers, err)) == TG_EIO)
+        (void)tg_err_in(err, out.name);
+    if (!status)
+        status = cli_output_commit(&out, err);
+    cli_output_abort(&out);
+    return status;
+}
+
+static tg_status show_either(attn_input *in, const attn_options *o, tg_err *err)
+{
+    return mean ? show_means(in, err) : show(in, o, err);
+}
+
+static int check(const attn_options *o)
+{
+    if (!mean)
+        return CLI_OK;
+    if (o->stage != TG_ATTN_RESID)
+        return cli_usage("--mean goes with --stage resid, the residual stream");
+    if (losses || options_have_target(o))
+        return cli_usage("--%s does not go with --mean", losses ? "losses" : "target");
+    return CLI_OK;
+}
+
 static tg_status run(const attn_options *o, tg_err *err)
 {
     const tg_status status = cli_is_dash(output) ? TG_OK : cli_check_dump_name("-o", output, err);
@@ -104,6 +143,10 @@ static const cli_option own[] = {
     CLI_FORCE(0),
     CLI_FLAG_OPTION(0, "losses", &losses,
                     "with -o: also how the loss changes without each head, as --ablate all has it"),
+    CLI_FLAG_OPTION(
+        0, "mean", &mean,
+        "with -o and --stage resid: only the mean of the residual stream over all tokens, a vector "
+        "for each layer, for tg-sample --add"),
 };
 
 const job archive_job = {
@@ -111,6 +154,7 @@ const job archive_job = {
     .n_options = sizeof own / sizeof own[0],
     .about = "writes whole arrays, so that every offset stays valid",
     .accepts = "model|prompt|example|qkv|layer|heads|stage|layout|mask|target|threads",
-    .show = show,
+    .check = check,
+    .show = show_either,
     .run = run,
 };

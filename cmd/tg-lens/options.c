@@ -3,12 +3,11 @@
 
 #define INDEX_MAX 1e15 /* until the model is known */
 
-static const char examples[] =
-    "  $ tg-lens -p 'To be, or not to'\n"
-    "  $ tg-lens -p 'To be, or not to' --position 4 -f tsv\n"
-    "  $ tg-lens -p 'To be, or not to' --attribute ' be'\n"
-    "  $ tg-lens -p 'To be, or not to' --attribute ' be- do' --keys -f tsv | sort -gk7\n"
-    "  $ tg-lens -p 'To be, or not to' -o lens.npz";
+static const char examples[] = "  $ tg-lens -p 'To be, or not to'\n"
+                               "  $ tg-lens -p 'To be, or not to' --position 4 -f tsv\n"
+                               "  $ tg-lens -p 'To be, or not to' --attribute ' '\n"
+                               "  $ tg-lens -p 'To be, or not' -a 't-e' --keys -f tsv | sort -gk6\n"
+                               "  $ tg-lens -p 'To be, or not to' -o lens.npz";
 
 /* Which options go together. */
 static int check(const lens_options *o)

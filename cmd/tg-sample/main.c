@@ -5,6 +5,7 @@
 #include "cmd/tg-sample/logprobs.h"
 #include "cmd/tg-sample/options.h"
 #include "cmd/tg-sample/output.h"
+#include "cmd/tg-sample/steering.h"
 #include "lib/base/size.h"
 
 /* What is generated, and what becomes of it. */
@@ -16,6 +17,7 @@ typedef struct sampler {
     sample_output out;
     sample_logprobs lines;
     sample_attention attention;
+    sample_steering steering;
 } sampler;
 
 /* ---- generating */
@@ -128,6 +130,7 @@ static tg_status sample_after(sampler *s, const tg_tokens_prompt *p, const tg_to
     s->out.silent = o->logprobs || sample_prints_attention(o);
     if ((status = attention_begin(&s->attention, o, s->m, start->ids, start->n, start->n + s->n, err)) ||
         (status = open_generator(s, p->n, err)) ||
+        (status = steering_begin(&s->steering, &s->g.infer, o, s->m, err)) ||
         (o->logprobs && (status = logprobs_begin(&s->lines, o, &s->m->model, p, err))) ||
         (!o->no_prompt && (status = add_prompt(&s->out, p, err))))
         return status;
@@ -150,6 +153,7 @@ static tg_status sample(const cli_model *m, const tg_tokens_prompt *p, const sam
         status = sample_after(&s, p, p->n > 0 ? p : &newline, err);
     tg_tokens_prompt_free(&newline);
     attention_free(&s.attention);
+    steering_free(&s.steering);
     logprobs_free(&s.lines);
     sample_output_free(&s.out);
     tg_generator_close(&s.g);

@@ -1,6 +1,8 @@
 /* The options of tg-sample, and which of them go together. */
 #include "cmd/tg-sample/options.h"
 
+#include "cmd/tg-sample/steering.h"
+
 #include <stdlib.h>
 
 #define TOP 5 /* unless --top says otherwise */
@@ -53,6 +55,9 @@ static int check_attention(const sample_options *o)
 {
     if (o->attention && o->count > 1)
         return cli_usage("--attention goes with a single text, not with --count");
+    if (o->attention && (o->add || o->ablate))
+        return cli_usage("--attention does not go with --%s: its numbers are those of the model as it is",
+                         o->add ? "add" : "ablate");
     if (o->attention && o->type != TG_WEIGHT_FLOAT32)
         return cli_usage("--attention goes with --precision float32, in which its numbers are computed");
     return CLI_OK;
@@ -65,7 +70,7 @@ static int check(const sample_options *o)
     if (o->no_newline && (o->count > 1 || o->zero))
         return cli_usage("--no-newline goes with a single text, not with --%s",
                          o->zero ? "null" : "count, whose texts are divided by lines");
-    if (check_lines(o) || check_attention(o))
+    if (check_lines(o) || check_attention(o) || steering_check(o))
         return CLI_USAGE;
     return cli_text_check(&o->text);
 }
@@ -126,6 +131,11 @@ int sample_parse(int argc, char **argv, sample_options *o)
             "also write the attention of prompt and text, for tg-attn-view; '-' prints, instead "
             "of the text, each token's rows as tg-attn-dump does"),
         CLI_FORCE(0),
+        CLI_TEXT_OPTION(
+            'a', "add", &o->add, "L:FILE[*X],...",
+            "add X times the vector of FILE to the residual stream that reaches layer L, at every "
+            "token; tg-attn-dump --mean makes vectors"),
+        CLI_TEXT_OPTION(0, "ablate", &o->ablate, "L.H,...", "generate without what these heads give"),
         CLI_ENUM_OPTION('f', "format", &o->format, SAMPLE_FORMATS,
                         "of the lines of --logprobs and --attention -: tab-separated values, or JSON objects",
                         .given = &o->format_given),

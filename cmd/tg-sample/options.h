@@ -14,7 +14,7 @@ typedef enum sample_format { SAMPLE_TSV, SAMPLE_JSONL } sample_format; /* of lin
 #define SAMPLE_FORMATS "tsv|jsonl"
 
 typedef struct sample_options {
-    const char *model, *stop, *attention; /* NULL: not given */
+    const char *model, *stop, *attention, *add, *ablate; /* NULL: not given */
     cli_text text;
     bool no_prompt, no_newline, zero, logprobs, no_header;
     bool n_given, top_given, format_given;

@@ -58,11 +58,13 @@ void tg_infer_begin(tg_infer *f, const int32_t *ids, size_t n)
 {
     set_rows(f, n);
     tg_acts_page(&f->acts)->embed(&f->acts, ids);
+    if (f->tap)
+        (void)f->tap->after(f->tap->context, &f->acts, 0, TG_ACT_X);
 }
 
 void tg_infer_layers(tg_infer *f, size_t from, size_t to)
 {
-    (void)tg_layers_forward(&f->acts, from, to, NULL);
+    (void)tg_layers_forward(&f->acts, from, to, f->tap);
 }
 
 void tg_infer_end(tg_infer *f)

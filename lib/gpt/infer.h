@@ -43,6 +43,8 @@ typedef struct tg_infer {
     const float *x;                /* [count n,C] the residual stream */
     tg_kv_cache cache;             /* k NULL: no cache */
     tg_matmul_scratch matmul;
+    const tg_tap *tap; /* may be set after placing: called after each operation, and, with row TG_ACT_X of
+                        * layer 0, after the embedding; it does not end the run.  NULL: none */
 } tg_infer;
 
 /* Place the buffers in an arena (see arena.h), for passes of up to rows_max rows, and a cache

@@ -67,7 +67,17 @@ static size_t first_layer(const tg_ablate *a, size_t number)
     return first;
 }
 
-/* A tap: zero the slices of att that the case's heads have written. */
+void tg_ablate_silence(tg_acts *acts, size_t layer, const tg_ablate_head *heads, size_t n)
+{
+    const size_t D = tg_config_head_dim(&acts->bound.model->config);
+    const tg_matrix att = tg_acts_row(acts, layer, acts->family->att);
+
+    for (const tg_ablate_head *h = heads; h < heads + n; h++)
+        for (size_t bt = 0; h->layer == layer && bt < acts->B * acts->T; bt++)
+            memset(tg_floats(att) + bt * att.ld + h->head * D, 0, D * sizeof(float));
+}
+
+/* A tap: silence the case's heads. */
 struct silencing {
     const tg_ablate *a;
     size_t number;
@@ -76,15 +86,11 @@ struct silencing {
 static bool silence(void *context, tg_acts *acts, size_t layer, size_t row)
 {
     const struct silencing *s = context;
-    const size_t D = tg_config_head_dim(&s->a->model->config);
+    const tg_ablate_heads *heads = &s->a->heads;
 
-    for (size_t n = 0; row == acts->family->att && n < s->a->heads.n; n++) {
-        const tg_ablate_head *h = &s->a->heads.head[n];
-        const tg_matrix att = tg_acts_row(acts, layer, row);
-
-        for (size_t bt = 0; h->layer == layer && silences(s->a, s->number, n) && bt < acts->B * acts->T; bt++)
-            memset(tg_floats(att) + bt * att.ld + h->head * D, 0, D * sizeof(float));
-    }
+    if (row == acts->family->att)
+        tg_ablate_silence(acts, layer, heads->in_turn ? heads->head + s->number : heads->head,
+                          heads->in_turn ? 1 : heads->n);
     return true;
 }
 

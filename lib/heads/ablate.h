@@ -35,6 +35,9 @@ typedef struct tg_ablate_head {
     size_t layer, head;
 } tg_ablate_head;
 
+/* Zero the slices of a layer's att that these of the heads [n] have written: those of this layer. */
+void tg_ablate_silence(tg_acts *acts, size_t layer, const tg_ablate_head *heads, size_t n);
+
 /* n >= 1 heads in any order, which the caller keeps. */
 typedef struct tg_ablate_heads {
     const tg_ablate_head *head;

@@ -1,0 +1,192 @@
+#include "cmd/tg-sample/steering.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "lib/heads/vectors.h"
+
+/* ---- L:FILE[*X], separated by commas */
+
+struct item {
+    size_t layer;
+    double scale;
+    char path[4096];
+};
+
+/* Take the factor after the last asterisk, if a number follows that, off the path. */
+static void take_scale(struct item *item)
+{
+    char *at = strrchr(item->path, '*'), *end;
+    double scale;
+
+    item->scale = 1;
+    if (!at || at[1] == '\0')
+        return;
+    scale = strtod(at + 1, &end);
+    if (*end != '\0' || !isfinite(scale))
+        return;
+    item->scale = scale;
+    *at = '\0';
+}
+
+/* The next item of a list; false: it is not one. */
+static bool take_item(const char **at, struct item *item)
+{
+    size_t n;
+
+    if (!cli_take_size(at, &item->layer) || *(*at)++ != ':')
+        return false;
+    n = strcspn(*at, ",");
+    if (n == 0 || n >= sizeof item->path)
+        return false;
+    memcpy(item->path, *at, n);
+    item->path[n] = '\0';
+    take_scale(item);
+    *at += n;
+    return item->path[0] != '\0' && (**at == '\0' || *++*at != '\0');
+}
+
+/* Items of a list that was checked. */
+static size_t count_items(const char *list)
+{
+    size_t n = 1;
+
+    for (; (list = strchr(list, ',')); list++)
+        n++;
+    return n;
+}
+
+/* ---- before there is a model */
+
+static char *paths; /* the vectors' files, one after another; as long as the process */
+
+static int check_add(const char *list)
+{
+    const char *at = list;
+    struct item item;
+    char *to = paths = malloc(strlen(list) + 1);
+
+    while (to && *at != '\0') {
+        if (!take_item(&at, &item))
+            return cli_usage("--add must be LAYER:FILE or LAYER:FILE*NUMBER, separated by commas, got '%s'",
+                             list);
+        if (cli_is_dash(item.path))
+            return cli_usage("--add reads no vector from standard input: name a file");
+        memcpy(to, item.path, strlen(item.path) + 1);
+        cli_may_read(to);
+        to += strlen(to) + 1;
+    }
+    return CLI_OK; /* without memory the file cannot be read, which is reported then */
+}
+
+static int check_ablate(const char *list)
+{
+    const char *at = list;
+    size_t layer, head;
+
+    do {
+        if (!cli_take_head(&at, &layer, &head))
+            return cli_usage("--ablate must be LAYER.HEAD or LAYER.*, separated by commas, got '%s'", list);
+    } while (*at != '\0');
+    return CLI_OK;
+}
+
+int steering_check(const sample_options *o)
+{
+    if (o->add && check_add(o->add))
+        return CLI_USAGE;
+    return o->ablate ? check_ablate(o->ablate) : CLI_OK;
+}
+
+/* ---- with a model */
+
+static tg_status read_vector(float *x, const struct item *item, const tg_config *c, tg_err *err)
+{
+    tg_status status;
+    int fd;
+
+    if (item->layer > c->n_layer)
+        return tg_fail(err, TG_EUSAGE, "--add: layer %zu is out of range: expected 0 to %zu", item->layer,
+                       c->n_layer);
+    if ((status = cli_open_input(&fd, item->path, err)))
+        return status;
+    if ((status = tg_vectors_read(x, fd, item->layer, c->n_embd, err)))
+        (void)tg_err_in(err, item->path);
+    cli_close_input(fd);
+    return status;
+}
+
+static tg_status read_vectors(sample_steering *s, const char *list, const tg_config *c, tg_err *err)
+{
+    const size_t n = count_items(list), C = c->n_embd;
+    const char *at = list;
+    struct item item;
+    tg_status status = TG_OK;
+
+    s->add = calloc(n, sizeof *s->add);
+    s->x = calloc(n * C, sizeof *s->x);
+    if (!s->add || !s->x)
+        return tg_fail_memory(err, n * C * sizeof *s->x, "the vectors");
+    for (size_t i = 0; i < n && !status && take_item(&at, &item); i++) {
+        s->add[i] = (tg_steer_vector){item.layer, item.scale, s->x + i * C};
+        status = read_vector(s->x + i * C, &item, c, err);
+    }
+    s->steer.add = s->add;
+    s->steer.n_add = n;
+    return status;
+}
+
+static tg_status add_heads(sample_steering *s, size_t layer, size_t head, const tg_config *c, tg_err *err)
+{
+    const size_t first = head == SIZE_MAX ? 0 : head, end = head == SIZE_MAX ? c->n_head : head + 1;
+
+    if (layer >= c->n_layer)
+        return tg_fail(err, TG_EUSAGE, "--ablate: layer %zu is out of range: expected 0 to %zu", layer,
+                       c->n_layer - 1);
+    if (end > c->n_head)
+        return tg_fail(err, TG_EUSAGE, "--ablate: head %zu is out of range: expected 0 to %zu", head,
+                       c->n_head - 1);
+    for (size_t h = first; h < end; h++)
+        s->silent[s->steer.n_silent++] = (tg_ablate_head){layer, h};
+    return TG_OK;
+}
+
+static tg_status find_heads(sample_steering *s, const char *list, const tg_config *c, tg_err *err)
+{
+    const size_t n = count_items(list) * c->n_head;
+    const char *at = list;
+    size_t layer, head;
+    tg_status status = TG_OK;
+
+    if (!(s->silent = calloc(n, sizeof *s->silent)))
+        return tg_fail_memory(err, n * sizeof *s->silent, "the heads");
+    while (!status && *at != '\0' && cli_take_head(&at, &layer, &head))
+        status = add_heads(s, layer, head, c, err);
+    s->steer.silent = s->silent;
+    return status;
+}
+
+tg_status steering_begin(sample_steering *s, tg_infer *infer, const sample_options *o, const cli_model *m,
+                         tg_err *err)
+{
+    const tg_config *c = &m->model.config;
+    tg_status status = TG_OK;
+
+    if (!o->add && !o->ablate)
+        return TG_OK;
+    if ((o->add && (status = read_vectors(s, o->add, c, err))) ||
+        (o->ablate && (status = find_heads(s, o->ablate, c, err))))
+        return status;
+    s->tap = tg_steer_tap(&s->steer);
+    infer->tap = &s->tap;
+    return TG_OK;
+}
+
+void steering_free(sample_steering *s)
+{
+    free(s->add);
+    free(s->x);
+    free(s->silent);
+    *s = (sample_steering){0};
+}
