@@ -216,6 +216,7 @@ check_guide() {
 @test "checkpoints: from a download to its induction heads" { slow; check_guide checkpoints; }
 
 @test "from GPT-2 to Llama: norm, rotation, shared keys, SwiGLU" { slow; check_guide from-gpt2-to-llama; }
+@test "what a head writes: the lens, and a logit as a sum" { slow; check_guide what-a-head-writes; }
 
 @test "there is a test here for each guide, and the maps have them in order" {
     local suffix page
