@@ -61,6 +61,7 @@ tiny() {
 @test "unit: chars" { unit chars; }
 @test "unit: bare_ids" { unit bare_ids; }
 @test "unit: eval" { unit eval; }
+@test "unit: circuit" { unit circuit; }
 @test "unit: info" { unit info; }
 @test "unit: bpe" { unit bpe; }
 @test "unit: vocab_file" { unit vocab_file; }

@@ -1,0 +1,128 @@
+#include "lib/circuit/vocab.h"
+
+#include <string.h>
+
+#include "lib/base/size.h"
+#include "lib/circuit/factors.h"
+#include "lib/circuit/product64.h"
+#include "lib/gpt/bind.h"
+
+size_t tg_vocab_tokens(const tg_model *model)
+{
+    return tg_size_min(tg_tokenizer_vocab_size(model->tokenizer), model->config.vocab_size);
+}
+
+double tg_vocab_scale(const tg_model *model)
+{
+    const tg_config *c = &model->config;
+
+    return tg_config_has(c, TG_CONFIG_EMBED_SCALE) ? (double)(float)c->embed_scale : 1;
+}
+
+const float *tg_vocab_embedding(const tg_model *model, size_t first, size_t n)
+{
+    int32_t ids[TG_VOCAB_ROWS];
+
+    for (size_t i = 0; i < n; i++)
+        ids[i] = (int32_t)(first + i);
+    return tg_model_embedding(model, ids, n) + first * model->config.n_embd;
+}
+
+const float *tg_vocab_head(const tg_model *model, size_t first)
+{
+    return tg_model_weight(model, tg_head_kind(&model->config), 0) + first * model->config.n_embd;
+}
+
+void tg_vocab_norm(double *x, const tg_model *model, size_t n)
+{
+    const tg_rmsnorm norm = tg_bind_rmsnorm(&(tg_binding){.model = model}, TG_LNF_W, 0);
+    const size_t C = model->config.n_embd;
+
+    for (size_t i = 0; i < n; i++) {
+        double *row = x + i * C;
+
+        if (tg_factors_centred(&model->config))
+            tg_factors_centre(row, C, 1);
+        for (size_t c = 0; c < C; c++)
+            row[c] *= tg_factors_gain(&norm, c);
+    }
+}
+
+void tg_vocab_grams_place(tg_arena *arena, tg_vocab_grams *g, const tg_config *config)
+{
+    const size_t C = config->n_embd;
+
+    g->ue = tg_arena_take_rows(arena, C, C, sizeof *g->ue);
+    g->ee = tg_arena_take_rows(arena, C, C, sizeof *g->ee);
+}
+
+/* c [C,C] += a^T b for rows [n,C] of both. */
+static void add_rows(double *c, const float *a, const float *b, size_t n, size_t C, bool upper)
+{
+    const tg_product64 p = {.M = C,
+                            .N = C,
+                            .K = n,
+                            .a = a,
+                            .b = b,
+                            .a_type = TG_TYPE_FLOAT,
+                            .b_type = TG_TYPE_FLOAT,
+                            .a_row = 1,
+                            .a_col = C,
+                            .b_row = C,
+                            .b_col = 1,
+                            .c = c,
+                            .ldc = C,
+                            .upper = upper};
+
+    tg_product64_run(&p);
+}
+
+static bool sum_rows(tg_vocab_grams *g, const tg_model *model, const tg_watch *watch)
+{
+    const size_t V = tg_vocab_tokens(model), C = model->config.n_embd;
+
+    for (size_t t = 0; t < V; t += TG_VOCAB_ROWS) {
+        const size_t n = tg_size_min(TG_VOCAB_ROWS, V - t);
+        const float *e = tg_vocab_embedding(model, t, n);
+
+        add_rows(g->ee, e, e, n, C, true);
+        if (!model->config.tied)
+            add_rows(g->ue, tg_vocab_head(model, t), e, n, C, false);
+        if (!tg_watch_report(watch, (double)(t + n) / (double)V))
+            return false;
+    }
+    return true;
+}
+
+/* Below the diagonal, what is above it; scaled. */
+static void mirror(double *a, size_t C, double scale)
+{
+    for (size_t i = 0; i < C; i++)
+        for (size_t j = i; j < C; j++) {
+            const double x = a[i * C + j] * scale;
+
+            a[i * C + j] = a[j * C + i] = x;
+        }
+}
+
+bool tg_vocab_grams_set(tg_vocab_grams *g, const tg_model *model, const tg_watch *watch)
+{
+    const size_t C = model->config.n_embd, bytes = C * C * sizeof *g->ee;
+    const tg_rmsnorm norm = tg_bind_rmsnorm(&(tg_binding){.model = model}, TG_LNF_W, 0);
+    const double scale = tg_vocab_scale(model);
+
+    memset(g->ee, 0, bytes);
+    memset(g->ue, 0, bytes);
+    if (!sum_rows(g, model, watch))
+        return false;
+    mirror(g->ee, C, 1);
+    if (model->config.tied)
+        memcpy(g->ue, g->ee, bytes);
+    mirror(g->ee, C, scale * scale);
+    for (size_t i = 0; i < C; i++)
+        for (size_t j = 0; j < C; j++)
+            g->ue[i * C + j] *= scale * tg_factors_gain(&norm, i);
+    if (tg_factors_centred(&model->config))
+        tg_factors_centre(g->ue, C, C);
+    return true;
+}
