@@ -96,6 +96,8 @@ tg-attn-dump --summary --dump in/dump.npz
 tg-attn-dump -m in/run.npz -p Tobeornot --ablate all
 tg-attn-dump -m in/run.npz -p Tobe --trace 0,1,2,1 --backward --target x
 tg-attn-dump --example mha
+tg-circuit -m in/run.npz
+tg-circuit -m in/neox.npz -f jsonl
 tg-attn-view in/dump.npz
 tg-attn-view -o d.png in/dump.npz
 tg-attn-view --svg in/dump.npz

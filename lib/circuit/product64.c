@@ -6,7 +6,7 @@
 #include "lib/base/size.h"
 #include "lib/base/threads.h"
 
-/* A block of c, and of the sums; all of it is on the stack, 64 KiB. */
+/* A block of c, and of the sums; its operands are on the stack, 48 KiB. */
 #define ROWS ((size_t)32)
 #define COLUMNS ((size_t)64)
 #define DEPTH ((size_t)64)
@@ -16,51 +16,66 @@
 
 typedef double pair __attribute__((vector_size(16)));
 
-/* Panels of TILE rows or columns, zero-padded: element i of a panel at depth k is panel[k][i].  Elements of a
- * are there twice, as a pair. */
+/* Panels of TILE rows or columns; in the last one the last row fills those that do not exist. */
 typedef struct blocks {
-    pair a[ROWS / TILE][DEPTH][TILE];
-    double b[COLUMNS / TILE][DEPTH][TILE] __attribute__((aligned(16)));
+    double a[ROWS / TILE][DEPTH * TILE] __attribute__((aligned(16)));
+    double b[COLUMNS / TILE][DEPTH * TILE] __attribute__((aligned(16)));
 } blocks;
 
-static double element(const void *data, tg_type type, size_t i)
+/* Rows or columns of an operand: element k of number i is data[first + i * row + k * col]. */
+struct runs {
+    const void *data;
+    tg_type type;
+    size_t first, row, col;
+};
+
+/* A panel of four runs, at at[0..3]: depth elements each. */
+#define PACK(type)                                                                                           \
+    do {                                                                                                     \
+        const type *x0 = (const type *)r->data + at[0], *x1 = (const type *)r->data + at[1];                 \
+        const type *x2 = (const type *)r->data + at[2], *x3 = (const type *)r->data + at[3];                 \
+                                                                                                             \
+        for (size_t k = 0, i = 0; k < depth; k++, i += r->col, to += TILE) {                                 \
+            to[0] = (double)x0[i];                                                                           \
+            to[1] = (double)x1[i];                                                                           \
+            to[2] = (double)x2[i];                                                                           \
+            to[3] = (double)x3[i];                                                                           \
+        }                                                                                                    \
+    } while (0)
+
+static void pack_panel(double *restrict to, const struct runs *restrict r, size_t n, size_t depth)
 {
-    return type == TG_TYPE_FLOAT ? (double)((const float *)data)[i] : ((const double *)data)[i];
+    size_t at[TILE];
+
+    for (size_t i = 0; i < TILE; i++)
+        at[i] = r->first + tg_size_min(i, n - 1) * r->row;
+    if (r->type == TG_TYPE_FLOAT)
+        PACK(float);
+    else
+        PACK(double);
 }
 
-static void pack_a(blocks *packed, const tg_product64 *p, size_t m0, size_t k0, size_t rows, size_t depth)
+static void pack(double *panels, struct runs r, size_t n, size_t depth)
 {
-    for (size_t m = 0; m < tg_round_up(rows, TILE); m++)
-        for (size_t k = 0; k < depth; k++) {
-            const double x =
-                m < rows ? element(p->a, p->a_type, (m0 + m) * p->a_row + (k0 + k) * p->a_col) : 0;
-
-            packed->a[m / TILE][k][m % TILE] = (pair){x, x};
-        }
+    for (size_t i = 0; i < n; i += TILE, r.first += TILE * r.row)
+        pack_panel(panels + i * DEPTH, &r, tg_size_min(TILE, n - i), depth);
 }
 
-static void pack_b(blocks *packed, const tg_product64 *p, size_t n0, size_t k0, size_t columns, size_t depth)
+/* The sums of a tile: a and b are panels.  Without loops over rows, all eight stay in registers. */
+static void tile(double sums[TILE][TILE], const double *a, const double *b, size_t depth)
 {
-    for (size_t k = 0; k < depth; k++)
-        for (size_t n = 0; n < tg_round_up(columns, TILE); n++)
-            packed->b[n / TILE][k][n % TILE] =
-                n < columns ? element(p->b, p->b_type, (k0 + k) * p->b_row + (n0 + n) * p->b_col) : 0;
-}
-
-/* a and b are panels. */
-static void tile(double sums[TILE][TILE], const pair *a, const double *b, size_t depth)
-{
-    pair sum[TILE][2] = {{{0}}};
+    pair s00 = {0}, s01 = {0}, s10 = {0}, s11 = {0}, s20 = {0}, s21 = {0}, s30 = {0}, s31 = {0};
 
     for (size_t k = 0; k < depth; k++, a += TILE, b += TILE) {
         const pair b0 = {b[0], b[1]}, b1 = {b[2], b[3]};
+        const pair a0 = {a[0], a[0]}, a1 = {a[1], a[1]}, a2 = {a[2], a[2]}, a3 = {a[3], a[3]};
 
-        for (size_t m = 0; m < TILE; m++) {
-            sum[m][0] += a[m] * b0;
-            sum[m][1] += a[m] * b1;
-        }
+        s00 += a0 * b0, s01 += a0 * b1;
+        s10 += a1 * b0, s11 += a1 * b1;
+        s20 += a2 * b0, s21 += a2 * b1;
+        s30 += a3 * b0, s31 += a3 * b1;
     }
-    memcpy(sums, sum, sizeof sum);
+    memcpy(sums, (const pair[]){s00, s01, s10, s11, s20, s21, s30, s31}, TILE * TILE * sizeof **sums);
 }
 
 static void add_tile(const tg_product64 *p, size_t m0, size_t n0, size_t rows, size_t columns,
@@ -80,11 +95,13 @@ static void block_at(const tg_product64 *p, size_t m0, size_t n0)
     for (size_t k0 = 0; k0 < p->K; k0 += DEPTH) {
         const size_t depth = tg_size_min(DEPTH, p->K - k0);
 
-        pack_a(&packed, p, m0, k0, rows, depth);
-        pack_b(&packed, p, n0, k0, columns, depth);
+        pack(packed.a[0], (struct runs){p->a, p->a_type, m0 * p->a_row + k0 * p->a_col, p->a_row, p->a_col},
+             rows, depth);
+        pack(packed.b[0], (struct runs){p->b, p->b_type, n0 * p->b_col + k0 * p->b_row, p->b_col, p->b_row},
+             columns, depth);
         for (size_t n = 0; n < columns; n += TILE)
             for (size_t m = 0; m < rows; m += TILE) {
-                tile(sums, packed.a[m / TILE][0], packed.b[n / TILE][0], depth);
+                tile(sums, packed.a[m / TILE], packed.b[n / TILE], depth);
                 add_tile(p, m0 + m, n0 + n, tg_size_min(TILE, rows - m), tg_size_min(TILE, columns - n),
                          sums);
             }

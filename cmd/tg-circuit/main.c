@@ -1,0 +1,47 @@
+/* tg-circuit: what attention heads do, by their weights alone. */
+#include "cmd/tg-circuit/job.h"
+
+#include "lib/gpt/family.h"
+
+void circuit_print_model(const tg_config *c)
+{
+    printf("# %s: %zu layer%s of %zu head%s, %zu of keys, C = %zu, D = %zu\n", tg_config_family(c)->name,
+           c->n_layer, cli_plural(c->n_layer), c->n_head, cli_plural(c->n_head), tg_config_kv_heads(c),
+           c->n_embd, tg_config_head_dim(c));
+}
+
+static tg_status show(const cli_model *m, const circuit_options *o, tg_err *err)
+{
+    const tg_config *c = &m->model.config;
+    const tg_status status = tg_attn_filter_check(&o->filter, c->n_layer, c->n_head, c->n_ctx, err);
+
+    if (status)
+        return status;
+    return o->compose ? circuit_print_pairs(m, o, err) : circuit_print_heads(m, o, err);
+}
+
+static tg_status run(const circuit_options *o, tg_err *err)
+{
+    cli_model m;
+    tg_status status;
+
+    if ((status = cli_begin_compute(o->threads, err)) ||
+        (status = cli_model_open(&m, o->model, false, "", err)))
+        return status;
+    status = show(&m, o, err);
+    cli_model_close(&m);
+    return status;
+}
+
+int main(int argc, char **argv)
+{
+    circuit_options o = {0};
+    tg_err err = {0};
+
+    cli_init("tg-circuit");
+    if (circuit_parse(argc, argv, &o))
+        return CLI_USAGE;
+    if (cli_confine(&err) || (run(&o, &err) && !cli_stdout_failed()))
+        return cli_report(&err);
+    return cli_close_stdout();
+}
