@@ -66,6 +66,11 @@ families() {
     families families_grad
 }
 
+@test "heads' circuits and compositions are those of transformers' modules" {
+    slow
+    families circuit
+}
+
 @test "Gemma 3 270M, in blocks, is the same model in gguf and transformers" {
     slow
     need_judge gguf
