@@ -98,6 +98,7 @@ tg-attn-dump -m in/run.npz -p Tobe --trace 0,1,2,1 --backward --target x
 tg-attn-dump --example mha
 tg-circuit -m in/run.npz
 tg-circuit -m in/neox.npz -f jsonl
+tg-circuit -m in/neox.npz --tokens -k 1
 tg-attn-view in/dump.npz
 tg-attn-view -o d.png in/dump.npz
 tg-attn-view --svg in/dump.npz

@@ -103,6 +103,47 @@ PY
     tg-circuit --compose --json | sed -n 2p | grep -q '^{"type":"k","from_layer":0,"from_head":0,"layer":1,"head":0,"score":0\.[0-9]*,'
 }
 
+# ---- tokens
+
+@test "--tokens: the ends of directions, or of a token" {
+    tiny
+    tg-circuit --tokens --tsv > got
+    [[ $(head -n 1 got) = $'layer\thead\tcircuit\tdirection\tsize\tend\trank\tvalue\tid\ttoken' ]]
+    [[ $(wc -l < got) = $((1 + 3 * 2 * 2 * 3 * 2 * 5)) ]]
+    # sizes and values fall
+    sed 1d got | awk -F '\t' '$7 > 1 && $8 > value { exit 1 } $4 > 0 && $3 == circuit && $5 > size { exit 1 }
+        { value = $8; size = $5; circuit = $3 }'
+    tg-circuit --tokens --tsv --threads 3 | cmp - got
+    tg-circuit --tokens --tsv -l 1 -a 1 -n 1 -k 2 | sed 1d |
+        cmp - <(awk -F '\t' '$1 == 1 && $2 == 1 && $4 == 0 && $7 <= 2' got)
+    tg-circuit --tokens --token e -k 1 -l 0 -a 0 > text
+    [[ $(tail -n 1 text) =~ ^\ +0\ +0\ +qk\ +key\ +1\ +[0-9.]+\ \"[^\ ]+\"$ ]]
+    tg-circuit --tokens --token-id 101 -k 1 -l 0 -a 0 | cmp - text
+    tg-circuit --tokens --token e -k 300 -l 0 -a 0 --tsv > all
+    [[ $(wc -l < all) = $((1 + 4 * 256)) ]]
+    [[ $(tg-circuit --tokens --token e -k 1 -l 0 -a 0 --json | sed -n 2p) =~ ^\{\"layer\":0,\"head\":0,\"circuit\":\"ov\",\"end\":\"writes\",\"rank\":1,\"value\":[0-9.e-]+,\"id\":[0-9]+,\"token\":\".+\"\}$ ]]
+}
+
+@test "--tokens and NumPy's products agree" {
+    tiny
+    tg-circuit --tokens --token e -k 256 -l 1 -a 1 --tsv > got
+    need_numpy
+    python3 - <<'PY'
+import numpy as np
+z = {k: v.astype(float) for k, v in np.load("model.npz").items() if v.dtype == np.float32}
+P = np.eye(16) - 1 / 16
+w = P @ np.diag(z["h.1.ln_1.weight"]) @ z["h.1.attn.c_attn.weight"]
+q, k, v = (w[:, 16 * i + 8:16 * i + 16] for i in range(3))
+E, U = z["wte.weight"], P @ np.diag(z["ln_f.weight"]) @ z["wte.weight"].T
+ov, qk = E @ v @ z["h.1.attn.c_proj.weight"][8:] @ U, E @ q @ k.T @ E.T
+want = {"writes": ov[101], "reads": ov[:, 101], "key": qk[101], "query": qk[:, 101]}
+lines = [line.rstrip("\n").split("\t") for line in open("got")][1:]
+assert len(lines) == 4 * 256
+for line in lines:
+    assert abs(float(line[5]) - want[line[3]][int(line[6])]) < 1e-12, line
+PY
+}
+
 # ---- mistakes
 
 @test "heads that do not exist, and other mistakes" {
@@ -120,7 +161,25 @@ PY
     head -c 3000 model.npz > cut.npz
     run -1 --separate-stderr tg-circuit -m cut.npz
     said 'cut.npz'
-    tiny --n-layer 1
+    run -2 --separate-stderr tg-circuit --tokens --token ab
+    said "--token must be one token, but 'ab' is 2"
+    run -2 --separate-stderr tg-circuit --tokens --token-id 256
+    said 'token-id 256'
+    run -2 --separate-stderr tg-circuit --tokens --token a --token-id 1
+    said '--token and --token-id cannot be combined'
+    run -2 --separate-stderr tg-circuit --tokens --compose
+    said '--compose and --tokens cannot be combined'
+    run -2 --separate-stderr tg-circuit --tokens --token a -n 1
+    said '--directions does not go with a token'
+    for option in '--token a' '--token-id 1' '--top 1' '--directions 1'; do
+        run -2 --separate-stderr tg-circuit $option
+        said "${option% *} goes with --tokens"
+    done
+    tg-init -q -t ids --vocab-size 11 --n-layer 1 --n-head 1 --n-embd 4 --n-ctx 4 --force -o model.npz
+    tg-circuit --tokens --token-id 3 > /dev/null
+    run -2 --separate-stderr tg-circuit --tokens --token a
+    said 'the model has no tokenizer: name the token with --token-id'
+    tiny --force --n-layer 1
     run -2 --separate-stderr tg-circuit --compose
     said '--compose needs two layers, and the model has one'
 }

@@ -18,10 +18,11 @@
 typedef struct circuit_options {
     const char *model, *output; /* NULL: not given */
     tg_attn_filter filter;      /* layer and head */
-    bool compose, tokens, no_header, format_given;
+    bool compose, tokens, no_header;
     const char *token; /* NULL: not given */
     size_t token_id;   /* NOT_GIVEN */
     size_t top, directions;
+    bool top_given, directions_given;
     size_t threads;
     table_format format;
 } circuit_options;
@@ -32,6 +33,7 @@ TG_MUST_CHECK int circuit_parse(int argc, char **argv, circuit_options *o);
 /* A line per head; per pair of heads; per token and direction. */
 TG_MUST_CHECK tg_status circuit_print_heads(const cli_model *m, const circuit_options *o, tg_err *err);
 TG_MUST_CHECK tg_status circuit_print_pairs(const cli_model *m, const circuit_options *o, tg_err *err);
+TG_MUST_CHECK tg_status circuit_print_tokens(const cli_model *m, const circuit_options *o, tg_err *err);
 
 /* The first line of a header: the model and its shape. */
 void circuit_print_model(const tg_config *config);

@@ -17,7 +17,9 @@ static tg_status show(const cli_model *m, const circuit_options *o, tg_err *err)
 
     if (status)
         return status;
-    return o->compose ? circuit_print_pairs(m, o, err) : circuit_print_heads(m, o, err);
+    return o->tokens    ? circuit_print_tokens(m, o, err)
+           : o->compose ? circuit_print_pairs(m, o, err)
+                        : circuit_print_heads(m, o, err);
 }
 
 static tg_status run(const circuit_options *o, tg_err *err)

@@ -6,7 +6,27 @@
 static const char examples[] =
     "  $ tg-circuit\n"
     "  $ tg-circuit -f tsv | sort -t \"$(printf '\\t')\" -gk 5 | tail -n 4\n"
+    "  $ tg-circuit --tokens --layer 0 --head 1\n"
     "  $ tg-circuit --compose -f tsv | sort -t \"$(printf '\\t')\" -gk 8 | tail -n 4";
+
+/* Which options go together. */
+static int check(const circuit_options *o)
+{
+    const bool token = o->token || o->token_id != NOT_GIVEN;
+
+    if (o->compose && o->tokens)
+        return cli_usage("--compose and --tokens cannot be combined");
+    if (o->token && o->token_id != NOT_GIVEN)
+        return cli_usage("--token and --token-id cannot be combined");
+    if (!o->tokens && (token || o->top_given || o->directions_given))
+        return cli_usage("--%s goes with --tokens", o->token       ? "token"
+                                                    : token        ? "token-id"
+                                                    : o->top_given ? "top"
+                                                                   : "directions");
+    if (token && o->directions_given)
+        return cli_usage("--directions does not go with a token");
+    return CLI_OK;
+}
 
 int circuit_parse(int argc, char **argv, circuit_options *o)
 {
@@ -19,6 +39,17 @@ int circuit_parse(int argc, char **argv, circuit_options *o)
         CLI_FLAG_OPTION(0, "compose", &o->compose,
                         "print a line per pair of heads in different layers and per kind of composition: how "
                         "strongly the later one reads what the earlier one writes"),
+        CLI_FLAG_OPTION(
+            0, "tokens", &o->tokens,
+            "print a line per token at the ends of what a head does: of the strongest directions of "
+            "OV and QK, or of a token"),
+        CLI_TEXT_OPTION(0, "token", &o->token, "TOKEN",
+                        "with --tokens: what heads do with this token, in place of directions"),
+        CLI_SIZE_OPTION(0, "token-id", &o->token_id, "ID", 0, INDEX_MAX, "the same, by its id"),
+        CLI_SIZE_OPTION('k', "top", &o->top, "K", 1, 1e6, "with --tokens: how many tokens of each end",
+                        .given = &o->top_given),
+        CLI_SIZE_OPTION('n', "directions", &o->directions, "N", 1, 1e6,
+                        "with --tokens: how many directions of each circuit", .given = &o->directions_given),
         CLI_ENUM_OPTION('f', "format", &o->format, TABLE_FORMATS,
                         "aligned columns, tab-separated values, or a JSON object per line"),
         CLI_FLAG_OPTION(0, "no-header", &o->no_header,
@@ -28,7 +59,7 @@ int circuit_parse(int argc, char **argv, circuit_options *o)
     };
     const cli_tool tool = {
         .name = "tg-circuit",
-        .usage = "[-m MODEL] [--compose] [OPTION]...",
+        .usage = "[-m MODEL] [--compose | --tokens] [OPTION]...",
         .summary = "Print what attention heads do by their weights alone: copying, attention to the same "
                    "token or the previous position, and how heads compose.",
         .examples = examples,
@@ -36,10 +67,10 @@ int circuit_parse(int argc, char **argv, circuit_options *o)
     };
     int n;
 
-    o->filter = TG_ATTN_KEEP_ALL;
+    *o = (circuit_options){.filter = TG_ATTN_KEEP_ALL, .token_id = NOT_GIVEN, .top = 5, .directions = 3};
     if ((n = cli_parse(argc, argv, &tool)) < 0)
         return CLI_USAGE;
     if (n > 0)
         return cli_usage("unexpected operand '%s': the model is named with -m", argv[1]);
-    return CLI_OK;
+    return check(o);
 }

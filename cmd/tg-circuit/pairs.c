@@ -46,14 +46,10 @@ static void print_pair(const table *t, const tg_compose *c, size_t type, size_t 
     const unsigned kind = isfinite(score) ? CELL_VALUE : CELL_MISSING;
     char padded[16];
     table_cell cells[COLUMNS] = {
-        [TYPE] = {.text = names[type]},
-        [FROM_LAYER] = {.size = from / c->H},
-        [FROM_HEAD] = {.size = from % c->H},
-        [LAYER] = {.size = to / c->H},
-        [HEAD] = {.size = to % c->H},
-        [SCORE] = {.kind = kind, .real = score},
-        [BASELINE] = {.real = baseline},
-        [EXCESS] = {.kind = kind, .real = score - baseline},
+        [TYPE] = {.text = names[type]},      [FROM_LAYER] = {.size = from / c->H},
+        [FROM_HEAD] = {.size = from % c->H}, [LAYER] = {.size = to / c->H},
+        [HEAD] = {.size = to % c->H},        [SCORE] = {.kind = kind, .real = score},
+        [BASELINE] = {.real = baseline},     [EXCESS] = {.kind = kind, .real = score - baseline},
     };
 
     if (t->format == TABLE_TEXT) {

@@ -16,7 +16,7 @@ double tg_vocab_scale(const tg_model *model)
 {
     const tg_config *c = &model->config;
 
-    return tg_config_has(c, TG_CONFIG_EMBED_SCALE) ? (double)(float)c->embed_scale : 1;
+    return tg_config_has(c, TG_CONFIG_EMBED_SCALE) ? c->embed_scale : 1;
 }
 
 const float *tg_vocab_embedding(const tg_model *model, size_t first, size_t n)
@@ -46,6 +46,18 @@ void tg_vocab_norm(double *x, const tg_model *model, size_t n)
         for (size_t c = 0; c < C; c++)
             row[c] *= tg_factors_gain(&norm, c);
     }
+}
+
+void tg_vocab_column(double *u, const tg_model *model, size_t token)
+{
+    const tg_rmsnorm norm = tg_bind_rmsnorm(&(tg_binding){.model = model}, TG_LNF_W, 0);
+    const size_t C = model->config.n_embd;
+    const float *row = tg_vocab_head(model, token);
+
+    for (size_t c = 0; c < C; c++)
+        u[c] = tg_factors_gain(&norm, c) * (double)row[c];
+    if (tg_factors_centred(&model->config))
+        tg_factors_centre(u, C, 1);
 }
 
 void tg_vocab_grams_place(tg_arena *arena, tg_vocab_grams *g, const tg_config *config)

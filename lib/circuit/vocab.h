@@ -29,6 +29,9 @@ const float *tg_vocab_head(const tg_model *model, size_t first);
 /* x [n,C] become rows whose product with head^T is that of the given ones with U. */
 void tg_vocab_norm(double *x, const tg_model *model, size_t n);
 
+/* Column `token` of U: u [C]. */
+void tg_vocab_column(double *u, const tg_model *model, size_t token);
+
 /* What heads need of both: whatever V is, [C,C]. */
 typedef struct tg_vocab_grams {
     double *ue; /* U E */

@@ -7,6 +7,7 @@
 #include "lib/base/threads.h"
 #include "lib/circuit/compose.h"
 #include "lib/circuit/eigen.h"
+#include "lib/circuit/ends.h"
 #include "lib/circuit/heads.h"
 #include "lib/circuit/product64.h"
 #include "lib/gpt/family.h"
@@ -486,12 +487,124 @@ static void check_compose(const tg_model *m)
     tg_arena_free(&arena_2);
 }
 
+/* ---- directions and tokens */
+
+/* rank: rows of x that are not 0. */
+static void check_directions(size_t D, size_t C, size_t rank)
+{
+    double *x = zeros(D * C), *y = zeros(D * C), *size = zeros(D);
+
+    check_fill64(x, rank * C, 5, 1);
+    check_fill64(y, D * C, 6, 1);
+    double *turned = transpose(x, D, C), *want = times(turned, y, C, D, C);
+
+    tg_directions(x, y, size, D, C);
+    for (size_t i = 0; i < C * C; i++) {
+        double sum = 0;
+
+        for (size_t d = 0; d < D; d++)
+            sum += size[d] * x[d * C + i / C] * y[d * C + i % C];
+        CHECK_NEAR(sum, want[i], 1e-13 * (double)D);
+    }
+    for (size_t i = 0; i < rank * rank; i++) {
+        const double *a = x + i / rank * C, *b = x + i % rank * C;
+        const double *c = y + i / rank * C, *d = y + i % rank * C;
+        double of_x = 0, of_y = 0;
+
+        for (size_t n = 0; n < C; n++) {
+            of_x += a[n] * b[n];
+            of_y += c[n] * d[n];
+        }
+        CHECK_NEAR(of_x, i / rank == i % rank, 1e-13);
+        CHECK_NEAR(of_y, i / rank == i % rank, 1e-13);
+    }
+    for (size_t d = 1; d < D; d++)
+        CHECK(size[d] <= size[d - 1] && (d < rank ? size[d] > 1e-3 : size[d] < 1e-14));
+    free(x), free(y), free(size), free(turned), free(want);
+}
+
+static void directions(void)
+{
+    check_directions(1, 3, 1);
+    check_directions(5, 9, 5);
+    check_directions(16, 40, 16);
+    check_directions(6, 8, 4);
+}
+
+struct ends {
+    const tg_model *m;
+    size_t n, top;
+    tg_factors f;
+    tg_ends ends;
+};
+
+static void place_ends(tg_arena *arena, void *context)
+{
+    struct ends *s = context;
+
+    tg_factors_place(arena, &s->f, &s->m->config);
+    tg_ends_place(arena, &s->ends, &s->m->config, s->n, s->top);
+}
+
+/* The tokens of an end are the first of all products [V], in falling order. */
+static void check_end(const struct ends *s, tg_end end, size_t h, const double *all, size_t V)
+{
+    const double *values;
+    const int32_t *ids = tg_ends_tokens(&values, &s->ends, end, h, 0);
+    size_t above = 0;
+
+    for (size_t i = 0; i < s->top; i++) {
+        CHECK_NEAR(values[i], all[ids[i]], 1e-12);
+        CHECK(i == 0 || values[i] <= values[i - 1]);
+    }
+    for (size_t t = 0; t < V; t++)
+        above += all[t] > values[s->top - 1] + 1e-12;
+    CHECK(above < s->top);
+}
+
+/* Element t of row, or of column, `token` of left x right^T [V,V]. */
+static void check_token_end(const struct ends *s, tg_end end, const double *left, const double *x,
+                            const double *right, size_t token, bool column)
+{
+    const size_t C = s->m->config.n_embd, V = tg_tokenizer_vocab_size(s->m->tokenizer);
+    double *lx = times(left, x, V, C, C), *turned = transpose(right, V, C), *all = times(lx, turned, V, C, V);
+    double *line = zeros(V);
+
+    for (size_t t = 0; t < V; t++)
+        line[t] = column ? all[t * V + token] : all[token * V + t];
+    check_end(s, end, s->m->config.n_head - 1, line, V);
+    free(lx), free(turned), free(all), free(line);
+}
+
+static void check_ends(const tg_model *m)
+{
+    const size_t token = 7, l = m->config.n_layer - 1;
+    struct ends s = {.m = m, .n = 1, .top = 4};
+    struct full f = full_of(m, l, m->config.n_head - 1);
+    double *e, *u;
+    tg_arena arena;
+    tg_err err = {0};
+
+    CHECK_OK(tg_arena_build(&arena, place_ends, &s, &err), &err);
+    tg_factors_set(&s.f, m, l);
+    tg_ends_of_token(&s.ends, &s.f, m, token);
+    both_ends(m, &e, &u);
+    check_token_end(&s, TG_END_WRITES, e, f.ov, u, token, false);
+    check_token_end(&s, TG_END_READS, e, f.ov, u, token, true);
+    check_token_end(&s, TG_END_KEY, e, f.qk, e, token, false);
+    check_token_end(&s, TG_END_QUERY, e, f.qk, e, token, true);
+    free(e), free(u);
+    full_free(&f);
+    tg_arena_free(&arena);
+}
+
 /* ---- every family */
 
 static void check_model(const tg_model *m)
 {
     check_heads(m);
     check_compose(m);
+    check_ends(m);
 }
 
 static void gpt2(void)
@@ -570,6 +683,7 @@ int main(void)
 {
     RUN(products);
     RUN(eigenvalues);
+    RUN(directions);
     RUN(gpt2);
     RUN(families);
     RUN(random_matrices);
