@@ -63,12 +63,15 @@ PY
 }
 
 @test "every family has heads; positions are those of models that learn them" {
+    local preset learned
     for preset in baby baby-llama baby-qwen3 baby-gemma3 baby-neox; do
         tg-init -q -P $preset --n-embd 32 --n-inner 64 --n-layer 2 --force -o model.npz 2> /dev/null ||
             tg-init -q -P $preset --n-embd 32 --n-layer 2 --force -o model.npz
         tg-circuit --tsv > got
         [[ $(wc -l < got) = 9 ]]
-        awk -F '\t' -v learned=$([[ $preset = baby ]] && echo 1 || echo 0) \
+        learned=0
+        [[ $preset != baby ]] || learned=1
+        awk -F '\t' -v learned=$learned \
             'NR > 1 && ($3 <= 0 || $5 < -1 || $5 > 1 || $6 < 0 || $6 > 1 || ($8 != "") != learned) { exit 1 }' got
     done
 }

@@ -18,8 +18,7 @@ typedef double pair __attribute__((vector_size(16)));
 
 /* Panels of TILE rows or columns; in the last one the last row fills those that do not exist. */
 typedef struct blocks {
-    double a[ROWS / TILE][DEPTH * TILE] __attribute__((aligned(16)));
-    double b[COLUMNS / TILE][DEPTH * TILE] __attribute__((aligned(16)));
+    double a[ROWS * DEPTH], b[COLUMNS * DEPTH];
 } blocks;
 
 /* Rows or columns of an operand: element k of number i is data[first + i * row + k * col]. */
@@ -95,13 +94,13 @@ static void block_at(const tg_product64 *p, size_t m0, size_t n0)
     for (size_t k0 = 0; k0 < p->K; k0 += DEPTH) {
         const size_t depth = tg_size_min(DEPTH, p->K - k0);
 
-        pack(packed.a[0], (struct runs){p->a, p->a_type, m0 * p->a_row + k0 * p->a_col, p->a_row, p->a_col},
+        pack(packed.a, (struct runs){p->a, p->a_type, m0 * p->a_row + k0 * p->a_col, p->a_row, p->a_col},
              rows, depth);
-        pack(packed.b[0], (struct runs){p->b, p->b_type, n0 * p->b_col + k0 * p->b_row, p->b_col, p->b_row},
+        pack(packed.b, (struct runs){p->b, p->b_type, n0 * p->b_col + k0 * p->b_row, p->b_col, p->b_row},
              columns, depth);
         for (size_t n = 0; n < columns; n += TILE)
             for (size_t m = 0; m < rows; m += TILE) {
-                tile(sums, packed.a[m / TILE], packed.b[n / TILE], depth);
+                tile(sums, packed.a + m * DEPTH, packed.b + n * DEPTH, depth);
                 add_tile(p, m0 + m, n0 + n, tg_size_min(TILE, rows - m), tg_size_min(TILE, columns - n),
                          sums);
             }
