@@ -93,7 +93,7 @@ static tg_status print_layers(struct heads *s, const cli_model *m, const circuit
         print_explanation(s);
     if (!o->no_header)
         table_print_titles(&t);
-    for (size_t l = 0; l < c->n_layer && !cli_stdout_failed(); l++) {
+    for (size_t l = 0; l < c->n_layer; l++) {
         if (!tg_attn_keeps(o->filter.layer, l))
             continue;
         tg_factors_set(&s->f, &m->model, l);
@@ -104,6 +104,8 @@ static tg_status print_layers(struct heads *s, const cli_model *m, const circuit
             if (tg_attn_keeps(o->filter.head, h))
                 print_head(&t, l, h, &s->numbers[h]);
         (void)fflush(stdout);
+        if (cli_stdout_failed())
+            break; /* cli_close_stdout() reports it */
     }
     return TG_OK;
 }

@@ -133,7 +133,7 @@ static tg_status print_layers(struct tokens *s, tg_err *err)
     const cli_model *m = s->m;
     tg_status status = TG_OK;
 
-    for (size_t l = 0; l < m->model.config.n_layer && !status && !cli_stdout_failed(); l++) {
+    for (size_t l = 0; l < m->model.config.n_layer && !status; l++) {
         if (!tg_attn_keeps(s->o->filter.layer, l))
             continue;
         tg_factors_set(&s->f, &m->model, l);
@@ -144,6 +144,8 @@ static tg_status print_layers(struct tokens *s, tg_err *err)
         if (!(status = cli_model_check(m, err)))
             status = print_layer(s, l, err);
         (void)fflush(stdout);
+        if (cli_stdout_failed())
+            break; /* cli_close_stdout() reports it */
     }
     return status;
 }
