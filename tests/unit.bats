@@ -96,6 +96,7 @@ tiny() {
 @test "unit: heads" { unit heads; }
 @test "unit: history" { unit history; }
 @test "unit: ablate" { unit ablate; }
+@test "unit: patch" { unit patch; }
 @test "unit: probe" { unit probe; }
 @test "unit: trace" { unit trace; }
 @test "unit: vectors" { unit vectors; }

@@ -1,0 +1,70 @@
+#include "lib/patch/metric.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "lib/gpt/score.h"
+
+static double divergence(const float *reference, const float *logits, size_t V)
+{
+    const tg_score r = tg_score_row(reference, V, V, -1), p = tg_score_row(logits, V, V, -1);
+    double sum = 0;
+
+    for (size_t v = 0; v < V; v++) {
+        const double log_r = tg_score_log_prob(&r, reference[v]);
+
+        sum += exp(log_r) * (log_r - tg_score_log_prob(&p, logits[v]));
+    }
+    return sum;
+}
+
+double tg_patch_measure(const tg_patch_metric *m, const float *logits)
+{
+    switch (m->kind) {
+    case TG_PATCH_DIFF:
+        return (double)logits[m->answer] - (double)logits[m->wrong];
+    case TG_PATCH_PROB:
+        return exp(tg_score_row(logits, m->V, m->V, m->answer).log_prob);
+    case TG_PATCH_LOSS:
+        return -tg_score_row(logits, m->V, m->V, m->answer).log_prob;
+    case TG_PATCH_KL:
+        break;
+    }
+    return divergence(m->reference, logits, m->V);
+}
+
+/* p = softmax(logits) */
+static void softmax(double *p, const double *logits, size_t V)
+{
+    double max = logits[0], sum = 0;
+
+    for (size_t v = 1; v < V; v++)
+        max = logits[v] > max ? logits[v] : max;
+    for (size_t v = 0; v < V; v++)
+        sum += p[v] = exp(logits[v] - max);
+    for (size_t v = 0; v < V; v++)
+        p[v] /= sum;
+}
+
+void tg_patch_measure_backward(double *dlogits, const tg_patch_metric *m, const double *logits)
+{
+    if (m->kind == TG_PATCH_DIFF) {
+        memset(dlogits, 0, m->V * sizeof *dlogits);
+        dlogits[m->answer] += 1;
+        dlogits[m->wrong] -= 1;
+        return;
+    }
+    softmax(dlogits, logits, m->V);
+    if (m->kind == TG_PATCH_KL) {
+        const tg_score r = tg_score_row(m->reference, m->V, m->V, -1);
+
+        for (size_t v = 0; v < m->V; v++)
+            dlogits[v] -= exp(tg_score_log_prob(&r, m->reference[v]));
+    } else {
+        const double p = dlogits[m->answer], scale = m->kind == TG_PATCH_PROB ? -p : 1;
+
+        dlogits[m->answer] -= 1;
+        for (size_t v = 0; v < m->V; v++)
+            dlogits[v] *= scale;
+    }
+}

@@ -1,0 +1,38 @@
+/*
+ * metric: one number of the logits after a prompt.
+ *
+ *     diff   logit[answer] - logit[wrong]
+ *     prob   p[answer],  p = softmax(logits)
+ *     loss   -log p[answer]
+ *     kl     sum_v r[v] log(r[v] / p[v]),  r the softmax of reference logits
+ *
+ * Natural logarithms, in double precision, in the order of the ids.
+ */
+#ifndef TG_PATCH_METRIC_H
+#define TG_PATCH_METRIC_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+typedef enum tg_patch_metric_kind {
+    TG_PATCH_DIFF,
+    TG_PATCH_PROB,
+    TG_PATCH_LOSS,
+    TG_PATCH_KL
+} tg_patch_metric_kind;
+#define TG_PATCH_METRIC_NAMES "diff|prob|loss|kl"
+
+typedef struct tg_patch_metric {
+    tg_patch_metric_kind kind;
+    int32_t answer, wrong;  /* wrong is read by diff alone, answer by all but kl */
+    const float *reference; /* [V] read by kl alone */
+    size_t V;
+} tg_patch_metric;
+
+/* Of logits [V]. */
+double tg_patch_measure(const tg_patch_metric *metric, const float *logits);
+
+/* dlogits [V] = the gradient of the metric at logits [V]. */
+void tg_patch_measure_backward(double *dlogits, const tg_patch_metric *metric, const double *logits);
+
+#endif

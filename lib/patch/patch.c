@@ -1,0 +1,285 @@
+#include "lib/patch/patch.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "lib/base/finite.h"
+#include "lib/base/size.h"
+#include "lib/base/threads.h"
+#include "lib/gpt/family.h"
+
+#ifndef PATCH_ROWS
+#define PATCH_ROWS 2048 /* tokens of a pass, unless a prompt has more: enough for efficient products */
+#endif
+#define CACHE_BYTES ((size_t)256 << 20)
+
+/* ---- memory */
+
+static size_t cache_width(const tg_patch *p)
+{
+    return tg_dim_size(TG_DIM_KV, &p->model->config);
+}
+
+static size_t count_sequences(const tg_patch *p)
+{
+    const size_t each =
+        tg_size_mul_sat(p->model->config.n_layer * p->capacity, 2 * cache_width(p) * sizeof(float));
+
+    return tg_size_max(tg_size_min(CACHE_BYTES / each, p->rows), 1);
+}
+
+static void place_patch(tg_arena *arena, void *context)
+{
+    tg_patch *p = context;
+    const tg_config *c = &p->model->config;
+    const size_t T = p->capacity;
+
+    tg_pass_place(arena, &p->pass, p->model, &(tg_pass_size){.B = p->rows / T, .T = T});
+    for (size_t i = 0; i < TG_PATCH_RUNS; i++)
+        tg_patch_kept_place(arena, &p->kept[i], &p->pass.acts, T);
+    tg_kv_cache_place(arena, &p->cache, p->sequences, c->n_layer, T, cache_width(p));
+    p->last = tg_arena_take_rows(arena, p->sequences, c->n_embd, sizeof *p->last);
+}
+
+tg_status tg_patch_open(tg_patch *p, const tg_model *model, size_t T, tg_err *err)
+{
+    *p = (tg_patch){.model = model, .capacity = T, .rows = tg_size_max(PATCH_ROWS / T, 1) * T};
+    p->sequences = count_sequences(p);
+    return tg_arena_build(&p->arena, place_patch, p, err);
+}
+
+void tg_patch_close(tg_patch *p)
+{
+    tg_arena_free(&p->arena);
+}
+
+/* ---- the order of cases: those that begin at late positions first, so that a cache filled once serves all;
+ * then by the layer and stop where they join */
+
+struct slot {
+    size_t position, layer;
+    tg_patch_stop stop;
+    size_t number; /* of the case */
+};
+
+/* A case that first edits after attention joins there, others at a layer's beginning. */
+static tg_patch_stop joins_at(tg_patch_site site)
+{
+    return tg_patch_stop_of(site) < TG_PATCH_AFTER_ATTENTION ? TG_PATCH_AT_BEGINNING
+                                                             : TG_PATCH_AFTER_ATTENTION;
+}
+
+static struct slot slot_of(const tg_patch *p, const tg_patch_plan *plan, size_t number)
+{
+    const tg_patch_case *c = &plan->cases[number];
+    struct slot s = {plan->base->T - 1, p->pass.acts.L - 1, TG_PATCH_AFTER_ATTENTION, number};
+
+    for (size_t i = 0; i < c->n; i++) {
+        const tg_patch_edit *e = &c->edit[i];
+        const tg_patch_stop stop = joins_at(e->site);
+
+        s.position = e->position == TG_PATCH_ALL ? 0 : tg_size_min(s.position, e->position);
+        s.stop = e->layer < s.layer || (e->layer == s.layer && stop < s.stop) ? stop : s.stop;
+        s.layer = tg_size_min(s.layer, e->layer);
+    }
+    return s;
+}
+
+static int compare(const void *a, const void *b)
+{
+    const struct slot *s = a, *t = b;
+
+    if (s->position != t->position)
+        return s->position > t->position ? -1 : 1;
+    if (s->layer != t->layer)
+        return s->layer < t->layer ? -1 : 1;
+    if (s->stop != t->stop)
+        return s->stop < t->stop ? -1 : 1;
+    return s->number < t->number ? -1 : 1;
+}
+
+/* ---- a pass */
+
+struct batch {
+    tg_patch *p;
+    const tg_patch_plan *plan;
+    const struct slot *slot; /* [n] all begin at position t */
+    size_t n, active;        /* those that have joined are sequences 0 .. active - 1 */
+    size_t t, T;             /* tokens t .. t + T - 1 are computed */
+};
+
+/* Where a sequence's row of a token is. */
+static float *row_at(const struct batch *b, tg_patch_site site, size_t layer, size_t sequence, size_t t)
+{
+    const tg_acts *a = &b->p->pass.acts;
+    const tg_matrix m = tg_acts_row(a, layer, tg_patch_row(a, site));
+
+    return tg_floats(m) + (sequence * b->T + t - b->t) * m.ld;
+}
+
+static void copy_base(const struct batch *b, tg_patch_site site, size_t layer, size_t sequence)
+{
+    const tg_patch_kept *base = b->plan->base;
+
+    for (size_t t = b->t; t < base->T; t++)
+        memcpy(row_at(b, site, layer, sequence, t), tg_patch_kept_at(base, site, layer, t),
+               base->cols[site] * sizeof(float));
+}
+
+static void join(struct batch *b, size_t layer, tg_patch_stop stop)
+{
+    for (; b->active < b->n && b->slot[b->active].layer == layer && b->slot[b->active].stop == stop;
+         b->active++) {
+        copy_base(b, TG_PATCH_X, layer, b->active);
+        if (stop == TG_PATCH_AFTER_ATTENTION)
+            copy_base(b, TG_PATCH_Z, layer, b->active);
+    }
+    b->p->pass.acts.B = b->active;
+}
+
+static void edit_row(const struct batch *b, const tg_patch_edit *e, size_t sequence, size_t t)
+{
+    const tg_patch_kept *source = b->plan->source;
+    const size_t cols = b->plan->base->cols[e->site], heads = tg_patch_heads(&b->p->pass.acts, e->site);
+    const bool all = e->head == TG_PATCH_ALL || heads == 0;
+    const size_t n = all ? cols : cols / heads, first = all ? 0 : e->head * n;
+    float *to = row_at(b, e->site, e->layer, sequence, t) + first;
+
+    if (source)
+        memcpy(to, tg_patch_kept_at(source, e->site, e->layer, t) + first, n * sizeof *to);
+    else
+        memset(to, 0, n * sizeof *to);
+}
+
+static void make_edits(const struct batch *b, size_t layer, tg_patch_stop stop, size_t sequence)
+{
+    const tg_patch_case *c = &b->plan->cases[b->slot[sequence].number];
+
+    for (size_t i = 0; i < c->n; i++) {
+        const tg_patch_edit *e = &c->edit[i];
+
+        if (e->layer != layer || tg_patch_stop_of(e->site) != stop)
+            continue;
+        for (size_t t = b->t; t < b->plan->base->T; t++)
+            if (e->position == TG_PATCH_ALL || e->position == t)
+                edit_row(b, e, sequence, t);
+    }
+}
+
+static void run_layer(struct batch *b, size_t layer)
+{
+    tg_pass *pass = &b->p->pass;
+
+    for (tg_patch_stop stop = 0; stop < TG_PATCH_STOPS; stop++) {
+        join(b, layer, stop);
+        for (size_t i = 0; i < b->active; i++)
+            make_edits(b, layer, stop, i);
+        if (b->active > 0)
+            (void)tg_pass_layers(pass, tg_patch_place(&pass->acts, layer, stop),
+                                 tg_patch_place(&pass->acts, layer, stop + 1), NULL);
+    }
+}
+
+struct measuring {
+    const struct batch *b;
+    double *values;
+    const float *logits;
+    size_t first; /* the sequence of the first row of logits */
+};
+
+static void measure_rows(void *context, size_t begin, size_t end)
+{
+    const struct measuring *m = context;
+    const tg_patch_metric *metric = m->b->plan->metric;
+
+    for (size_t i = begin; i < end; i++)
+        m->values[m->b->slot[m->first + i].number] = tg_patch_measure(metric, m->logits + i * metric->V);
+}
+
+/* The metric of each sequence, from the last token's x. */
+static void measure(const struct batch *b, double *values)
+{
+    tg_pass *pass = &b->p->pass;
+    const size_t C = pass->acts.C, at_once = tg_pass_logits_rows(pass);
+    const float *x = tg_floats(pass->acts.x);
+
+    for (size_t i = 0; i < b->n; i++)
+        memcpy(b->p->last + i * C, x + ((i + 1) * b->T - 1) * C, C * sizeof *x);
+    for (size_t i = 0; i < b->n; i += at_once) {
+        const size_t rows = tg_size_min(at_once, b->n - i);
+        const tg_matrix last = tg_matrix_of(b->p->last + i * C, TG_TYPE_FLOAT, C);
+        struct measuring m = {b, values, tg_pass_logits(pass, last, rows), i};
+
+        tg_threads_run(rows, 1, measure_rows, &m);
+    }
+}
+
+static void run_batch(struct batch *b, double *values)
+{
+    tg_patch *p = b->p;
+
+    p->pass.acts.T = b->T;
+    p->pass.acts.cache = &p->cache;
+    p->cache.past = b->t;
+    for (size_t l = b->slot[0].layer; l < p->pass.acts.L; l++)
+        run_layer(b, l);
+    measure(b, values);
+    p->pass.acts.cache = NULL;
+}
+
+/* ---- all cases */
+
+/* How many of the sorted cases, from `first` on, share the next pass. */
+static size_t count_batch(const tg_patch *p, const struct slot *slot, size_t first, size_t n, size_t T)
+{
+    const size_t most = tg_size_min(p->rows / (T - slot[first].position), p->sequences);
+    size_t count = 1;
+
+    while (first + count < n && count < most && slot[first + count].position == slot[first].position)
+        count++;
+    return count;
+}
+
+/* The base run's keys and values, in the first n sequences of the cache.  A pass from position t on replaces
+ * what is after it; the passes that follow begin at t or before. */
+static void fill_cache(tg_patch *p, const tg_patch_kept *base, size_t n)
+{
+    p->cache.past = 0;
+    for (size_t s = 0; s < n; s++)
+        for (size_t l = 0; l < p->cache.L; l++)
+            tg_kv_cache_append(&p->cache, l, tg_patch_kept_at(base, TG_PATCH_K, l, 0), p->cache.width,
+                               tg_patch_kept_at(base, TG_PATCH_V, l, 0), p->cache.width, s, 1, base->T);
+}
+
+static void run_slots(tg_patch *p, const tg_patch_plan *plan, const struct slot *slot, double *values)
+{
+    const size_t T = plan->base->T;
+
+    fill_cache(p, plan->base, tg_size_min(p->sequences, plan->n));
+    for (size_t i = 0; i < plan->n;) {
+        const size_t n = count_batch(p, slot, i, plan->n, T), t = slot[i].position;
+
+        run_batch(&(struct batch){p, plan, slot + i, n, 0, t, T - t}, values);
+        i += n;
+        (void)tg_watch_report(plan->watch, (double)i / (double)plan->n);
+    }
+}
+
+tg_status tg_patch_run(tg_patch *p, const tg_patch_plan *plan, double *values, tg_err *err)
+{
+    struct slot *slot = calloc(plan->n + 1, sizeof *slot);
+    tg_status status = TG_OK;
+
+    if (!slot)
+        return tg_fail_memory(err, (plan->n + 1) * sizeof *slot, "the patches");
+    for (size_t i = 0; i < plan->n; i++)
+        slot[i] = slot_of(p, plan, i);
+    qsort(slot, plan->n, sizeof *slot, compare);
+    run_slots(p, plan, slot, values);
+    free(slot);
+    if ((status = tg_model_check_lent(p->model, err)))
+        return status;
+    return tg_find_not_finite64(values, plan->n) == plan->n
+               ? TG_OK
+               : tg_fail(err, TG_EDATA, "the metric is not finite");
+}
