@@ -450,7 +450,7 @@ mpi-test: all
 CROSS = aarch64 riscv64
 CROSS_LEAST =
 CROSS_BATS = $(addprefix tests/,$(addsuffix .bats,$(if $(CROSS_LEAST),cross tg-init,cross tg-attn-dump \
-             tg-attn-dump-trace tg-attn-view tg-bpe tg-convert tg-eval tg-info tg-init tg-sample tg-tokenize tg-train)))
+             tg-attn-dump-trace tg-attn-view tg-bpe tg-convert tg-eval tg-info tg-init tg-patch tg-sample tg-tokenize tg-train)))
 LEAST_UNIT = test_kernels test_nn test_model
 CROSS_UNIT = $(if $(CROSS_LEAST),$(call with_isa,$(BUILD),best,$(LEAST_UNIT)),$(CHECK_UNIT))
 cross: all ## build for aarch64 and riscv64, and run the C tests and the tools' quick ones with qemu; CROSS=aarch64 picks one

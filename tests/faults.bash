@@ -123,7 +123,9 @@ tg-info -o l.svg in/run.npz in/m.tsv
 tg-info in/merges.txt in/m.tsv in/hf
 tg-eval -m in/run.npz in/text
 tg-eval -m in/run.npz -p Tobeornot --top 2
-tg-eval -m in/hf -p Tobeornot --logits -o l.npz'
+tg-eval -m in/hf -p Tobeornot --logits -o l.npz
+tg-patch -m in/run.npz -p Tobe --corrupt Todo --answer o --site pattern
+tg-patch -m in/run.npz -p Tobe --corrupt Todo --metric kl --ablate zero --keep 0.0'
 
 make_fault_place() {
     ln -s "$FIXTURES" in

@@ -71,6 +71,11 @@ families() {
     families circuit
 }
 
+@test "patched and ablated models predict what transformers does with hooks" {
+    slow
+    families patch
+}
+
 @test "Gemma 3 270M, in blocks, is the same model in gguf and transformers" {
     slow
     need_judge gguf

@@ -44,6 +44,7 @@ declare -gA work=(
     [tg-convert]="hf -o converted.npz"
     [tg-info]="model.npz"
     [tg-eval]="-m model.npz text"
+    [tg-patch]="-m model.npz -p To --corrupt Do --answer a"
 )
 
 # ---- what is refused

@@ -166,6 +166,24 @@ static void make_edits(const struct batch *b, size_t layer, tg_patch_stop stop, 
     }
 }
 
+/* In the last layer only the last token goes on: what follows attention depends on its own x and att. */
+static void trim(struct batch *b, size_t layer)
+{
+    const tg_patch_site sites[] = {TG_PATCH_X, TG_PATCH_Z};
+    const size_t before = b->T - 1;
+
+    for (size_t i = 0; i < 2; i++) {
+        const tg_patch_site s = sites[i];
+        const size_t ld = tg_acts_row(&b->p->pass.acts, layer, tg_patch_row(&b->p->pass.acts, s)).ld;
+        float *row = row_at(b, s, layer, 0, b->t);
+
+        for (size_t n = 0; n < b->active; n++)
+            memmove(row + n * ld, row + (n * b->T + before) * ld, b->plan->base->cols[s] * sizeof *row);
+    }
+    b->t += before;
+    b->T = b->p->pass.acts.T = 1;
+}
+
 static void run_layer(struct batch *b, size_t layer)
 {
     tg_pass *pass = &b->p->pass;
@@ -174,6 +192,8 @@ static void run_layer(struct batch *b, size_t layer)
         join(b, layer, stop);
         for (size_t i = 0; i < b->active; i++)
             make_edits(b, layer, stop, i);
+        if (layer + 1 == pass->acts.L && stop == TG_PATCH_AFTER_ATTENTION)
+            trim(b, layer);
         if (b->active > 0)
             (void)tg_pass_layers(pass, tg_patch_place(&pass->acts, layer, stop),
                                  tg_patch_place(&pass->acts, layer, stop + 1), NULL);

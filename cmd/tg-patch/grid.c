@@ -1,0 +1,251 @@
+/* A line for each patch of a site, and its effect. */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "cmd/lines/labels.h"
+#include "cmd/tg-patch/job.h"
+#include "lib/attn/attn.h"
+#include "lib/base/size.h"
+
+struct grid {
+    patch_job *job;
+    size_t L, H, T;      /* H = 0: heads do not divide the site; T of the first pair */
+    tg_patch_edit *edit; /* [n] */
+    tg_patch_case *cases;
+    double *sum, *values; /* [n] of all pairs; of one */
+    size_t n;
+    double clean, corrupt; /* sums of the metric */
+    token_labels labels;
+};
+
+/* ---- which patches */
+
+static bool by_head(const patch_options *o)
+{
+    return o->each == PATCH_EACH_HEAD || o->each == PATCH_EACH_BOTH;
+}
+
+static bool by_position(const patch_options *o)
+{
+    return o->each == PATCH_EACH_POSITION || o->each == PATCH_EACH_BOTH;
+}
+
+static tg_status check(const struct grid *g, tg_err *err)
+{
+    const patch_options *o = g->job->o;
+    tg_status status;
+
+    if (by_position(o) && !g->job->same_length)
+        return tg_fail(err, TG_EDATA, "%s: --each %s needs prompts of as many tokens in all pairs",
+                       cli_input_name(o->pairs), o->each == PATCH_EACH_BOTH ? "both" : "position");
+    if ((status = tg_attn_check_index("layer", o->layer, g->L, err)) ||
+        (status = tg_attn_check_index("head", o->head, tg_size_max(g->H, 1), err)))
+        return status;
+    return tg_attn_check_index("position", o->position, g->T, err);
+}
+
+/* Write the edits that the options keep, unless `edit` is NULL; returns how many there are. */
+static size_t list(const struct grid *g, tg_patch_edit *edit)
+{
+    const patch_options *o = g->job->o;
+    const size_t heads = by_head(o) ? g->H : 1, positions = by_position(o) ? g->T : 1;
+    size_t n = 0;
+
+    for (size_t l = 0; l < g->L; l++)
+        for (size_t h = 0; h < heads; h++)
+            for (size_t t = 0; t < positions; t++) {
+                const tg_patch_edit e = {o->site, l, by_head(o) ? h : o->head,
+                                         by_position(o) ? t : TG_PATCH_ALL};
+
+                if (!tg_attn_keeps(o->layer, l) || (by_head(o) && !tg_attn_keeps(o->head, h)) ||
+                    (by_position(o) && !tg_attn_keeps(o->position, t)))
+                    continue;
+                if (edit)
+                    edit[n] = e;
+                n++;
+            }
+    return n;
+}
+
+static tg_status make(struct grid *g, tg_err *err)
+{
+    g->n = list(g, NULL);
+    g->edit = calloc(g->n, sizeof *g->edit);
+    g->cases = calloc(g->n, sizeof *g->cases);
+    g->sum = calloc(g->n, sizeof *g->sum);
+    g->values = calloc(g->n, sizeof *g->values);
+    if (!g->edit || !g->cases || !g->sum || !g->values)
+        return tg_fail_memory(err, g->n * (sizeof *g->edit + sizeof *g->cases + 2 * sizeof *g->sum),
+                              "the patches");
+    (void)list(g, g->edit);
+    for (size_t i = 0; i < g->n; i++)
+        g->cases[i] = (tg_patch_case){&g->edit[i], 1};
+    return TG_OK;
+}
+
+static void drop(struct grid *g)
+{
+    free(g->edit);
+    free(g->cases);
+    free(g->sum);
+    free(g->values);
+    labels_free(&g->labels);
+}
+
+/* ---- pairs */
+
+static tg_status add_pair(struct grid *g, const patch_pair *pair, const tg_watch *watch, tg_err *err)
+{
+    tg_patch *p = &g->job->patch;
+    const bool noise = g->job->o->noise;
+    const tg_patch_metric metric = patch_keep_pair(g->job, pair);
+    tg_patch_kept *base = &p->kept[noise ? TG_PATCH_CLEAN : TG_PATCH_CORRUPT];
+    tg_patch_kept *source = &p->kept[noise ? TG_PATCH_CORRUPT : TG_PATCH_CLEAN];
+    const tg_patch_plan plan = {g->cases, g->n, base, source, &metric, watch};
+    tg_status status;
+
+    if (g->job->o->site == TG_PATCH_PATTERN &&
+        (status = tg_patch_keep_pattern(source, base, &p->pass.acts, err)))
+        return status;
+    if ((status = tg_patch_run(p, &plan, g->values, err)))
+        return status;
+    g->clean += tg_patch_measure(&metric, p->kept[TG_PATCH_CLEAN].logits);
+    g->corrupt += tg_patch_measure(&metric, p->kept[TG_PATCH_CORRUPT].logits);
+    for (size_t i = 0; i < g->n; i++)
+        g->sum[i] += g->values[i];
+    return TG_OK;
+}
+
+/* ---- output */
+
+enum { SITE, LAYER, HEAD, POSITION, CLEAN, CORRUPT, METRIC, EFFECT, TOKEN, COLUMNS };
+#define BIT(column) (1u << (column))
+
+static const char *name_of(const char *choices, size_t i, char *out, size_t size)
+{
+    const char *at = choices;
+
+    for (; i > 0; i--)
+        at += strcspn(at, "|") + 1;
+    snprintf(out, size, "%.*s", (int)strcspn(at, "|"), at);
+    return out;
+}
+
+static table table_of(const struct grid *g)
+{
+    static const table_column all[COLUMNS] = {
+        [SITE] = {"site", "site", TABLE_STRING, 9, 0, 0},
+        [LAYER] = {"layer", "layer", TABLE_SIZE, 5, 0, 0},
+        [HEAD] = {"head", "head", TABLE_SIZE, 4, 0, 0},
+        [POSITION] = {"t", "t", TABLE_SIZE, 5, 0, 0},
+        [TOKEN] = {"token", "token", TABLE_STRING, 0, 0, 0},
+        [CLEAN] = {"clean", "clean", TABLE_DOUBLE, 11, 0, 6},
+        [CORRUPT] = {"corrupt", "corrupt", TABLE_DOUBLE, 11, 0, 6},
+        [METRIC] = {"metric", "metric", TABLE_DOUBLE, 11, 0, 6},
+        [EFFECT] = {"effect", "effect", TABLE_DOUBLE, 10, 0, 5},
+    };
+    const patch_options *o = g->job->o;
+    table t = {.format = o->format, .n = COLUMNS};
+
+    memcpy(t.column, all, sizeof all);
+    if (o->format == TABLE_TEXT)
+        t.hidden = BIT(CLEAN) | BIT(CORRUPT) | (g->H > 0 ? 0 : BIT(HEAD)) |
+                   (by_position(o) ? 0 : BIT(POSITION)) | (g->labels.text ? 0 : BIT(TOKEN));
+    return t;
+}
+
+/* 0 where a line has five decimals of nothing, which the sign of a rounding error would precede. */
+static double effect_of(const struct grid *g, size_t i)
+{
+    const double effect = (g->sum[i] - g->corrupt) / (g->clean - g->corrupt);
+
+    return g->job->o->format == TABLE_TEXT && fabs(effect) < 5e-6 ? 0 : effect;
+}
+
+static void print_patch(const struct grid *g, const table *t, const char *site, size_t i)
+{
+    const tg_patch_edit *e = &g->edit[i];
+    const double pairs = (double)g->job->pairs;
+    char padded[16];
+    const bool has_token = g->labels.text && e->position != TG_PATCH_ALL;
+    const table_cell cells[COLUMNS] = {
+        [SITE] = {.text = padded},
+        [LAYER] = {.size = e->layer},
+        [HEAD] = {.kind = e->head == TG_PATCH_ALL ? CELL_MISSING : CELL_VALUE, .size = e->head},
+        [POSITION] = {.kind = e->position == TG_PATCH_ALL ? CELL_MISSING : CELL_VALUE, .size = e->position},
+        [TOKEN] = {.kind = has_token ? CELL_WORD : CELL_MISSING,
+                   .text = has_token ? label_of(&g->labels, e->position) : NULL},
+        [CLEAN] = {.real = g->clean / pairs},
+        [CORRUPT] = {.real = g->corrupt / pairs},
+        [METRIC] = {.real = g->sum[i] / pairs},
+        [EFFECT] = {.real = effect_of(g, i)},
+    };
+
+    snprintf(padded, sizeof padded, "%*s", t->format == TABLE_TEXT ? 9 : 0, site);
+    table_print_line(t, cells);
+}
+
+static void print_header(const struct grid *g, const char *metric)
+{
+    const double pairs = (double)g->job->pairs;
+
+    printf("# %s of the last prediction: clean %.6f, corrupt %.6f", metric, g->clean / pairs,
+           g->corrupt / pairs);
+    printf(g->job->pairs > 1 ? ", means of %zu pairs\n" : "\n", g->job->pairs);
+    printf("# metric   after the patch, %s\n", g->job->o->noise
+                                                   ? "of the clean run with a part of the corrupt one"
+                                                   : "of the corrupt run with a part of the clean one");
+    printf("# effect   (metric - corrupt) / (clean - corrupt)\n");
+}
+
+static tg_status print(struct grid *g, tg_err *err)
+{
+    const patch_options *o = g->job->o;
+    const tg_tokens_prompt *prompt = &g->job->pair[0].clean;
+    const tg_tokenizer *tok = g->job->m.model.tokenizer;
+    char metric[16], site[16];
+    table t;
+    tg_status status = TG_OK;
+
+    if (g->job->pairs == 1 && by_position(o))
+        status = o->format == TABLE_TEXT
+                     ? labels_make(&g->labels, tok, prompt->ids, prompt->n, err)
+                     : labels_make_values(&g->labels, o->format, tok, prompt->ids, prompt->n, err);
+    if (status)
+        return status;
+    cli_progress_end();
+    t = table_of(g);
+    if (o->format == TABLE_TEXT && !o->no_header)
+        print_header(g, name_of(TG_PATCH_METRIC_NAMES, o->metric, metric, sizeof metric));
+    if (!o->no_header)
+        table_print_titles(&t);
+    for (size_t i = 0; i < g->n; i++)
+        print_patch(g, &t, name_of(TG_PATCH_SITE_NAMES, o->site, site, sizeof site), i);
+    return TG_OK;
+}
+
+static tg_status run(struct grid *g, tg_err *err)
+{
+    tg_status status;
+
+    if ((status = check(g, err)) || (status = make(g, err)))
+        return status;
+    for (size_t i = 0; i < g->job->pairs; i++)
+        if ((status = add_pair(g, &g->job->pair[i], cli_job_begin(&g->job->progress, "patching"), err)))
+            return status;
+    if (!(g->clean < g->corrupt || g->clean > g->corrupt))
+        return tg_fail(err, TG_EDATA,
+                       "the clean and the corrupt prompt have the same metric: effects have no scale");
+    return print(g, err);
+}
+
+tg_status patch_sites(patch_job *job, tg_err *err)
+{
+    const tg_acts *a = &job->patch.pass.acts;
+    struct grid g = {.job = job, .L = a->L, .H = tg_patch_heads(a, job->o->site), .T = job->pair[0].clean.n};
+    const tg_status status = run(&g, err);
+
+    drop(&g);
+    return status;
+}

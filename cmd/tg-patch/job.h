@@ -1,0 +1,83 @@
+/*
+ * job: the task of tg-patch: its options, its pairs of prompts, and what is done with each.
+ */
+#ifndef TG_CMD_PATCH_JOB_H
+#define TG_CMD_PATCH_JOB_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "cmd/cli/cli.h"
+#include "cmd/cli/text.h"
+#include "cmd/lines/table.h"
+#include "lib/patch/patch.h"
+
+#define PATCH_INDEX_MAX 1e9 /* of a layer, a head, a position; the default, TG_PATCH_ALL, is beyond */
+
+/* What a patch covers in its layer: everything, a position, a head, or a head at a position. */
+typedef enum patch_each {
+    PATCH_EACH_LAYER,
+    PATCH_EACH_POSITION,
+    PATCH_EACH_HEAD,
+    PATCH_EACH_BOTH
+} patch_each;
+#define PATCH_EACHES "layer|position|head|both"
+
+typedef enum patch_ablation { PATCH_ZERO, PATCH_MEAN, PATCH_RESAMPLE } patch_ablation;
+#define PATCH_ABLATIONS "zero|mean|resample"
+
+/* NULL: not given. */
+typedef struct patch_options {
+    const char *model, *pairs;
+    cli_text clean, corrupt;
+    const char *answer, *wrong;   /* texts, or */
+    size_t answer_id, wrong_id;   /* ids; SIZE_MAX: not given */
+    const char *without, *keep;   /* lists of components, with an ablation */
+    size_t layer, head, position; /* or TG_PATCH_ALL */
+    tg_patch_metric_kind metric;
+    tg_patch_site site;
+    patch_each each;
+    patch_ablation ablation;
+    bool noise, ablates, metric_given, site_given, each_given, no_header;
+    table_format format;
+    size_t threads;
+} patch_options;
+
+/* CLI_USAGE after a message. */
+TG_MUST_CHECK int patch_parse(int argc, char **argv, patch_options *o);
+
+/* A clean and a corrupt prompt of as many tokens. */
+typedef struct patch_pair {
+    tg_tokens_prompt clean, corrupt;
+    int32_t answer, wrong; /* -1: none */
+} patch_pair;
+
+typedef struct patch_job {
+    const patch_options *o;
+    cli_model m;
+    patch_pair *pair; /* [pairs] */
+    size_t pairs;
+    bool same_length; /* of all pairs' prompts */
+    tg_patch patch;
+    cli_job progress;
+} patch_job;
+
+/* ---- pairs.c */
+
+/* Read the pair that the options give, or those of --pairs; patch_free_pairs() also after a failure. */
+TG_MUST_CHECK tg_status patch_read_pairs(patch_job *job, tg_err *err);
+void patch_free_pairs(patch_job *job);
+
+/* Keep both runs of a pair; returns what is measured of it, relative to the clean run. */
+tg_patch_metric patch_keep_pair(patch_job *job, const patch_pair *pair);
+
+/* ---- what is done with them: each prints its lines */
+
+TG_MUST_CHECK tg_status patch_sites(patch_job *job, tg_err *err);   /* grid.c */
+TG_MUST_CHECK tg_status patch_circuit(patch_job *job, tg_err *err); /* circuit.c */
+
+/* Bytes of a case's name, "-L.H" or "-L.mlp" at most. */
+#define PATCH_NAME_SIZE 64
+
+#endif

@@ -1,0 +1,171 @@
+/* The options of tg-patch. */
+#include "cmd/tg-patch/job.h"
+
+static const char examples[] =
+    "  $ tg-patch -p 'To be' --corrupt 'To do' --answer , --wrong .\n"
+    "  $ tg-patch -p 'To be' --corrupt 'To do' --answer , --site z\n"
+    "  $ tg-patch -p 'To be' --corrupt 'To do' --metric kl --site mlp --tsv | sort -gk 8\n"
+    "  $ tg-patch -p 'To be' --corrupt 'To do' --answer , --ablate resample --keep 0.0,0.mlp";
+
+static bool has_answer(const patch_options *o)
+{
+    return o->answer || o->answer_id != SIZE_MAX;
+}
+
+static bool has_wrong(const patch_options *o)
+{
+    return o->wrong || o->wrong_id != SIZE_MAX;
+}
+
+static int check_metric(const patch_options *o)
+{
+    if ((o->answer && o->answer_id != SIZE_MAX) || (o->wrong && o->wrong_id != SIZE_MAX))
+        return cli_usage("an answer is a text or an id: give only one");
+    if (o->pairs && (has_answer(o) || has_wrong(o)))
+        return cli_usage("--pairs has an answer for each pair: give no other");
+    if (o->pairs || o->metric == TG_PATCH_KL)
+        return CLI_OK;
+    if (!has_answer(o))
+        return cli_usage(
+            "there is no answer to measure: expected --answer, or --metric kl, which needs none");
+    if (o->metric == TG_PATCH_DIFF && !has_wrong(o))
+        return cli_usage("--metric diff needs a wrong answer: expected --wrong");
+    return CLI_OK;
+}
+
+static int check_prompts(const patch_options *o)
+{
+    const int status = cli_text_check(&o->clean);
+
+    if (o->pairs && (cli_text_given(&o->clean) || cli_text_given(&o->corrupt)))
+        return cli_usage("--pairs and a prompt name different texts: give only one");
+    if (!o->pairs && !cli_text_given(&o->clean))
+        return cli_usage("there is no clean prompt: expected -p TEXT, --ids or --pairs");
+    if (!o->pairs && !cli_text_given(&o->corrupt))
+        return cli_usage("there is no corrupt prompt: expected --corrupt or --corrupt-ids");
+    if (o->corrupt.text && o->corrupt.ids)
+        return cli_usage("--corrupt and --corrupt-ids name different texts: give only one");
+    return status ? status : cli_text_check(&o->corrupt);
+}
+
+/* Which options go together. */
+static int check(const patch_options *o)
+{
+    const bool divided = o->site != TG_PATCH_X && o->site != TG_PATCH_ATT && o->site != TG_PATCH_MLP;
+    const bool by_head = o->each == PATCH_EACH_HEAD || o->each == PATCH_EACH_BOTH || o->head != TG_PATCH_ALL;
+
+    if (!o->ablates && (o->keep || o->without))
+        return cli_usage("--keep and --without say what an ablation leaves: expected --ablate");
+    if (o->keep && o->without)
+        return cli_usage("--keep and --without cannot be combined");
+    if (o->ablates && (o->site_given || o->each_given || o->noise || o->layer != TG_PATCH_ALL ||
+                       o->head != TG_PATCH_ALL || o->position != TG_PATCH_ALL))
+        return cli_usage(
+            "--ablate takes --without and --keep, not --site, --each, --layer, --head, --position "
+            "or --direction");
+    if (o->ablates && o->ablation == PATCH_MEAN && !o->pairs)
+        return cli_usage("--ablate mean needs --pairs: the mean of one prompt is that prompt");
+    if (!o->ablates && by_head && !divided)
+        return cli_usage("heads do not divide this site: expected --site q, k, v, pattern or z");
+    if (!o->ablates && o->position != TG_PATCH_ALL &&
+        (o->each == PATCH_EACH_LAYER || o->each == PATCH_EACH_HEAD))
+        return cli_usage("--position goes with --each position or both");
+    return check_prompts(o) ? CLI_USAGE : check_metric(o);
+}
+
+/* What depends on other options. */
+static void set_defaults(patch_options *o)
+{
+    const bool by_head = o->site == TG_PATCH_Q || o->site == TG_PATCH_K || o->site == TG_PATCH_V ||
+                         o->site == TG_PATCH_PATTERN || o->site == TG_PATCH_Z;
+
+    if (!o->each_given)
+        o->each = !by_head                      ? PATCH_EACH_POSITION
+                  : o->position == TG_PATCH_ALL ? PATCH_EACH_HEAD
+                                                : PATCH_EACH_BOTH;
+    if (!o->metric_given)
+        o->metric = has_wrong(o) || o->pairs ? TG_PATCH_DIFF : TG_PATCH_PROB;
+    o->corrupt.bos = o->clean.bos;
+    o->corrupt.no_bos = o->clean.no_bos || (o->clean.ids && !o->clean.bos);
+}
+
+static int settle(patch_options *o)
+{
+    set_defaults(o);
+    return check(o);
+}
+
+int patch_parse(int argc, char **argv, patch_options *o)
+{
+    size_t direction = 0;
+
+    *o = (patch_options){.answer_id = SIZE_MAX,
+                         .wrong_id = SIZE_MAX,
+                         .layer = TG_PATCH_ALL,
+                         .head = TG_PATCH_ALL,
+                         .position = TG_PATCH_ALL};
+    cli_option options[] = {
+        CLI_MODEL_OPTION('m', "model", &o->model, "FILE",
+                         "the model; '-' is standard input (default: $TG_MODEL, else model.npz)"),
+        CLI_TEXT_OPTION('p', "prompt", &o->clean.text, "TEXT", "the clean prompt"),
+        CLI_TEXT_OPTION(0, "ids", &o->clean.ids, "IDS", CLI_IDS_HELP),
+        CLI_TEXT_OPTION('c', "corrupt", &o->corrupt.text, "TEXT", "the corrupt prompt, of as many tokens"),
+        CLI_TEXT_OPTION(0, "corrupt-ids", &o->corrupt.ids, "IDS", "the same as token ids"),
+        CLI_TEXT_OPTION(0, "answer", &o->answer, "TEXT", "the token that should follow the clean prompt"),
+        CLI_SIZE_OPTION(0, "answer-id", &o->answer_id, "ID", 0, PATCH_INDEX_MAX, "the same as its id"),
+        CLI_TEXT_OPTION(0, "wrong", &o->wrong, "TEXT", "the token that the answer is compared with"),
+        CLI_SIZE_OPTION(0, "wrong-id", &o->wrong_id, "ID", 0, PATCH_INDEX_MAX, "the same as its id"),
+        CLI_INPUT_OPTION(0, "pairs", &o->pairs, "FILE",
+                         "several pairs, a line each: prompt, corrupt prompt, answer and wrong answer, "
+                         "with tabs between them; the result is of the means of their metrics"),
+        CLI_BOS_OPTIONS(&o->clean),
+        CLI_ENUM_OPTION(0, "metric", &o->metric, TG_PATCH_METRIC_NAMES,
+                        "what is measured after the prompt: the answer's logit less the wrong one's, the "
+                        "answer's probability or loss, or the divergence from the clean prediction "
+                        "(default: diff with a wrong answer, else prob)",
+                        .given = &o->metric_given),
+        CLI_ENUM_OPTION(
+            's', "site", &o->site, TG_PATCH_SITE_NAMES,
+            "what is carried over: the residual stream, a head's queries, keys, values, pattern or "
+            "weighted sums, attention's output or the MLP's",
+            .given = &o->site_given),
+        CLI_ENUM_OPTION('e', "each", &o->each, PATCH_EACHES,
+                        "a patch for each layer, and in it for each position, head, or both (default: head "
+                        "where heads divide the site, else position)",
+                        .given = &o->each_given),
+        CLI_SIZE_OPTION('l', "layer", &o->layer, "L", 0, PATCH_INDEX_MAX, "only this layer, from 0"),
+        CLI_SIZE_OPTION('a', "head", &o->head, "H", 0, PATCH_INDEX_MAX, "only this head, from 0"),
+        CLI_SIZE_OPTION('t', "position", &o->position, "T", 0, PATCH_INDEX_MAX, "only this position, from 0"),
+        CLI_CHOICE_OPTION(0, "direction", &direction, "denoise|noise",
+                          "carry from the clean run into the corrupt one, or the other way"),
+        CLI_ENUM_OPTION(0, "ablate", &o->ablation, PATCH_ABLATIONS,
+                        "instead, replace heads and MLPs of the clean run by zeros, by their means over the "
+                        "corrupt prompts, or by those of the corrupt prompt: each in turn",
+                        .given = &o->ablates),
+        CLI_TEXT_OPTION(0, "without", &o->without, "L.H,L.mlp,...", "ablate these, all together"),
+        CLI_TEXT_OPTION(0, "keep", &o->keep, "L.H,L.mlp,...",
+                        "ablate all but these: how much of the metric they keep, and what each contributes"),
+        CLI_ENUM_OPTION('f', "format", &o->format, TABLE_FORMATS,
+                        "lines for the eye, tab-separated values, or a JSON object for each line"),
+        CLI_FLAG_OPTION(0, "no-header", &o->no_header, "leave out the lines before the results"),
+        CLI_THREADS(&o->threads, "the results"),
+        {0},
+    };
+    const cli_tool tool = {
+        .name = "tg-patch",
+        .usage = "[-m MODEL] -p TEXT --corrupt TEXT [OPTION]...",
+        .summary =
+            "Show which activations of a model carry what distinguishes two prompts: replace them in one "
+            "run by those of the other, and measure the prediction.",
+        .examples = examples,
+        .options = options,
+    };
+    const int n = cli_parse(argc, argv, &tool);
+
+    if (n < 0)
+        return CLI_USAGE;
+    if (n > 0)
+        return cli_usage("unexpected operand '%s': a prompt is the TEXT of -p", argv[1]);
+    o->noise = direction == 1;
+    return settle(o);
+}

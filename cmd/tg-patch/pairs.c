@@ -1,0 +1,224 @@
+/* The pairs of prompts of tg-patch. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "cmd/tg-patch/job.h"
+
+/* ---- answers */
+
+/* An answer's text continues the prompt, and is one token. */
+static tg_status find_answer(int32_t *id, const char *what, const char *text, const tg_model *model,
+                             tg_err *err)
+{
+    tg_tokens_prompt p;
+    char shown[64];
+    tg_status status;
+
+    *id = -1;
+    if (!text)
+        return TG_OK;
+    if (!tg_tokenizer_has_text(model->tokenizer))
+        return tg_fail(err, TG_EUSAGE, "the model has no tokenizer: give the %s as an id", what);
+    if ((status = tg_tokens_prompt_continue(&p, model->tokenizer, text, strlen(text), err)))
+        return status;
+    *id = p.n == 1 ? p.ids[0] : -1;
+    if (p.n != 1) {
+        cli_escape(shown, sizeof shown, (const unsigned char *)text, strlen(text));
+        status = tg_fail(err, TG_EUSAGE, "the %s '%s' is %zu tokens: expected one", what, shown, p.n);
+    }
+    tg_tokens_prompt_free(&p);
+    return status;
+}
+
+static tg_status set_id(int32_t *id, const char *what, size_t given, const tg_model *model, tg_err *err)
+{
+    const size_t V = tg_tokenizer_vocab_size(model->tokenizer);
+
+    if (given == SIZE_MAX)
+        return TG_OK;
+    if (given >= V)
+        return tg_fail(err, TG_EUSAGE, "the %s is id %zu: the model's vocabulary has ids 0 to %zu", what,
+                       given, V - 1);
+    *id = (int32_t)given;
+    return TG_OK;
+}
+
+static tg_status set_answers(patch_pair *pair, const char *answer, const char *wrong, const tg_model *model,
+                             tg_err *err)
+{
+    const tg_status status = find_answer(&pair->answer, "answer", answer, model, err);
+
+    return status ? status : find_answer(&pair->wrong, "wrong answer", wrong, model, err);
+}
+
+/* ---- prompts */
+
+static tg_status check_pair(const patch_job *job, const patch_pair *pair, tg_err *err)
+{
+    const size_t n = pair->clean.n, n_ctx = job->m.model.config.n_ctx;
+    const tg_patch_metric_kind metric = job->o->metric;
+
+    if (n != pair->corrupt.n)
+        return tg_fail(err, TG_EDATA,
+                       "the clean prompt has %zu token%s and the corrupt one %zu: expected as many", n,
+                       cli_plural(n), pair->corrupt.n);
+    if (n == 0)
+        return tg_fail(err, TG_EDATA, "the prompts are empty: expected a token or more");
+    if (n > n_ctx)
+        return tg_fail(err, TG_EUSAGE, "the prompts have %zu tokens, more than the model's context of %zu", n,
+                       n_ctx);
+    if (metric != TG_PATCH_KL && pair->answer < 0)
+        return tg_fail(err, TG_EDATA, "there is no answer, which --metric kl alone does not need");
+    if (metric == TG_PATCH_DIFF && pair->wrong < 0)
+        return tg_fail(err, TG_EDATA, "there is no wrong answer, which --metric diff needs");
+    return TG_OK;
+}
+
+static tg_status read_given(patch_job *job, tg_err *err)
+{
+    const patch_options *o = job->o;
+    const tg_model *model = &job->m.model;
+    patch_pair *pair = job->pair;
+    tg_status status;
+
+    job->pairs = 1;
+    if ((status = cli_text_prompt(&o->clean, &pair->clean, &job->m, err)))
+        return status;
+    if ((status = cli_text_option(&o->corrupt, &pair->corrupt, model, err)))
+        return tg_err_in(err, "the corrupt prompt");
+    if ((status = set_answers(pair, o->answer, o->wrong, model, err)) ||
+        (status = set_id(&pair->answer, "answer", o->answer_id, model, err)) ||
+        (status = set_id(&pair->wrong, "wrong answer", o->wrong_id, model, err)))
+        return status;
+    return check_pair(job, pair, err);
+}
+
+/* ---- a file of them */
+
+enum { FIELDS = 4 };
+
+/* Divide a line at its tabs; the fields that it lacks are NULL.  Returns how many it has. */
+static size_t divide(char *line, const char *field[FIELDS])
+{
+    size_t n = 0;
+
+    line[strcspn(line, "\r\n")] = '\0';
+    for (char *at = line; at; n++) {
+        char *tab = strchr(at, '\t');
+
+        if (tab)
+            *tab++ = '\0';
+        if (n < FIELDS)
+            field[n] = at;
+        at = tab;
+    }
+    return n;
+}
+
+static tg_status read_line(patch_job *job, patch_pair *pair, char *line, tg_err *err)
+{
+    const char *field[FIELDS] = {0};
+    const size_t n = divide(line, field);
+    cli_text clean = job->o->clean, corrupt = job->o->clean;
+    tg_status status;
+
+    if (n < 2 || n > FIELDS)
+        return tg_fail(err, TG_EDATA,
+                       "a line has %zu field%s: expected prompt, corrupt prompt, answer and wrong answer", n,
+                       cli_plural(n));
+    clean.text = field[0];
+    corrupt.text = field[1];
+    if ((status = cli_text_option(&clean, &pair->clean, &job->m.model, err)) ||
+        (status = cli_text_option(&corrupt, &pair->corrupt, &job->m.model, err)) ||
+        (status = set_answers(pair, field[2], field[3], &job->m.model, err)))
+        return status;
+    return check_pair(job, pair, err);
+}
+
+static tg_status add_pair(patch_job *job, char *line, tg_err *err)
+{
+    patch_pair *more = realloc(job->pair, (job->pairs + 1) * sizeof *more);
+    char where[32];
+
+    if (!more)
+        return tg_fail_memory(err, (job->pairs + 1) * sizeof *more, "the pairs");
+    job->pair = more;
+    more[job->pairs] = (patch_pair){.answer = -1, .wrong = -1};
+    snprintf(where, sizeof where, "line %zu", job->pairs + 1);
+    return read_line(job, &more[job->pairs++], line, err) ? tg_err_in(err, where) : TG_OK;
+}
+
+static tg_status read_lines(patch_job *job, FILE *file, tg_err *err)
+{
+    char *line = NULL;
+    size_t size = 0;
+    tg_status status = TG_OK;
+
+    while (!status && getline(&line, &size, file) >= 0)
+        status = add_pair(job, line, err);
+    free(line);
+    if (!status && ferror(file))
+        return tg_fail_sys(err, "cannot read");
+    if (!status && job->pairs == 0)
+        return tg_fail(err, TG_EDATA, "there are no pairs: expected a line for each");
+    return status;
+}
+
+static tg_status read_file(patch_job *job, tg_err *err)
+{
+    const char *path = job->o->pairs;
+    FILE *file;
+    int fd;
+    tg_status status;
+
+    if ((status = cli_open_input(&fd, path, err)))
+        return status;
+    if (!(file = fdopen(fd, "r"))) {
+        status = tg_fail_sys(err, "cannot read");
+        cli_close_input(fd);
+        return status;
+    }
+    if ((status = read_lines(job, file, err)))
+        (void)tg_err_in(err, cli_input_name(path));
+    if (fd != STDIN_FILENO)
+        (void)fclose(file);
+    return status;
+}
+
+tg_status patch_read_pairs(patch_job *job, tg_err *err)
+{
+    tg_status status;
+
+    if (!(job->pair = calloc(1, sizeof *job->pair)))
+        return tg_fail_memory(err, sizeof *job->pair, "the pairs");
+    if ((status = job->o->pairs ? read_file(job, err) : read_given(job, err)))
+        return status;
+    job->same_length = true;
+    for (size_t i = 1; i < job->pairs; i++)
+        job->same_length &= job->pair[i].clean.n == job->pair[0].clean.n;
+    return TG_OK;
+}
+
+void patch_free_pairs(patch_job *job)
+{
+    for (size_t i = 0; i < job->pairs; i++) {
+        tg_tokens_prompt_free(&job->pair[i].clean);
+        tg_tokens_prompt_free(&job->pair[i].corrupt);
+    }
+    free(job->pair);
+}
+
+tg_patch_metric patch_keep_pair(patch_job *job, const patch_pair *pair)
+{
+    tg_patch *p = &job->patch;
+
+    tg_patch_keep(&p->kept[TG_PATCH_CLEAN], &p->pass, pair->clean.ids, pair->clean.n);
+    tg_patch_keep(&p->kept[TG_PATCH_CORRUPT], &p->pass, pair->corrupt.ids, pair->corrupt.n);
+    return (tg_patch_metric){.kind = job->o->metric,
+                             .answer = pair->answer,
+                             .wrong = pair->wrong,
+                             .reference = p->kept[TG_PATCH_CLEAN].logits,
+                             .V = job->m.model.config.vocab_size};
+}

@@ -1,0 +1,204 @@
+load helper
+
+# A model of 2 layers, 2 heads, 16 channels and 16 positions, with weights that matter.
+tiny() {
+    tg-init --n-layer 2 --n-head 2 --n-embd 16 --n-ctx 16 "$@" -o model.npz 2> /dev/null
+}
+
+both=(-p 'To be' --corrupt 'To do' --answer , --wrong .)
+
+# column NAME: of the TSV on standard input.
+column() {
+    awk -F '\t' -v name="$1" 'NR == 1 { for (i = 1; i <= NF; i++) at[$i] = i } NR > 1 { print $at[name] }'
+}
+
+# near A B: within 1e-5 of each other.
+near() {
+    awk -v a="$1" -v b="$2" 'BEGIN { d = a - b; exit !(d <= 1e-5 && -d <= 1e-5) }'
+}
+
+# ---- sites
+
+@test "the residual stream by layer and position, for the eye" {
+    tiny
+    run -0 --separate-stderr tg-patch "${both[@]}"
+    [[ ${lines[0]} =~ ^'# diff of the last prediction: clean '-?0\.[0-9]{6}', corrupt '-?0\.[0-9]{6}$ ]]
+    [[ ${lines[3]} =~ ^'#    site layer     t      metric     effect token'$ ]]
+    [[ ${#lines[@]} = 14 && -z $stderr ]]
+    # before the prompts part, nothing changes
+    [[ ${lines[4]} =~ ^' '+'x     0     0 '.*' 0.00000 "T"'$ ]]
+}
+
+@test "all of the stream makes the corrupt run clean" {
+    tiny
+    tg-patch "${both[@]}" --each layer --tsv > table
+    [[ $(wc -l < table) = 3 ]]
+    column effect < table | while read -r effect; do near "$effect" 1; done
+    tg-patch "${both[@]}" --each layer --direction noise --tsv > noise
+    column effect < noise | while read -r effect; do near "$effect" 0; done
+    tg-patch "${both[@]}" --direction noise --position 0 --tsv | column effect | while read -r effect; do
+        near "$effect" 1
+    done
+}
+
+@test "a head at a position is a part of the head" {
+    tiny
+    tg-patch "${both[@]}" --site z --tsv > heads
+    tg-patch "${both[@]}" --site z --each both --tsv > all
+    [[ $(wc -l < heads) = 5 && $(wc -l < all) = 21 ]]
+    tg-patch "${both[@]}" --site z --layer 1 --head 1 --position 4 --tsv > one
+    [[ $(tail -n 1 one | cut -f 1-4) = "$(tail -n 1 all | cut -f 1-4)" && $(wc -l < one) = 2 ]]
+    near "$(tail -n 1 one | cut -f 7)" "$(tail -n 1 all | cut -f 7)"
+    # in the last layer only the last position matters
+    near "$(tail -n 1 heads | cut -f 7)" "$(tail -n 1 one | cut -f 7)"
+}
+
+@test "TSV and JSON have the same values" {
+    tiny
+    tg-patch "${both[@]}" --site mlp --tsv > tsv
+    tg-patch "${both[@]}" --site mlp --json > json
+    [[ $(head -n 1 tsv) = $'site\tlayer\thead\tt\tclean\tcorrupt\tmetric\teffect\ttoken' ]]
+    [[ $(wc -l < json) = 10 ]]
+    [[ $(sed 's/.*"effect":\(.*\),"token".*/\1/' json) = "$(column effect < tsv)" ]]
+    [[ $(head -n 1 json) = '{"site":"mlp","layer":0,"head":null,"t":0,"clean":'*'"token":"T"}' ]]
+    run -0 tg-patch "${both[@]}" --site mlp --tsv --no-header
+    [[ $output = "$(tail -n +2 tsv)" ]]
+}
+
+@test "each metric, and the same results with any number of threads" {
+    tiny
+    for metric in diff prob loss kl; do
+        tg-patch "${both[@]}" --metric $metric --threads 1 --tsv > one
+        tg-patch "${both[@]}" --metric $metric --threads 3 --tsv > three
+        cmp one three
+        [[ $(wc -l < one) = 11 ]]
+    done
+    tg-patch -p 'To be' --corrupt 'To do' --metric kl --tsv | column clean | while read -r clean; do near "$clean" 0; done
+}
+
+@test "ids are the same prompts and answers" {
+    tiny
+    tg-patch "${both[@]}" --tsv > text
+    tg-patch --ids '84 111 32 98 101' --corrupt-ids '84 111 32 100 111' --answer-id 44 --wrong-id 46 --tsv > ids
+    cmp text ids
+}
+
+# ---- pairs
+
+@test "--pairs is the mean of its lines" {
+    tiny
+    printf '%s\n' $'To be\tTo do\t,\t.' $'be To\tdo To\t.\ta' > pairs
+    tg-patch --pairs pairs --site z --tsv | column metric > mean
+    for n in 1 2; do
+        sed -n ${n}p pairs > one
+        tg-patch --pairs one --site z --tsv | column metric > $n
+    done
+    paste mean 1 2 | while read -r m a b; do near "$m" "$(awk -v a="$a" -v b="$b" 'BEGIN { printf "%.9f", (a + b) / 2 }')"; done
+    tg-patch "${both[@]}" --site z --tsv | column metric | cmp - 1
+    # from a pipe
+    [[ $(tg-patch --pairs - --site z --tsv < pairs | column metric) = "$(cat mean)" ]]
+}
+
+# ---- ablation
+
+@test "--ablate: the model, nothing, and each component left out" {
+    tiny
+    tg-patch "${both[@]}" --ablate zero --tsv > table
+    [[ $(column case < table | tr '\n' ' ') = 'model none without:0.0 without:0.1 without:0.mlp without:1.0 without:1.1 without:1.mlp ' ]]
+    [[ $(column faithfulness < table | head -n 2 | tr '\n' ' ') = '1 0 ' ]]
+    tg-patch "${both[@]}" --ablate zero --without 0.1 --tsv > one
+    near "$(tail -n 1 one | cut -f 2)" "$(grep without:0.1 table | cut -f 2)"
+}
+
+@test "a circuit of everything is the model, one of resampled parts the corrupt run" {
+    tiny
+    all=0.0,0.1,0.mlp,1.0,1.1,1.mlp
+    tg-patch "${both[@]}" --ablate resample --keep $all --tsv > table
+    [[ $(grep ^circuit table | cut -f 3,4) = $'1\t0' ]]
+    [[ $(wc -l < table) = 10 ]]
+    tg-patch "${both[@]}" --ablate resample --without $all --tsv > table
+    near "$(grep ^without table | cut -f 3)" 0
+    # with one member less, the circuit is the model without it
+    tg-patch "${both[@]}" --ablate zero --tsv > each
+    tg-patch "${both[@]}" --ablate zero --keep 0.0,0.1,0.mlp,1.0,1.1 --tsv > kept
+    near "$(grep ^circuit kept | cut -f 2)" "$(grep without:1.mlp each | cut -f 2)"
+    near "$(grep without:0.0 kept | cut -f 4)" \
+        "$(awk '/^circuit/ { c = $3 } /^without:0.0/ { print $3 - c }' kept)"
+}
+
+@test "--ablate mean is by position, over the corrupt prompts" {
+    tiny
+    printf '%s\n' $'To be\tTo do\t,\t.' $'To be\tTo do\t,\t.' > twice
+    tg-patch --pairs twice --ablate mean --tsv > mean
+    tg-patch "${both[@]}" --ablate resample --tsv > resample
+    paste <(column metric < mean) <(column metric < resample) | while read -r a b; do near "$a" "$b"; done
+    printf '%s\n' $'To be\tTo do\t,\t.' $'To be\tTo go\t,\t.' > pairs
+    tg-patch --pairs pairs --ablate mean --tsv | cmp -s - mean && false
+    run -1 tg-patch --pairs <(head -n 1 pairs) --ablate mean
+    [[ $output = *'--ablate mean needs two pairs or more' ]]
+}
+
+# ---- errors
+
+# says STATUS MESSAGE COMMAND...: one line on standard error, and nothing else.
+says() {
+    run "-$1" --separate-stderr "${@:3}"
+    echo "$stderr"
+    [[ -z $output && ${stderr_lines[0]} = "tg-patch: $2"* && ${#stderr_lines[@]} = 1 ]]
+}
+
+@test "prompts and answers that do not fit are refused in a line" {
+    tiny
+    says 1 'the clean prompt has 5 tokens and the corrupt one 4: expected as many' tg-patch -p 'To be' --corrupt 'To d' \
+        --metric kl
+    says 1 'the prompts are empty' tg-patch -p '' --corrupt '' --metric kl
+    says 1 'the clean and the corrupt prompt have the same metric' tg-patch -p To --corrupt To --answer a
+    says 2 'the prompts have 17 tokens' tg-patch -p aaaaaaaaaaaaaaaaa --corrupt aaaaaaaaaaaaaaaab --metric kl
+    says 2 "the answer 'ab' is 2 tokens: expected one" tg-patch -p To --corrupt Do --answer ab
+    says 2 'the wrong answer is id 256' tg-patch -p To --corrupt Do --answer a --wrong-id 256
+    says 2 'the corrupt prompt: --ids has 300' tg-patch -p To --corrupt-ids '1 300' --answer a
+    says 2 '--ids has 300' tg-patch --ids '1 300' --corrupt Do --answer a
+    says 2 'there is no answer to measure' tg-patch -p To --corrupt Do
+    says 2 '--metric diff needs a wrong answer' tg-patch -p To --corrupt Do --answer a --metric diff
+    says 2 'there is no clean prompt' tg-patch --corrupt Do --answer a
+    says 2 'there is no corrupt prompt' tg-patch -p To --answer a
+}
+
+@test "places that the model lacks are refused in a line" {
+    tiny
+    says 2 'layer 2 is out of range: expected 0 to 1' tg-patch "${both[@]}" --layer 2
+    says 2 'head 2 is out of range: expected 0 to 1' tg-patch "${both[@]}" --site z --head 2
+    says 2 'position 5 is out of range: expected 0 to 4' tg-patch "${both[@]}" --position 5
+    says 2 'layer 2 is out of range' tg-patch "${both[@]}" --ablate zero --keep 2.0
+    says 2 'head 2 is out of range' tg-patch "${both[@]}" --ablate zero --without 1.2
+    for list in 1 1. .1 1.a 1.mlps 0.0, ,; do
+        says 2 'expected LAYER.HEAD or LAYER.mlp' tg-patch "${both[@]}" --ablate zero --keep "$list"
+    done
+}
+
+@test "options that do not go together are refused in a line" {
+    tiny
+    for options in '--head 0' '--each head' '--site mlp --each both' '--keep 0.0' '--without 0.0' \
+        '--ablate zero --site z' '--ablate zero --keep 0.0 --without 0.0' '--ablate mean' '--each layer --position 0' \
+        '--pairs file' '--answer-id 3' 'operand'; do
+        # shellcheck disable=SC2086
+        run -2 --separate-stderr tg-patch "${both[@]}" $options
+        echo "$options: $stderr"
+        [[ -z $output && ${#stderr_lines[@]} = 1 ]]
+    done
+}
+
+@test "a bad file of pairs is named with its line" {
+    tiny
+    : > empty
+    says 1 'empty: there are no pairs' tg-patch --pairs empty
+    printf '%s\n' $'a\tb\tc\td' 'ab' > pairs
+    says 1 'pairs: line 2: a line has 1 field' tg-patch --pairs pairs
+    printf '%s\n' $'a\tb\tc\td' $'a\tb\tc' > pairs
+    says 1 'pairs: line 2: there is no wrong answer' tg-patch --pairs pairs
+    printf '%s\n' $'a\tb\tc\td' $'ab\tbc\tc\td' > pairs
+    says 1 'pairs: --each position needs prompts of as many tokens' tg-patch --pairs pairs
+    says 1 'pairs: --ablate mean needs prompts of as many tokens' tg-patch --pairs pairs --ablate mean
+    run -0 tg-patch --pairs pairs --site z
+    says 3 'absent' tg-patch --pairs absent
+}
