@@ -125,6 +125,7 @@ tg-eval -m in/run.npz in/text
 tg-eval -m in/run.npz -p Tobeornot --top 2
 tg-eval -m in/hf -p Tobeornot --logits -o l.npz
 tg-patch -m in/run.npz -p Tobe --corrupt Todo --answer o --site pattern
+tg-patch -m in/run.npz -p Tobe --corrupt Todo --metric kl --attribution
 tg-patch -m in/run.npz -p Tobe --corrupt Todo --metric kl --ablate zero --keep 0.0'
 
 make_fault_place() {

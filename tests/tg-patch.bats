@@ -83,6 +83,28 @@ near() {
     cmp text ids
 }
 
+# ---- estimates
+
+@test "--attribution estimates what patches do, and is exact where the rest is linear" {
+    tiny
+    for site in x q k v pattern z att mlp; do
+        tg-patch "${both[@]}" --site $site --tsv > patched
+        tg-patch "${both[@]}" --site $site --attribution --tsv > estimated
+        diff <(cut -f 1-6,9 patched) <(cut -f 1-6,9 estimated)
+        # of a fresh model, whose activations are small, the signs of what changes most are right
+        paste <(column effect < patched) <(column effect < estimated) |
+            awk '$1 > 0.5 && $2 <= 0 || $1 < -0.5 && $2 >= 0 { exit 1 }'
+        cmp -s patched estimated && false
+        tg-patch "${both[@]}" --site $site --attribution --threads 3 --tsv | cmp - estimated
+    done
+    # a sum over heads is of the same gradient
+    near "$(tg-patch "${both[@]}" --site att --attribution --each layer --layer 1 --tsv | column effect)" \
+        "$(tg-patch "${both[@]}" --site z --attribution --layer 1 --tsv | column effect | awk '{ s += $1 } END { printf "%.9f", s }')"
+    tg-patch "${both[@]}" --direction noise --attribution --position 0 --tsv | column effect | while read -r effect; do
+        near "$effect" 1
+    done
+}
+
 # ---- pairs
 
 @test "--pairs is the mean of its lines" {

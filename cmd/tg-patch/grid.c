@@ -6,7 +6,9 @@
 #include "cmd/lines/labels.h"
 #include "cmd/tg-patch/job.h"
 #include "lib/attn/attn.h"
+#include "lib/base/finite.h"
 #include "lib/base/size.h"
+#include "lib/patch/attribution.h"
 
 struct grid {
     patch_job *job;
@@ -16,6 +18,7 @@ struct grid {
     double *sum, *values; /* [n] of all pairs; of one */
     size_t n;
     double clean, corrupt; /* sums of the metric */
+    tg_attribution attribution;
     token_labels labels;
 };
 
@@ -91,9 +94,24 @@ static void drop(struct grid *g)
     free(g->sum);
     free(g->values);
     labels_free(&g->labels);
+    tg_attribution_close(&g->attribution);
 }
 
 /* ---- pairs */
+
+/* The metric after each patch, by a pass; or estimated. */
+static tg_status find_values(struct grid *g, const tg_patch_plan *plan, tg_err *err)
+{
+    if (!g->job->o->attributes)
+        return tg_patch_run(&g->job->patch, plan, g->values, err);
+    tg_attribution_run(&g->attribution, plan->base, plan->source, plan->metric);
+    for (size_t i = 0; i < g->n; i++)
+        g->values[i] = tg_patch_measure(plan->metric, plan->base->logits) +
+                       tg_attribution_of(&g->attribution, &g->edit[i]);
+    return tg_find_not_finite64(g->values, g->n) == g->n
+               ? TG_OK
+               : tg_fail(err, TG_EDATA, "the gradient is not finite");
+}
 
 static tg_status add_pair(struct grid *g, const patch_pair *pair, const tg_watch *watch, tg_err *err)
 {
@@ -108,7 +126,7 @@ static tg_status add_pair(struct grid *g, const patch_pair *pair, const tg_watch
     if (g->job->o->site == TG_PATCH_PATTERN &&
         (status = tg_patch_keep_pattern(source, base, &p->pass.acts, err)))
         return status;
-    if ((status = tg_patch_run(p, &plan, g->values, err)))
+    if ((status = find_values(g, &plan, err)))
         return status;
     g->clean += tg_patch_measure(&metric, p->kept[TG_PATCH_CLEAN].logits);
     g->corrupt += tg_patch_measure(&metric, p->kept[TG_PATCH_CORRUPT].logits);
@@ -193,9 +211,9 @@ static void print_header(const struct grid *g, const char *metric)
     printf("# %s of the last prediction: clean %.6f, corrupt %.6f", metric, g->clean / pairs,
            g->corrupt / pairs);
     printf(g->job->pairs > 1 ? ", means of %zu pairs\n" : "\n", g->job->pairs);
-    printf("# metric   after the patch, %s\n", g->job->o->noise
-                                                   ? "of the clean run with a part of the corrupt one"
-                                                   : "of the corrupt run with a part of the clean one");
+    printf("# metric   %s, of the %s run with a part of the %s one\n",
+           g->job->o->attributes ? "estimated to first order" : "after the patch",
+           g->job->o->noise ? "clean" : "corrupt", g->job->o->noise ? "corrupt" : "clean");
     printf("# effect   (metric - corrupt) / (clean - corrupt)\n");
 }
 
@@ -230,6 +248,9 @@ static tg_status run(struct grid *g, tg_err *err)
     tg_status status;
 
     if ((status = check(g, err)) || (status = make(g, err)))
+        return status;
+    if (g->job->o->attributes &&
+        (status = tg_attribution_open(&g->attribution, &g->job->m.model, g->job->patch.capacity, err)))
         return status;
     for (size_t i = 0; i < g->job->pairs; i++)
         if ((status = add_pair(g, &g->job->pair[i], cli_job_begin(&g->job->progress, "patching"), err)))

@@ -39,7 +39,7 @@ typedef struct patch_options {
     tg_patch_site site;
     patch_each each;
     patch_ablation ablation;
-    bool noise, ablates, metric_given, site_given, each_given, no_header;
+    bool noise, ablates, attributes, metric_given, site_given, each_given, no_header;
     table_format format;
     size_t threads;
 } patch_options;

@@ -1,11 +1,10 @@
 /* The options of tg-patch. */
 #include "cmd/tg-patch/job.h"
 
-static const char examples[] =
-    "  $ tg-patch -p 'To be' --corrupt 'To do' --answer , --wrong .\n"
-    "  $ tg-patch -p 'To be' --corrupt 'To do' --answer , --site z\n"
-    "  $ tg-patch -p 'To be' --corrupt 'To do' --metric kl --site mlp --tsv | sort -gk 8\n"
-    "  $ tg-patch -p 'To be' --corrupt 'To do' --answer , --ablate resample --keep 0.0,0.mlp";
+static const char examples[] = "  $ tg-patch -p 'To be' --corrupt 'To do' --answer , --wrong .\n"
+                               "  $ tg-patch -p 'To be' --corrupt 'To do' --answer , --site z\n"
+                               "  $ tg-patch -p 'To be' -c 'To do' --metric kl -s mlp --tsv | sort -gk 8\n"
+                               "  $ tg-patch -p 'To be' -c 'To do' --answer , --ablate zero --keep 0.0,0.mlp";
 
 static bool has_answer(const patch_options *o)
 {
@@ -58,11 +57,11 @@ static int check(const patch_options *o)
         return cli_usage("--keep and --without say what an ablation leaves: expected --ablate");
     if (o->keep && o->without)
         return cli_usage("--keep and --without cannot be combined");
-    if (o->ablates && (o->site_given || o->each_given || o->noise || o->layer != TG_PATCH_ALL ||
-                       o->head != TG_PATCH_ALL || o->position != TG_PATCH_ALL))
-        return cli_usage(
-            "--ablate takes --without and --keep, not --site, --each, --layer, --head, --position "
-            "or --direction");
+    if (o->ablates && (o->attributes || o->site_given || o->each_given || o->noise ||
+                       o->layer != TG_PATCH_ALL || o->head != TG_PATCH_ALL || o->position != TG_PATCH_ALL))
+        return cli_usage("--ablate takes --without and --keep, not --attribution, --site, --each, --layer, "
+                         "--head, --position "
+                         "or --direction");
     if (o->ablates && o->ablation == PATCH_MEAN && !o->pairs)
         return cli_usage("--ablate mean needs --pairs: the mean of one prompt is that prompt");
     if (!o->ablates && by_head && !divided)
@@ -138,6 +137,8 @@ int patch_parse(int argc, char **argv, patch_options *o)
         CLI_SIZE_OPTION('t', "position", &o->position, "T", 0, PATCH_INDEX_MAX, "only this position, from 0"),
         CLI_CHOICE_OPTION(0, "direction", &direction, "denoise|noise",
                           "carry from the clean run into the corrupt one, or the other way"),
+        CLI_FLAG_OPTION(0, "attribution", &o->attributes,
+                        "estimate each patch's metric to first order, all by one backward pass"),
         CLI_ENUM_OPTION(0, "ablate", &o->ablation, PATCH_ABLATIONS,
                         "instead, replace heads and MLPs of the clean run by zeros, by their means over the "
                         "corrupt prompts, or by those of the corrupt prompt: each in turn",

@@ -5,6 +5,8 @@
 
 #include "lib/base/threads.h"
 #include "lib/gpt/family.h"
+#include "lib/gpt/head.h"
+#include "lib/patch/attribution.h"
 #include "lib/patch/patch.h"
 #include "tests/unit/bodies.h"
 #include "tests/unit/check.h"
@@ -288,6 +290,67 @@ static void means(void)
     tg_model_free(&m);
 }
 
+/* ---- attribution, against central differences in double precision */
+
+/* Add step * (source - base) to what an edit names. */
+static void step_along(tg_acts *a, const tg_patch *p, const tg_patch_edit *e, double step)
+{
+    const tg_patch_kept *base = &p->kept[TG_PATCH_CORRUPT], *source = &p->kept[TG_PATCH_CLEAN];
+    const tg_matrix m = tg_acts_row(a, e->layer, tg_patch_row(a, e->site));
+    const size_t D = e->head == TG_PATCH_ALL ? m.cols : m.cols / tg_patch_heads(a, e->site);
+    const size_t first = e->head == TG_PATCH_ALL ? 0 : e->head * D;
+    const tg_patch_site of_base = e->site == TG_PATCH_PATTERN ? TG_PATCH_Z : e->site;
+
+    for (size_t t = 0; t < T; t++)
+        for (size_t i = first; i < first + D && (e->position == t || e->position == TG_PATCH_ALL); i++)
+            tg_doubles(m)[t * m.ld + i] += step * ((double)tg_patch_kept_at(source, e->site, e->layer, t)[i] -
+                                                   (double)tg_patch_kept_at(base, of_base, e->layer, t)[i]);
+}
+
+static double stepped(tg_acts *a, const tg_patch *p, const tg_patch_edit *e, double step)
+{
+    const size_t place = tg_patch_place(a, e->layer, tg_patch_stop_of(e->site));
+    double logits[V];
+
+    for (size_t i = 0; i < T * a->C; i++)
+        tg_doubles(tg_acts_row(a, 0, TG_ACT_X))[i] =
+            (double)tg_patch_kept_at(&p->kept[TG_PATCH_CORRUPT], TG_PATCH_X, 0, 0)[i];
+    (void)tg_layers_forward(a, 0, place, NULL);
+    step_along(a, p, e, step);
+    (void)tg_layers_forward(a, place, tg_layers_end(a), NULL);
+    tg_head_forward(a, tg_matrix_of(logits, TG_TYPE_DOUBLE, V), tg_matrix_from(a->x, T - 1), 1);
+    return logits[diff.answer] - logits[diff.wrong];
+}
+
+static void attribution_of(tg_patch *p)
+{
+    static tg_patch_edit edit[EDITS];
+    const double h = 1e-5;
+    const size_t n = every_edit(edit, p);
+    size_t moved = 0;
+    tg_attribution a, plain; /* the second one for its memory */
+    tg_err err = {0};
+
+    CHECK_OK(tg_attribution_open(&a, p->model, T, &err), &err);
+    CHECK_OK(tg_attribution_open(&plain, p->model, T, &err), &err);
+    tg_attribution_run(&a, &p->kept[TG_PATCH_CORRUPT], &p->kept[TG_PATCH_CLEAN], &diff);
+    for (size_t i = 0; i < n; i++) {
+        const double up = stepped(&plain.acts, p, &edit[i], h), down = stepped(&plain.acts, p, &edit[i], -h);
+        const double want = (up - down) / (2 * h);
+
+        CHECK_NEAR(tg_attribution_of(&a, &edit[i]), want, 1e-6 * fmax(1, fabs(want)));
+        moved += fabs(want) > 1e-3;
+    }
+    CHECK(moved > n / 4);
+    tg_attribution_close(&plain);
+    tg_attribution_close(&a);
+}
+
+static void attributions_are_derivatives(void)
+{
+    for_each_model(attribution_of);
+}
+
 /* ---- metrics */
 
 static void metrics_and_their_gradients(void)
@@ -331,6 +394,7 @@ int main(void)
     RUN(identities);
     RUN(at_any_thread_count);
     RUN(means);
+    RUN(attributions_are_derivatives);
     RUN(metrics_and_their_gradients);
     return check_done();
 }
