@@ -48,6 +48,7 @@ void tg_patch_kept_place(tg_arena *arena, tg_patch_kept *kept, const tg_acts *a,
                            ? kept->row[TG_PATCH_Z]
                            : tg_arena_take_rows(arena, a->L * capacity, kept->cols[s], sizeof(float));
     }
+    kept->last = tg_arena_take(arena, c->n_embd, sizeof *kept->last);
     kept->logits = tg_arena_take(arena, c->vocab_size, sizeof *kept->logits);
 }
 
@@ -112,6 +113,7 @@ void tg_patch_keep(tg_patch_kept *kept, tg_pass *pass, const int32_t *ids, size_
     tg_pass_begin(pass, ids);
     for (size_t l = 0; l < a->L; l++)
         keep_layer(kept, pass, l);
+    memcpy(kept->last, tg_floats(tg_matrix_from(a->x, T - 1)), a->C * sizeof *kept->last);
     memcpy(kept->logits, tg_pass_logits(pass, tg_matrix_from(a->x, T - 1), 1),
            a->bound.model->config.vocab_size * sizeof *kept->logits);
 }

@@ -44,7 +44,8 @@ typedef struct tg_patch_kept {
     size_t T, capacity;         /* tokens of the run, and those that it may have */
     float *row[TG_PATCH_SITES]; /* [L,capacity,cols]; att's is z's */
     size_t cols[TG_PATCH_SITES];
-    float *logits; /* [V] after the last token */
+    float *last;   /* [C] the last token's row of the residual stream after all blocks */
+    float *logits; /* [V] after it */
 } tg_patch_kept;
 
 /* Place the rows of up to `capacity` tokens (see arena.h). */

@@ -38,6 +38,7 @@ static void place_patch(tg_arena *arena, void *context)
     for (size_t i = 0; i < TG_PATCH_RUNS; i++)
         tg_patch_kept_place(arena, &p->kept[i], &p->pass.acts, T);
     tg_kv_cache_place(arena, &p->cache, p->sequences, c->n_layer, T, cache_width(p));
+    p->next = tg_arena_take_rows(arena, p->sequences, c->n_embd, sizeof *p->next);
     p->last = tg_arena_take_rows(arena, p->sequences, c->n_embd, sizeof *p->last);
 }
 
@@ -54,11 +55,12 @@ void tg_patch_close(tg_patch *p)
 }
 
 /* ---- the order of cases: those that begin at late positions first, so that a cache filled once serves all;
- * then by the layer and stop where they join */
+ * then by the layer and stop where they join, which is L for those that only change the end of the run */
 
 struct slot {
     size_t position, layer;
     tg_patch_stop stop;
+    bool begun;    /* it has run its only position to the end of the layer before */
     size_t number; /* of the case */
 };
 
@@ -69,11 +71,20 @@ static tg_patch_stop joins_at(tg_patch_site site)
                                                              : TG_PATCH_AFTER_ATTENTION;
 }
 
+/* Whether a case edits one position, after attention. */
+static bool is_single(const tg_patch_case *c)
+{
+    return c->n == 1 && c->edit[0].position != TG_PATCH_ALL &&
+           joins_at(c->edit[0].site) == TG_PATCH_AFTER_ATTENTION;
+}
+
 static struct slot slot_of(const tg_patch *p, const tg_patch_plan *plan, size_t number)
 {
     const tg_patch_case *c = &plan->cases[number];
-    struct slot s = {plan->base->T - 1, p->pass.acts.L - 1, TG_PATCH_AFTER_ATTENTION, number};
+    struct slot s = {plan->base->T - 1, p->pass.acts.L - 1, TG_PATCH_AFTER_ATTENTION, false, number};
 
+    if (is_single(c))
+        return (struct slot){c->edit[0].position, c->edit[0].layer + 1, TG_PATCH_AT_BEGINNING, true, number};
     for (size_t i = 0; i < c->n; i++) {
         const tg_patch_edit *e = &c->edit[i];
         const tg_patch_stop stop = joins_at(e->site);
@@ -95,6 +106,8 @@ static int compare(const void *a, const void *b)
         return s->layer < t->layer ? -1 : 1;
     if (s->stop != t->stop)
         return s->stop < t->stop ? -1 : 1;
+    if (s->begun != t->begun)
+        return s->begun ? -1 : 1;
     return s->number < t->number ? -1 : 1;
 }
 
@@ -121,7 +134,7 @@ static void copy_base(const struct batch *b, tg_patch_site site, size_t layer, s
 {
     const tg_patch_kept *base = b->plan->base;
 
-    for (size_t t = b->t; t < base->T; t++)
+    for (size_t t = b->t; t < b->t + b->T; t++)
         memcpy(row_at(b, site, layer, sequence, t), tg_patch_kept_at(base, site, layer, t),
                base->cols[site] * sizeof(float));
 }
@@ -131,6 +144,9 @@ static void join(struct batch *b, size_t layer, tg_patch_stop stop)
     for (; b->active < b->n && b->slot[b->active].layer == layer && b->slot[b->active].stop == stop;
          b->active++) {
         copy_base(b, TG_PATCH_X, layer, b->active);
+        if (b->slot[b->active].begun)
+            memcpy(row_at(b, TG_PATCH_X, layer, b->active, b->t), b->p->next + b->active * b->p->pass.acts.C,
+                   b->p->pass.acts.C * sizeof(float));
         if (stop == TG_PATCH_AFTER_ATTENTION)
             copy_base(b, TG_PATCH_Z, layer, b->active);
     }
@@ -160,7 +176,7 @@ static void make_edits(const struct batch *b, size_t layer, tg_patch_stop stop, 
 
         if (e->layer != layer || tg_patch_stop_of(e->site) != stop)
             continue;
-        for (size_t t = b->t; t < b->plan->base->T; t++)
+        for (size_t t = b->t; t < b->t + b->T; t++)
             if (e->position == TG_PATCH_ALL || e->position == t)
                 edit_row(b, e, sequence, t);
     }
@@ -200,6 +216,54 @@ static void run_layer(struct batch *b, size_t layer)
     }
 }
 
+/* Run the first position of cases first .. first + n - 1, which all join in the layer after this one, from
+ * its attention to its end. */
+static void begin_in_layer(const struct batch *b, size_t first, size_t n, size_t layer)
+{
+    tg_acts *a = &b->p->pass.acts;
+    struct batch one = {b->p, b->plan, b->slot + first, n, n, b->t, 1};
+
+    a->B = n;
+    a->T = 1;
+    for (size_t i = 0; i < n; i++) {
+        copy_base(&one, TG_PATCH_X, layer, i);
+        copy_base(&one, TG_PATCH_Z, layer, i);
+    }
+    for (tg_patch_stop stop = TG_PATCH_AFTER_ATTENTION; stop < TG_PATCH_STOPS; stop++) {
+        for (size_t i = 0; i < n; i++)
+            make_edits(&one, layer, stop, i);
+        (void)tg_pass_layers(&b->p->pass, tg_patch_place(a, layer, stop), tg_patch_place(a, layer, stop + 1),
+                             NULL);
+    }
+    memcpy(b->p->next + first * a->C, tg_floats(a->x), n * a->C * sizeof(float));
+}
+
+static void begin_cases(const struct batch *b)
+{
+    size_t n;
+
+    for (size_t i = 0; i < b->n; i += n) {
+        for (n = 1; i + n < b->n && b->slot[i + n].layer == b->slot[i].layer &&
+                    b->slot[i + n].begun == b->slot[i].begun;)
+            n++;
+        if (b->slot[i].begun)
+            begin_in_layer(b, i, n, b->slot[i].layer - 1);
+    }
+}
+
+/* The cases that join after the last layer have the base run's last row, unless theirs is the one that they
+ * edit. */
+static void join_at_end(struct batch *b, size_t first_position)
+{
+    const size_t C = b->p->pass.acts.C;
+    const bool edited = first_position + 1 == b->plan->base->T;
+
+    for (; b->active < b->n; b->active++)
+        memcpy(tg_floats(b->p->pass.acts.x) + b->active * C,
+               edited ? b->p->next + b->active * C : b->plan->base->last, C * sizeof(float));
+    b->p->pass.acts.B = b->n;
+}
+
 struct measuring {
     const struct batch *b;
     double *values;
@@ -224,7 +288,7 @@ static void measure(const struct batch *b, double *values)
     const float *x = tg_floats(pass->acts.x);
 
     for (size_t i = 0; i < b->n; i++)
-        memcpy(b->p->last + i * C, x + ((i + 1) * b->T - 1) * C, C * sizeof *x);
+        memcpy(b->p->last + i * C, x + i * C, C * sizeof *x);
     for (size_t i = 0; i < b->n; i += at_once) {
         const size_t rows = tg_size_min(at_once, b->n - i);
         const tg_matrix last = tg_matrix_of(b->p->last + i * C, TG_TYPE_FLOAT, C);
@@ -238,11 +302,15 @@ static void run_batch(struct batch *b, double *values)
 {
     tg_patch *p = b->p;
 
+    const size_t first_position = b->t, L = p->pass.acts.L;
+
+    begin_cases(b);
     p->pass.acts.T = b->T;
     p->pass.acts.cache = &p->cache;
     p->cache.past = b->t;
-    for (size_t l = b->slot[0].layer; l < p->pass.acts.L; l++)
+    for (size_t l = tg_size_min(b->slot[0].layer, L - 1); l < L; l++)
         run_layer(b, l);
+    join_at_end(b, first_position);
     measure(b, values);
     p->pass.acts.cache = NULL;
 }

@@ -11,7 +11,9 @@
  *
  * Many cases share a pass, a sequence each.  It begins at the first position that any of them edits: of
  * those before it, attention finds the base run's keys and values in a cache.  A case joins the pass in the
- * first layer that it edits, with the base run's rows.  So only what may differ from the base run is
+ * first layer that it edits, with the base run's rows; if it edits a single position after attention, that
+position alone runs to the layer's end, and the case joins in the next layer.  After the last attention only
+the last token goes on.  So only what may differ from the base run is
  * computed. A case's value depends on its edits alone, up to rounding, and not on the number of threads.
  */
 #ifndef TG_PATCH_PATCH_H
@@ -58,6 +60,7 @@ typedef struct tg_patch {
     size_t rows;       /* tokens of a pass, at most, */
     size_t sequences;  /* and sequences */
     tg_kv_cache cache; /* the base run's keys and values */
+    float *next;       /* [sequences,C] rows with which cases join that have begun before */
     float *last;       /* [sequences,C] the last tokens' rows of the residual stream */
     tg_arena arena;
 } tg_patch;

@@ -185,6 +185,11 @@ static void identities_of(tg_patch *p)
 
     CHECK(fabs(clean_value(p) - corrupt_value(p)) > 0.01);
     CHECK_NEAR(value_of(p, NULL, 0), corrupt_value(p), 1e-5);
+    /* a pass of nothing but the end of the run */
+    all[0] = (tg_patch_edit){TG_PATCH_ATT, last, TG_PATCH_ALL, 0};
+    CHECK_NEAR(value_of(p, all, 1), corrupt_value(p), 1e-6);
+    all[0].position = T - 1;
+    CHECK_NEAR(value_of(p, all, 1), whole_pass(&p->pass, all, &p->kept[TG_PATCH_CLEAN]), 1e-5);
     all[0] = (tg_patch_edit){TG_PATCH_X, 0, TG_PATCH_ALL, TG_PATCH_ALL};
     CHECK_NEAR(value_of(p, all, 1), clean_value(p), 1e-5);
     all[0] = (tg_patch_edit){TG_PATCH_X, last, TG_PATCH_ALL, TG_PATCH_ALL};
