@@ -5,7 +5,7 @@ tiny() {
     tg-init --n-layer 2 --n-head 2 --n-embd 16 --n-ctx 16 "$@" -o model.npz 2> /dev/null
 }
 
-both=(-p 'To be' --corrupt 'To do' --answer , --wrong .)
+both=(-p 'To be' --corrupt 'To do' --answer ',' --wrong .)
 
 # column NAME: of the TSV on standard input.
 column() {
@@ -193,7 +193,7 @@ says() {
     says 2 'position 5 is out of range: expected 0 to 4' tg-patch "${both[@]}" --position 5
     says 2 'layer 2 is out of range' tg-patch "${both[@]}" --ablate zero --keep 2.0
     says 2 'head 2 is out of range' tg-patch "${both[@]}" --ablate zero --without 1.2
-    for list in 1 1. .1 1.a 1.mlps 0.0, ,; do
+    for list in 1 1. .1 1.a 1.mlps '0.0,' ','; do
         says 2 'expected LAYER.HEAD or LAYER.mlp' tg-patch "${both[@]}" --ablate zero --keep "$list"
     done
 }

@@ -35,6 +35,7 @@ typedef struct patch_options {
     size_t answer_id, wrong_id;   /* ids; SIZE_MAX: not given */
     const char *without, *keep;   /* lists of components, with an ablation */
     size_t layer, head, position; /* or TG_PATCH_ALL */
+    size_t direction;             /* 1: noise */
     tg_patch_metric_kind metric;
     tg_patch_site site;
     patch_each each;

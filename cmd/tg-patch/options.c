@@ -1,4 +1,6 @@
 /* The options of tg-patch. */
+#include <string.h>
+
 #include "cmd/tg-patch/job.h"
 
 static const char examples[] = "  $ tg-patch -p 'To be' --corrupt 'To do' --answer , --wrong .\n"
@@ -94,16 +96,12 @@ static int settle(patch_options *o)
     return check(o);
 }
 
-int patch_parse(int argc, char **argv, patch_options *o)
-{
-    size_t direction = 0;
+#define OPTIONS_MAX 32
 
-    *o = (patch_options){.answer_id = SIZE_MAX,
-                         .wrong_id = SIZE_MAX,
-                         .layer = TG_PATCH_ALL,
-                         .head = TG_PATCH_ALL,
-                         .position = TG_PATCH_ALL};
-    cli_option options[] = {
+/* The options that name prompts and answers; returns their number. */
+static size_t list_prompts(cli_option *to, patch_options *o)
+{
+    const cli_option list[] = {
         CLI_MODEL_OPTION('m', "model", &o->model, "FILE",
                          "the model; '-' is standard input (default: $TG_MODEL, else model.npz)"),
         CLI_TEXT_OPTION('p', "prompt", &o->clean.text, "TEXT", "the clean prompt"),
@@ -118,6 +116,16 @@ int patch_parse(int argc, char **argv, patch_options *o)
                          "several pairs, a line each: prompt, corrupt prompt, answer and wrong answer, "
                          "with tabs between them; the result is of the means of their metrics"),
         CLI_BOS_OPTIONS(&o->clean),
+    };
+
+    memcpy(to, list, sizeof list);
+    return sizeof list / sizeof *list;
+}
+
+/* Those that say what is done, and how it is printed. */
+static void list_others(cli_option *to, patch_options *o)
+{
+    const cli_option list[] = {
         CLI_ENUM_OPTION(0, "metric", &o->metric, TG_PATCH_METRIC_NAMES,
                         "what is measured after the prompt: the answer's logit less the wrong one's, the "
                         "answer's probability or loss, or the divergence from the clean prediction "
@@ -135,7 +143,7 @@ int patch_parse(int argc, char **argv, patch_options *o)
         CLI_SIZE_OPTION('l', "layer", &o->layer, "L", 0, PATCH_INDEX_MAX, "only this layer, from 0"),
         CLI_SIZE_OPTION('a', "head", &o->head, "H", 0, PATCH_INDEX_MAX, "only this head, from 0"),
         CLI_SIZE_OPTION('t', "position", &o->position, "T", 0, PATCH_INDEX_MAX, "only this position, from 0"),
-        CLI_CHOICE_OPTION(0, "direction", &direction, "denoise|noise",
+        CLI_CHOICE_OPTION(0, "direction", &o->direction, "denoise|noise",
                           "carry from the clean run into the corrupt one, or the other way"),
         CLI_FLAG_OPTION(0, "attribution", &o->attributes,
                         "estimate each patch's metric to first order, all by one backward pass"),
@@ -152,6 +160,19 @@ int patch_parse(int argc, char **argv, patch_options *o)
         CLI_THREADS(&o->threads, "the results"),
         {0},
     };
+
+    memcpy(to, list, sizeof list);
+}
+
+int patch_parse(int argc, char **argv, patch_options *o)
+{
+    cli_option options[OPTIONS_MAX];
+
+    *o = (patch_options){.answer_id = SIZE_MAX,
+                         .wrong_id = SIZE_MAX,
+                         .layer = TG_PATCH_ALL,
+                         .head = TG_PATCH_ALL,
+                         .position = TG_PATCH_ALL};
     const cli_tool tool = {
         .name = "tg-patch",
         .usage = "[-m MODEL] -p TEXT --corrupt TEXT [OPTION]...",
@@ -161,12 +182,15 @@ int patch_parse(int argc, char **argv, patch_options *o)
         .examples = examples,
         .options = options,
     };
-    const int n = cli_parse(argc, argv, &tool);
+    int n;
+
+    list_others(options + list_prompts(options, o), o);
+    n = cli_parse(argc, argv, &tool);
 
     if (n < 0)
         return CLI_USAGE;
     if (n > 0)
         return cli_usage("unexpected operand '%s': a prompt is the TEXT of -p", argv[1]);
-    o->noise = direction == 1;
+    o->noise = o->direction == 1;
     return settle(o);
 }
