@@ -176,7 +176,7 @@ says() {
     says 1 'the prompts are empty' tg-patch -p '' --corrupt '' --metric kl
     says 1 'the clean and the corrupt prompt have the same metric' tg-patch -p To --corrupt To --answer a
     says 2 'the prompts have 17 tokens' tg-patch -p aaaaaaaaaaaaaaaaa --corrupt aaaaaaaaaaaaaaaab --metric kl
-    says 2 "the answer 'ab' is 2 tokens: expected one" tg-patch -p To --corrupt Do --answer ab
+    says 2 "the answer must be one token, but 'ab' is 2" tg-patch -p To --corrupt Do --answer ab
     says 2 'the wrong answer is id 256' tg-patch -p To --corrupt Do --answer a --wrong-id 256
     says 2 'the corrupt prompt: --ids has 300' tg-patch -p To --corrupt-ids '1 300' --answer a
     says 2 '--ids has 300' tg-patch --ids '1 300' --corrupt Do --answer a

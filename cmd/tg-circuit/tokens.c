@@ -153,22 +153,15 @@ static tg_status print_layers(struct tokens *s, tg_err *err)
 /* The id of --token or --token-id. */
 static tg_status find_token(size_t *token, const circuit_options *o, const tg_model *model, tg_err *err)
 {
-    tg_tokens_prompt text = {0};
+    int32_t id;
     tg_status status;
 
     *token = o->token_id;
     if (!o->token)
         return *token == NOT_GIVEN ? TG_OK
                                    : tg_attn_check_index("token-id", *token, tg_vocab_tokens(model), err);
-    if (!tg_tokenizer_has_text(model->tokenizer))
-        return tg_fail(err, TG_EUSAGE, "the model has no tokenizer: name the token with --token-id");
-    if ((status = tg_tokens_prompt_continue(&text, model->tokenizer, o->token, strlen(o->token), err)))
-        return status;
-    if (text.n == 1)
-        *token = (size_t)text.ids[0];
-    else
-        status = tg_fail(err, TG_EUSAGE, "--token must be one token, but '%s' is %zu", o->token, text.n);
-    tg_tokens_prompt_free(&text);
+    if (!(status = cli_text_token(&id, model, "--token", o->token, err)))
+        *token = (size_t)id;
     return status;
 }
 

@@ -18,7 +18,7 @@ struct grid {
     double *sum, *values; /* [n] of all pairs; of one */
     size_t n;
     double clean, corrupt; /* sums of the metric */
-    tg_attribution attribution;
+    tg_patch_attribution attribution;
     token_labels labels;
 };
 
@@ -94,7 +94,7 @@ static void drop(struct grid *g)
     free(g->sum);
     free(g->values);
     labels_free(&g->labels);
-    tg_attribution_close(&g->attribution);
+    tg_patch_attribution_close(&g->attribution);
 }
 
 /* ---- pairs */
@@ -104,10 +104,10 @@ static tg_status find_values(struct grid *g, const tg_patch_plan *plan, tg_err *
 {
     if (!g->job->o->attributes)
         return tg_patch_run(&g->job->patch, plan, g->values, err);
-    tg_attribution_run(&g->attribution, plan->base, plan->source, plan->metric);
+    tg_patch_attribution_run(&g->attribution, plan->base, plan->source, plan->metric);
     for (size_t i = 0; i < g->n; i++)
         g->values[i] = tg_patch_measure(plan->metric, plan->base->logits) +
-                       tg_attribution_of(&g->attribution, &g->edit[i]);
+                       tg_patch_attribution_of(&g->attribution, &g->edit[i]);
     return tg_find_not_finite64(g->values, g->n) == g->n
                ? TG_OK
                : tg_fail(err, TG_EDATA, "the gradient is not finite");
@@ -250,7 +250,7 @@ static tg_status run(struct grid *g, tg_err *err)
     if ((status = check(g, err)) || (status = make(g, err)))
         return status;
     if (g->job->o->attributes &&
-        (status = tg_attribution_open(&g->attribution, &g->job->m.model, g->job->patch.capacity, err)))
+        (status = tg_patch_attribution_open(&g->attribution, &g->job->m.model, g->job->patch.capacity, err)))
         return status;
     for (size_t i = 0; i < g->job->pairs; i++)
         if ((status = add_pair(g, &g->job->pair[i], cli_job_begin(&g->job->progress, "patching"), err)))

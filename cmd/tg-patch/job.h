@@ -20,7 +20,8 @@ typedef enum patch_each {
     PATCH_EACH_LAYER,
     PATCH_EACH_POSITION,
     PATCH_EACH_HEAD,
-    PATCH_EACH_BOTH
+    PATCH_EACH_BOTH,
+    PATCH_EACHES_END
 } patch_each;
 #define PATCH_EACHES "layer|position|head|both"
 

@@ -168,11 +168,14 @@ int patch_parse(int argc, char **argv, patch_options *o)
 {
     cli_option options[OPTIONS_MAX];
 
-    *o = (patch_options){.answer_id = SIZE_MAX,
-                         .wrong_id = SIZE_MAX,
-                         .layer = TG_PATCH_ALL,
-                         .head = TG_PATCH_ALL,
-                         .position = TG_PATCH_ALL};
+    *o = (patch_options){
+        .metric = (tg_patch_metric_kind)TG_PATCH_METRICS, /* their defaults depend on other options */
+        .each = PATCH_EACHES_END,
+        .answer_id = SIZE_MAX,
+        .wrong_id = SIZE_MAX,
+        .layer = TG_PATCH_ALL,
+        .head = TG_PATCH_ALL,
+        .position = TG_PATCH_ALL};
     const cli_tool tool = {
         .name = "tg-patch",
         .usage = "[-m MODEL] -p TEXT --corrupt TEXT [OPTION]...",

@@ -12,24 +12,8 @@
 static tg_status find_answer(int32_t *id, const char *what, const char *text, const tg_model *model,
                              tg_err *err)
 {
-    tg_tokens_prompt p;
-    char shown[64];
-    tg_status status;
-
     *id = -1;
-    if (!text)
-        return TG_OK;
-    if (!tg_tokenizer_has_text(model->tokenizer))
-        return tg_fail(err, TG_EUSAGE, "the model has no tokenizer: give the %s as an id", what);
-    if ((status = tg_tokens_prompt_continue(&p, model->tokenizer, text, strlen(text), err)))
-        return status;
-    *id = p.n == 1 ? p.ids[0] : -1;
-    if (p.n != 1) {
-        cli_escape(shown, sizeof shown, (const unsigned char *)text, strlen(text));
-        status = tg_fail(err, TG_EUSAGE, "the %s '%s' is %zu tokens: expected one", what, shown, p.n);
-    }
-    tg_tokens_prompt_free(&p);
-    return status;
+    return text ? cli_text_token(id, model, what, text, err) : TG_OK;
 }
 
 static tg_status set_id(int32_t *id, const char *what, size_t given, const tg_model *model, tg_err *err)
@@ -48,9 +32,9 @@ static tg_status set_id(int32_t *id, const char *what, size_t given, const tg_mo
 static tg_status set_answers(patch_pair *pair, const char *answer, const char *wrong, const tg_model *model,
                              tg_err *err)
 {
-    const tg_status status = find_answer(&pair->answer, "answer", answer, model, err);
+    const tg_status status = find_answer(&pair->answer, "the answer", answer, model, err);
 
-    return status ? status : find_answer(&pair->wrong, "wrong answer", wrong, model, err);
+    return status ? status : find_answer(&pair->wrong, "the wrong answer", wrong, model, err);
 }
 
 /* ---- prompts */

@@ -7,14 +7,14 @@
 #include "lib/gpt/layers.h"
 #include "lib/gpt/sublayer.h"
 
-static size_t heads_of(const tg_attribution *a, tg_patch_site site)
+static size_t heads_of(const tg_patch_attribution *a, tg_patch_site site)
 {
     return tg_size_max(tg_patch_heads(&a->acts, site), 1);
 }
 
 static void place_attribution(tg_arena *arena, void *context)
 {
-    tg_attribution *a = context;
+    tg_patch_attribution *a = context;
     const tg_config *c = &a->model->config;
     const tg_binding bound = {.model = a->model};
     const tg_acts_size size = {
@@ -29,31 +29,31 @@ static void place_attribution(tg_arena *arena, void *context)
             tg_arena_take_rows(arena, c->n_layer * a->capacity, heads_of(a, s), sizeof *a->change[s]);
 }
 
-tg_status tg_attribution_open(tg_attribution *a, const tg_model *model, size_t T, tg_err *err)
+tg_status tg_patch_attribution_open(tg_patch_attribution *a, const tg_model *model, size_t T, tg_err *err)
 {
-    *a = (tg_attribution){.model = model, .capacity = T};
+    *a = (tg_patch_attribution){.model = model, .capacity = T};
     return tg_arena_build(&a->arena, place_attribution, a, err);
 }
 
-void tg_attribution_close(tg_attribution *a)
+void tg_patch_attribution_close(tg_patch_attribution *a)
 {
     tg_arena_free(&a->arena);
 }
 
 /* ---- one site of a layer */
 
-static double *change_at(const tg_attribution *a, tg_patch_site site, size_t layer, size_t t)
+static double *change_at(const tg_patch_attribution *a, tg_patch_site site, size_t layer, size_t t)
 {
     return a->change[site] + (layer * a->capacity + t) * heads_of(a, site);
 }
 
 /* Pattern replaces z of the base run. */
-static const float *base_at(const tg_attribution *a, tg_patch_site site, size_t layer, size_t t)
+static const float *base_at(const tg_patch_attribution *a, tg_patch_site site, size_t layer, size_t t)
 {
     return tg_patch_kept_at(a->base, site == TG_PATCH_PATTERN ? TG_PATCH_Z : site, layer, t);
 }
 
-static void attribute(const tg_attribution *a, tg_patch_site site, size_t layer, tg_matrix gradient)
+static void attribute(const tg_patch_attribution *a, tg_patch_site site, size_t layer, tg_matrix gradient)
 {
     const size_t heads = heads_of(a, site), D = gradient.cols / heads;
 
@@ -79,7 +79,7 @@ static bool take(void *context, tg_acts *acts, size_t layer, size_t row)
 {
     static const tg_patch_site sites[] = {TG_PATCH_Q, TG_PATCH_K,   TG_PATCH_V,
                                           TG_PATCH_Z, TG_PATCH_ATT, TG_PATCH_PATTERN};
-    const tg_attribution *a = context;
+    const tg_patch_attribution *a = context;
 
     for (size_t i = 0; row == acts->family->att && i < sizeof sites / sizeof *sites; i++)
         attribute(a, sites[i], layer, tg_acts_gradient(acts, tg_patch_row(acts, sites[i])));
@@ -90,7 +90,7 @@ static bool take(void *context, tg_acts *acts, size_t layer, size_t row)
 
 /* What the MLP adds has the stream's gradient, unless it is normed; a page may go from there through the last
  * layer and the activation in one operation, which the tap does not see. */
-static void take_units(tg_attribution *a, size_t layer)
+static void take_units(tg_patch_attribution *a, size_t layer)
 {
     tg_sublayer mlp = tg_sublayer_of(&a->acts, TG_SUBLAYER_MLP, layer);
     const tg_matrix none = {0};
@@ -101,7 +101,7 @@ static void take_units(tg_attribution *a, size_t layer)
     attribute(a, TG_PATCH_MLP, layer, a->dunits);
 }
 
-static void backward(tg_attribution *a)
+static void backward(tg_patch_attribution *a)
 {
     tg_acts *acts = &a->acts;
 
@@ -114,7 +114,7 @@ static void backward(tg_attribution *a)
 
 /* ---- a run */
 
-static void forward(tg_attribution *a)
+static void forward(tg_patch_attribution *a)
 {
     tg_acts *acts = &a->acts;
     const tg_matrix x = tg_acts_row(acts, 0, TG_ACT_X);
@@ -123,8 +123,8 @@ static void forward(tg_attribution *a)
     (void)tg_layers_forward(acts, 0, tg_layers_end(acts), NULL);
 }
 
-void tg_attribution_run(tg_attribution *a, const tg_patch_kept *base, const tg_patch_kept *source,
-                        const tg_patch_metric *metric)
+void tg_patch_attribution_run(tg_patch_attribution *a, const tg_patch_kept *base, const tg_patch_kept *source,
+                              const tg_patch_metric *metric)
 {
     tg_acts *acts = &a->acts;
     const tg_matrix logits = tg_matrix_of(a->logits, TG_TYPE_DOUBLE, metric->V);
@@ -140,7 +140,7 @@ void tg_attribution_run(tg_attribution *a, const tg_patch_kept *base, const tg_p
     backward(a);
 }
 
-double tg_attribution_of(const tg_attribution *a, const tg_patch_edit *e)
+double tg_patch_attribution_of(const tg_patch_attribution *a, const tg_patch_edit *e)
 {
     double sum = 0;
 

@@ -19,7 +19,7 @@
 #include "lib/patch/metric.h"
 #include "lib/patch/patch.h"
 
-typedef struct tg_attribution {
+typedef struct tg_patch_attribution {
     const tg_model *model;
     size_t capacity;                    /* tokens, at most */
     tg_acts acts;                       /* in double precision */
@@ -28,18 +28,19 @@ typedef struct tg_attribution {
     double *change[TG_PATCH_SITES];     /* [L,T,heads]; one head where none divide the site */
     const tg_patch_kept *base, *source; /* of the current run */
     tg_arena arena;
-} tg_attribution;
+} tg_patch_attribution;
 
 /* For prompts of up to T tokens.  TG_ENOMEM: nothing to close. */
-TG_MUST_CHECK tg_status tg_attribution_open(tg_attribution *a, const tg_model *model, size_t T, tg_err *err);
-void tg_attribution_close(tg_attribution *a);
+TG_MUST_CHECK tg_status tg_patch_attribution_open(tg_patch_attribution *a, const tg_model *model, size_t T,
+                                                  tg_err *err);
+void tg_patch_attribution_close(tg_patch_attribution *a);
 
 /* Estimate all changes.  The runs have as many tokens; pattern's are of the source's pattern rows, which may
  * be missing. */
-void tg_attribution_run(tg_attribution *a, const tg_patch_kept *base, const tg_patch_kept *source,
-                        const tg_patch_metric *metric);
+void tg_patch_attribution_run(tg_patch_attribution *a, const tg_patch_kept *base, const tg_patch_kept *source,
+                              const tg_patch_metric *metric);
 
 /* The change by an edit, which is in range. */
-double tg_attribution_of(const tg_attribution *a, const tg_patch_edit *edit);
+double tg_patch_attribution_of(const tg_patch_attribution *a, const tg_patch_edit *edit);
 
 #endif

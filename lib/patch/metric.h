@@ -6,7 +6,7 @@
  *     loss   -log p[answer]
  *     kl     sum_v r[v] log(r[v] / p[v]),  r the softmax of reference logits
  *
- * Natural logarithms, in double precision, in the order of the ids.
+ * Natural logarithms, in double precision.
  */
 #ifndef TG_PATCH_METRIC_H
 #define TG_PATCH_METRIC_H
@@ -20,6 +20,7 @@ typedef enum tg_patch_metric_kind {
     TG_PATCH_LOSS,
     TG_PATCH_KL
 } tg_patch_metric_kind;
+enum { TG_PATCH_METRICS = TG_PATCH_KL + 1 };
 #define TG_PATCH_METRIC_NAMES "diff|prob|loss|kl"
 
 typedef struct tg_patch_metric {

@@ -333,22 +333,22 @@ static void attribution_of(tg_patch *p)
     const double h = 1e-5;
     const size_t n = every_edit(edit, p);
     size_t moved = 0;
-    tg_attribution a, plain; /* the second one for its memory */
+    tg_patch_attribution a, plain; /* the second one for its memory */
     tg_err err = {0};
 
-    CHECK_OK(tg_attribution_open(&a, p->model, T, &err), &err);
-    CHECK_OK(tg_attribution_open(&plain, p->model, T, &err), &err);
-    tg_attribution_run(&a, &p->kept[TG_PATCH_CORRUPT], &p->kept[TG_PATCH_CLEAN], &diff);
+    CHECK_OK(tg_patch_attribution_open(&a, p->model, T, &err), &err);
+    CHECK_OK(tg_patch_attribution_open(&plain, p->model, T, &err), &err);
+    tg_patch_attribution_run(&a, &p->kept[TG_PATCH_CORRUPT], &p->kept[TG_PATCH_CLEAN], &diff);
     for (size_t i = 0; i < n; i++) {
         const double up = stepped(&plain.acts, p, &edit[i], h), down = stepped(&plain.acts, p, &edit[i], -h);
         const double want = (up - down) / (2 * h);
 
-        CHECK_NEAR(tg_attribution_of(&a, &edit[i]), want, 1e-6 * fmax(1, fabs(want)));
+        CHECK_NEAR(tg_patch_attribution_of(&a, &edit[i]), want, 1e-6 * fmax(1, fabs(want)));
         moved += fabs(want) > 1e-3;
     }
     CHECK(moved > n / 4);
-    tg_attribution_close(&plain);
-    tg_attribution_close(&a);
+    tg_patch_attribution_close(&plain);
+    tg_patch_attribution_close(&a);
 }
 
 static void attributions_are_derivatives(void)
