@@ -218,6 +218,8 @@ check_guide() {
 @test "from GPT-2 to Llama: norm, rotation, shared keys, SwiGLU" { slow; check_guide from-gpt2-to-llama; }
 @test "what a head writes: the lens, and a logit as a sum" { slow; check_guide what-a-head-writes; }
 
+@test "which head matters: patching, a circuit, and what the weights say" { slow; check_guide which-head-matters; }
+
 @test "there is a test here for each guide, and the maps have them in order" {
     local suffix page
     for guide in "${GUIDES[@]}"; do

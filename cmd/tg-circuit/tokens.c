@@ -1,6 +1,7 @@
 /* --tokens: the tokens at the ends of what a head does: of its strongest directions, or of one token. */
 #include <string.h>
 
+#include "cmd/cli/text.h"
 #include "cmd/lines/labels.h"
 #include "cmd/tg-circuit/job.h"
 #include "lib/base/size.h"
