@@ -76,6 +76,11 @@ families() {
     families patch
 }
 
+@test "predictions after each layer, and the parts of a logit, are those of transformers in double precision" {
+    slow
+    families lens
+}
+
 @test "Gemma 3 270M, in blocks, is the same model in gguf and transformers" {
     slow
     need_judge gguf
