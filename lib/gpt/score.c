@@ -34,5 +34,5 @@ double tg_score_divergence(const double *p, double entropy, const tg_score *q, c
 {
     const double cross_entropy = q->max + q->log_sum - tg_kernels_get()->mean_logit(p, q_logits, V);
 
-    return cross_entropy - entropy;
+    return cross_entropy < entropy ? 0 : cross_entropy - entropy; /* rounding */
 }
