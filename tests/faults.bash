@@ -47,6 +47,8 @@ make_old_files() {
     tg-attn-view -o old/d.html old/dump.npz
     tg-attn-view -o old/l.svg old/dump.npz
     tg-eval -m m.npz -p abc --logits -o old/l.npz
+    tg-lens -m m.npz -p abc -o old/lens.npz
+    tg-lens -m m.npz -p abc --attribute b -o old/parts.npz
     tg-convert old/t.npz --to uint16 -o old/t.bin
     tg-convert old/t.npz --to llmc-tokens -o old/l.bin
     echo old | tee old/back old/m.gguf > old/m.safetensors # replaced with --force
@@ -124,6 +126,11 @@ tg-info in/merges.txt in/m.tsv in/hf
 tg-eval -m in/run.npz in/text
 tg-eval -m in/run.npz -p Tobeornot --top 2
 tg-eval -m in/hf -p Tobeornot --logits -o l.npz
+tg-lens -m in/run.npz -p Tobe
+tg-lens -m in/hf -p Tobe --top 2 -f jsonl
+tg-lens -m in/run.npz -p Tobe -o lens.npz
+tg-lens -m in/run.npz -p Tobe --attribute-ids 101-111 --keys --neurons 3 -f tsv
+tg-lens -m in/neox.npz -p Tobe --attribute e -o parts.npz
 tg-patch -m in/run.npz -p Tobe --corrupt Todo --answer o --site pattern
 tg-patch -m in/run.npz -p Tobe --corrupt Todo --metric kl --attribution
 tg-patch -m in/run.npz -p Tobe --corrupt Todo --metric kl --ablate zero --keep 0.0'

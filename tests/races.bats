@@ -108,4 +108,6 @@ EOF
     races tg-sample -m model.npz -p "$(head -c 100 text)" -n 5
     races tg-eval -m model.npz text
     races tg-eval -m model.npz --logits text
+    races tg-lens -m model.npz -p 'To be, or not to be'
+    races tg-lens -m model.npz -p 'To be, or not to be' --attribute e --keys --neurons 2
 }
