@@ -31,8 +31,11 @@
 #include "lib/gpt/infer.h"
 #include "lib/gpt/presets.h"
 #include "lib/kernels/kernels.h"
+#include "lib/lens/attribute.h"
+#include "lib/lens/lens.h"
 #include "lib/models/model_archive.h"
 #include "lib/nn/attention.h"
+#include "lib/text/bare_ids.h"
 #include "lib/tokens/tokenizer_read.h"
 #include "lib/tokens/tokens_write.h"
 #include "lib/train/trainer.h"
@@ -433,17 +436,24 @@ static double attended(const tg_config *c, size_t T)
     return 2.0 * (double)c->n_layer * (double)(T + 1) * (double)tg_dim_size(TG_DIM_Q, c);
 }
 
-static tg_model new_model(size_t model)
+static tg_model new_model_with(size_t model, const tg_tokenizer *tok)
 {
     tg_config config = config_of(model);
-    const tg_tokenizer *tok;
     tg_model m;
     tg_err err;
 
-    check(tg_tokenizer_create(&tok, "bytes", &err), &err);
     check(tg_model_create(&m, &config, tok, 1, &err), &err);
     tg_tokenizer_free(tok);
     return m;
+}
+
+static tg_model new_model(size_t model)
+{
+    const tg_tokenizer *tok;
+    tg_err err;
+
+    check(tg_tokenizer_create(&tok, "bytes", &err), &err);
+    return new_model_with(model, tok);
 }
 
 static tg_tokens random_text(size_t n)
@@ -578,6 +588,88 @@ static struct figure prompt(const struct row *row)
     p.s.ids = must(calloc(p.n, sizeof *p.s.ids));
     p.s.logits = filled(m.config.vocab_size);
     return against_peak(run_prompt, &p, 0.5, row->bf16);
+}
+
+/* ---- what each layer predicts, and the parts of a logit */
+
+struct lens {
+    tg_model model;
+    tg_lens lens;
+    tg_attribution parts;
+    int32_t *ids;
+    double work; /* operations of a run */
+};
+
+static tg_status take_nothing(void *context, const tg_lens_row *row, tg_err *err)
+{
+    (void)context;
+    (void)row;
+    (void)err;
+    return TG_OK;
+}
+
+static double run_lens(void *context)
+{
+    struct lens *n = context;
+    tg_err err;
+
+    check(tg_lens_run(&n->lens, n->ids, take_nothing, NULL, &err), &err);
+    return n->work;
+}
+
+static double run_parts(void *context)
+{
+    struct lens *n = context;
+    tg_err err;
+
+    check(tg_attribution_run(&n->parts, n->ids, &err), &err);
+    return n->work;
+}
+
+/* Model a with a text of T tokens, whose ids have no text; n->work is that of its blocks. */
+static void begin_lens(struct lens *n, const struct row *row, size_t T)
+{
+    const size_t V = config_of(row->a).vocab_size;
+    const tg_rng rng = {.seed = 1, .purpose = TG_RNG_SAMPLE};
+    const tg_tokenizer *tok;
+    const tg_config *c;
+    tg_err err;
+
+    check(tg_bare_ids_create(&tok, V, &err), &err);
+    n->model = new_model_with(row->a, tok);
+    c = &n->model.config;
+    n->ids = must(calloc(T, sizeof *n->ids));
+    for (size_t t = 0; t < T; t++)
+        n->ids[t] = (int32_t)(tg_rng_u64(&rng, t) % V);
+    n->work = (double)T * (2.0 * (multiplied(&n->model) - (double)(V * c->n_embd)) + attended(c, T));
+}
+
+/* model a, b tokens, the c most probable tokens of each row */
+static struct figure lens(const struct row *row)
+{
+    static struct lens n;
+    const size_t T = row->b;
+    tg_lens_plan plan = {.top = row->c, .layer = TG_LENS_ALL, .position = TG_LENS_ALL};
+    const tg_config *c = &n.model.config;
+    tg_err err;
+
+    begin_lens(&n, row, T);
+    plan.targets = n.ids;
+    check(tg_lens_open(&n.lens, &n.model, T, &plan, &err), &err);
+    n.work += 2.0 * (double)(c->n_layer + 1) * (double)T * (double)(c->vocab_size * c->n_embd);
+    return against_peak(run_lens, &n, 0.5, false);
+}
+
+/* model a, b tokens: of the last one's logit */
+static struct figure attribution(const struct row *row)
+{
+    static struct lens n;
+    const tg_attribute_plan plan = {.position = row->b - 1, .token = 1, .minus = 2};
+    tg_err err;
+
+    begin_lens(&n, row, row->b);
+    check(tg_attribution_open(&n.parts, &n.model, row->b, &plan, &err), &err);
+    return against_peak(run_parts, &n, 0.5, false);
 }
 
 /* ---- files */
@@ -771,6 +863,8 @@ static const struct row rows[] = {
     {"sample bf16 gpt2 16 sequences", sampling, GPT2, 16, TG_WEIGHT_BF16, 1, false, FLOPS},
     {"sample int8 gpt2 16 sequences", sampling, GPT2, 16, TG_WEIGHT_INT8, 1, false, FLOPS},
     {"sample baby one sequence", sampling, BABY, 1, 0, 0, false, BYTES, "reading"},
+    {"lens gpt2 1024, top 10", lens, GPT2, 1024, 10, 0, false, FLOPS},
+    {"attribute gpt2 1024", attribution, GPT2, 1024, 0, 0, false, FLOPS},
     {"tokenize bytes to a pipe", tokenize, 0, 0, 0, 0, false, BYTES, "memcpy"},
     {"split gpt2", split, TG_SPLIT_GPT2, 0, 0, 0, false, BYTES, "memcpy"},
     {"split cl100k", split, TG_SPLIT_CL100K, 0, 0, 0, false, BYTES, "memcpy"},
