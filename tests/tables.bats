@@ -18,6 +18,8 @@ setup_file() {
     tg-tokenize -t ../bpe.npz --offsets ../text > offsets-bpe
     tg-attn-dump -m ../bpe-model.npz --pieces -f tsv < ../text > pieces
     tg-attn-dump -m ../model.npz --summary -f tsv < ../text > summary
+    tg-lens -m ../model.npz --top 2 -f tsv < ../text > lens
+    tg-lens -m ../model.npz --attribute '"' --keys -f tsv < ../text > parts
     tg-bpe -n 262 --min-count 2 --trace -f tsv ../text 2> /dev/null > trace
     tg-info --tsv '../a "model".npz' > info
 }
@@ -36,8 +38,8 @@ for line in open(sys.argv[1], newline="\n", encoding="utf-8").read().removesuffi
 }
 
 @test "no table has a quote, and those texts have some" {
-    run -1 grep -F '"' evals offsets offsets-bpe pieces summary trace info
-    for table in evals offsets offsets-bpe pieces trace info; do
+    run -1 grep -F '"' evals offsets offsets-bpe pieces summary lens parts trace info
+    for table in evals offsets offsets-bpe pieces lens parts trace info; do
         grep -qF '\x22' "$table"
     done
 }

@@ -364,6 +364,32 @@ assert near(of(p, "head", 0, 0) + of(p, "head", 0, 1) + of(p, "att_bias", 0) + o
 '
 }
 
+@test "parts that a model may lack: biases, gains, a tied head, a bias of the head" {
+    slow
+    need_numpy
+    for options in '--tied no' '--head-bias yes' '--layer-norm-weight no' '--layer-norm-bias no' '--linear-bias no' \
+        '--tied no --head-bias yes --layer-norm-weight no --layer-norm-bias no --linear-bias no'; do
+        # shellcheck disable=SC2086
+        tg-init -q --n-layer 2 --n-head 2 --n-embd 16 --n-ctx 32 $options -o new.npz --force
+        python3 -c "$python_tables"'
+a, r = np.load("new.npz"), np.random.default_rng(1)
+random = lambda k: r.standard_normal(a[k].shape).astype("f4") / 3 + ("ln" in k and "weight" in k)
+np.savez("random.npz", **{k: random(k) if a[k].dtype == np.float32 else a[k] for k in a.files})'
+        tg-lens -m random.npz -p abcab -a b-c --tsv > parts.tsv
+        python3 -c "$python_tables"'
+p, m = parts("parts.tsv"), np.load("random.npz")
+own = {k: v for k, v in p.items() if k[0] not in ("sum", "residue", "logit")}
+scale = max(map(abs, own.values()))
+assert abs(sum(own.values()) - of(p, "sum")) < 1e-7 * scale and abs(of(p, "residue")) < 1e-5 * scale, sys.argv[1:]
+has = {"norm_bias": "ln_f.bias", "head_bias": "lm_head.bias", "att_bias": "h.0.attn.c_proj.bias", "mlp_bias": "h.0.mlp.c_proj.bias"}
+for part, name in has.items():
+    assert (name in m) == any(k[0] == part and v != 0 for k, v in own.items()) == any(k[0] == part for k in own), (part, sys.argv[1:])
+if "lm_head.bias" in m:
+    assert abs(of(p, "head_bias") - (float(m["lm_head.bias"][98]) - float(m["lm_head.bias"][99]))) < 1e-8
+' "$options"
+    done
+}
+
 @test "--attribute: tokens with hyphens, and two that can be told apart in one way only" {
     model gpt2
     first_line() { tg-lens "$@" 2>&1 | head -n 1 | sed 's/ after.*//'; }
@@ -462,7 +488,7 @@ assert not a["attribution/key"][:, :, 4:].any()
     tg-lens -m want.npz -p ab -o out.npz
     cp out.npz first.npz
     tg-lens -m want.npz -p abc -o out.npz
-    ! cmp -s out.npz first.npz
+    run ! cmp -s out.npz first.npz
     tg-attn-dump -m want.npz -p ab -o dump.npz
     run -2 --separate-stderr tg-lens -m want.npz -p ab -o dump.npz
     said 'dump.npz'
