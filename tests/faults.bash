@@ -129,7 +129,7 @@ tg-eval -m in/hf -p Tobeornot --logits -o l.npz
 tg-lens -m in/run.npz -p Tobe
 tg-lens -m in/hf -p Tobe --top 2 -f jsonl
 tg-lens -m in/run.npz -p Tobe -o lens.npz
-tg-lens -m in/run.npz -p Tobe --attribute-ids 101-111 --keys --neurons 3 -f tsv
+tg-lens -m in/run.npz -p Tobe --attribute e-o --keys --neurons 3 -f tsv
 tg-lens -m in/neox.npz -p Tobe --attribute e -o parts.npz
 tg-patch -m in/run.npz -p Tobe --corrupt Todo --answer o --site pattern
 tg-patch -m in/run.npz -p Tobe --corrupt Todo --metric kl --attribution

@@ -93,7 +93,7 @@ tiny() {
     run_pipe 1 'echo text | tg-tokenize -m bare.npz'
     said 'the model has no tokenizer'
     run -2 --separate-stderr tg-attn-dump -m bare.npz --ids '1 2' --trace 0,0,1,1 --backward --target 3
-    said 'name the token with --target-id'
+    said 'name the token by its id'
     run -1 --separate-stderr tg-attn-dump -m bare.npz --ids '1 2 3 4 5 6 7 8 9 0 1 2 3 4 5 6 7'
     said "17 token ids exceed the model's context of 16"
 }

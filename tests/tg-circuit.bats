@@ -181,7 +181,7 @@ PY
     tg-init -q -t ids --vocab-size 11 --n-layer 1 --n-head 1 --n-embd 4 --n-ctx 4 --force -o model.npz
     tg-circuit --tokens --token-id 3 > /dev/null
     run -2 --separate-stderr tg-circuit --tokens --token a
-    said 'the model has no tokenizer: name the token with --token-id'
+    said 'the model has no tokenizer: name the token by its id'
     tiny --force --n-layer 1
     run -2 --separate-stderr tg-circuit --compose
     said '--compose needs two layers, and the model has one'

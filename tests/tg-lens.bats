@@ -600,9 +600,9 @@ print(resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss >> 20)'
     run -0 --separate-stderr tg-lens -m ids.npz --ids '1 2 3' --attribute-ids 3-10
     [[ ${lines[0]} = '# the logit of "3" (id 3) less that of "10" (id 10) after token 2, "3": '* ]]
     run -2 --separate-stderr tg-lens -m ids.npz --ids '1 2 3' --target 3
-    said 'the model has no tokenizer: name the token with --target-id'
+    said 'the model has no tokenizer: name the token by its id'
     run -2 --separate-stderr tg-lens -m ids.npz --ids '1 2 3' --attribute 3-4
-    said 'the model has no tokenizer: name the token with --attribute-id'
+    said 'the model has no tokenizer: name the token by its id'
     tg-lens -m ids.npz --ids '1 2 3' --attribute-ids 3 -o parts.npz
     [[ $(names parts.npz | grep -c text) = 0 ]]
 }

@@ -738,13 +738,13 @@ ids_of() {
     said '--ablate: layer 2 is out of range: expected 0 to 1'
     run -2 --separate-stderr tg-sample -q -p ab --ablate 1.4
     said '--ablate: head 4 is out of range: expected 0 to 3'
-    for list in 1 1: 1:a.npz, x:a.npz 1.a.npz; do
+    for list in 1 1: '1:a.npz,' x:a.npz 1.a.npz; do
         run -2 --separate-stderr tg-sample -q -p ab --add "$list"
         said "--add must be LAYER:FILE or LAYER:FILE*NUMBER, separated by commas, got '$list'"
     done
     run -2 --separate-stderr tg-sample -q -p ab --add 1:-
     said '--add reads no vector from standard input'
-    for list in 1 1. 1.0, '*.0'; do
+    for list in 1 1. '1.0,' '*.0'; do
         run -2 --separate-stderr tg-sample -q -p ab --ablate "$list"
         said "--ablate must be LAYER.HEAD or LAYER.*, separated by commas, got '$list'"
     done

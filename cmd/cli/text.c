@@ -307,7 +307,7 @@ tg_status cli_text_token(int32_t *id, const tg_model *model, const char *option,
     tg_status status = TG_OK;
 
     if (!tg_tokenizer_has_text(model->tokenizer))
-        return tg_fail(err, TG_EUSAGE, "the model has no tokenizer: name the token with %s-id", option);
+        return tg_fail(err, TG_EUSAGE, "the model has no tokenizer: name the token by its id");
     if ((status = tg_tokens_prompt_continue(&tokens, model->tokenizer, text, strlen(text), err)))
         return status;
     cli_escape(shown, sizeof shown, (const unsigned char *)text, strlen(text));

@@ -23,46 +23,62 @@ struct parts {
 
 /* ---- a token, or two */
 
-/* Whether a text is one token of the model's. */
-static bool is_token(int32_t *id, const lens_job *job, const char *text)
+/* Whether a text is one token of the model's.  TG_ENOMEM. */
+static tg_status find_token(bool *found, int32_t *id, const lens_job *job, const char *text, tg_err *err)
 {
-    tg_err ignored = {0};
+    const tg_status status =
+        *text != '\0' ? cli_text_token(id, &job->m.model, "--attribute", text, err) : TG_EUSAGE;
 
-    return *text != '\0' && !lens_find_token(id, job, "", text, &ignored);
+    *found = !status;
+    return status == TG_ENOMEM ? status : TG_OK;
+}
+
+/* Whether a text is two tokens, of which the second begins after the hyphen at `at`.  TG_ENOMEM. */
+static tg_status find_pair(bool *found, int32_t id[2], const lens_job *job, char *text, char *at, tg_err *err)
+{
+    tg_status status;
+
+    *at = '\0';
+    if (!(status = find_token(found, &id[0], job, text, err)) && *found)
+        status = find_token(found, &id[1], job, at + 1, err);
+    *at = '-';
+    return status;
 }
 
 /* Find the one place at which the hyphen between two tokens can be.  TG_EUSAGE: there is none, or several. */
 static tg_status find_two(tg_attribute_plan *plan, const lens_job *job, char *text, tg_err *err)
 {
-    size_t found = 0;
-    int32_t a, b;
+    size_t pairs = 0;
+    int32_t id[2];
+    bool found;
 
     for (char *at = strchr(text, '-'); at; at = strchr(at + 1, '-')) {
-        *at = '\0';
-        if (is_token(&a, job, text) && is_token(&b, job, at + 1)) {
-            plan->token = a;
-            plan->minus = b;
-            found++;
-        }
-        *at = '-';
+        if (find_pair(&found, id, job, text, at, err))
+            return err->code;
+        if (!found)
+            continue;
+        plan->token = id[0];
+        plan->minus = id[1];
+        pairs++;
     }
-    if (found == 1)
+    if (pairs == 1)
         return TG_OK;
     return tg_fail(err, TG_EUSAGE,
                    "--attribute must be a token, or two with a hyphen between them: '%s' is %s", text,
-                   found == 0 ? "neither" : "two in several ways: give --attribute-ids");
+                   pairs == 0 ? "neither" : "two in several ways: give --attribute-ids");
 }
 
 static tg_status find_texts(tg_attribute_plan *plan, const lens_job *job, tg_err *err)
 {
     const char *text = job->o->attribute;
     char *copy;
-    tg_status status;
+    bool found;
+    tg_status status = find_token(&found, &plan->token, job, text, err);
 
-    if (is_token(&plan->token, job, text))
-        return TG_OK;
+    if (status || found)
+        return status;
     if (!strchr(text, '-') || !tg_tokenizer_has_text(job->m.model.tokenizer))
-        return lens_find_token(&plan->token, job, "--attribute", text, err);
+        return cli_text_token(&plan->token, &job->m.model, "--attribute", text, err);
     if (!(copy = strdup(text)))
         return tg_fail_memory(err, strlen(text) + 1, "--attribute");
     status = find_two(plan, job, copy, err);

@@ -50,10 +50,6 @@ TG_MUST_CHECK tg_status lens_attribution(lens_job *job, tg_err *err);
 TG_MUST_CHECK tg_status lens_write(lens_job *job, tg_status (*put)(void *context, int fd, tg_err *err),
                                    void *context, tg_err *err);
 
-/* The id of the token that an option names by its text. TG_EUSAGE: it is not one token. */
-TG_MUST_CHECK tg_status lens_find_token(int32_t *id, const lens_job *job, const char *option,
-                                        const char *text, tg_err *err);
-
 /* The id, or TG_EUSAGE: the model has none like it. */
 TG_MUST_CHECK tg_status lens_check_id(int32_t *id, const lens_job *job, const char *option, size_t number,
                                       tg_err *err);

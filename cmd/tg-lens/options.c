@@ -6,7 +6,7 @@
 static const char examples[] = "  $ tg-lens -p 'To be, or not to'\n"
                                "  $ tg-lens -p 'To be, or not to' --position 4 -f tsv\n"
                                "  $ tg-lens -p 'To be, or not to' --attribute ' '\n"
-                               "  $ tg-lens -p 'To be, or not' -a 't-e' --keys -f tsv | sort -gk6\n"
+                               "  $ tg-lens -p 'To be' -a n-e --tsv | sort -t \"$(printf '\\t')\" -gk6\n"
                                "  $ tg-lens -p 'To be, or not to' -o lens.npz";
 
 /* Which options go together. */
@@ -32,6 +32,8 @@ static int check(const lens_options *o)
                          : o->no_header  ? "--no-header"
                          : o->keys       ? "--keys"
                                          : "--neurons");
+    if (o->text.text && *o->text.text == '\0')
+        return cli_usage("--prompt must not be empty");
     return cli_text_check(&o->text);
 }
 

@@ -164,7 +164,7 @@ static tg_status find_targets(struct predictions *p, tg_err *err)
     tg_status status = TG_OK;
 
     if (job->o->target)
-        status = lens_find_token(&id, job, "--target", job->o->target, err);
+        status = cli_text_token(&id, &job->m.model, "--target", job->o->target, err);
     else if (job->o->target_id != NOT_GIVEN)
         status = lens_check_id(&id, job, "--target-id", job->o->target_id, err);
     if (!status && !(p->targets = malloc(T * sizeof *p->targets)))

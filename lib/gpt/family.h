@@ -17,12 +17,12 @@ struct tg_block;
 
 /* What a family's models are made of. */
 typedef struct tg_family {
-    const char *name;        /* "gpt2": in archives (config/family), and for users */
-    const char *block;       /* "h": a block's parameters are named "h.0.ln_1.weight" */
-    bool transposed;         /* its matrices are [out,in], y = x W^T + b */
-    bool bare_norms;         /* norms have no gains, and no parameter says that they are there */
-    bool layernorm;          /* the norm before the head is a LayerNorm, which subtracts a mean; else RMSNorm */
-    uint64_t settings;       /* the members of tg_config that its models have: bits of tg_config_id */
+    const char *name;  /* "gpt2": in archives (config/family), and for users */
+    const char *block; /* "h": a block's parameters are named "h.0.ln_1.weight" */
+    bool transposed;   /* its matrices are [out,in], y = x W^T + b */
+    bool bare_norms;   /* norms have no gains, and no parameter says that they are there */
+    bool layernorm;    /* the norm before the head is a LayerNorm, which subtracts a mean; else RMSNorm */
+    uint64_t settings; /* the members of tg_config that its models have: bits of tg_config_id */
     const tg_param_row *row; /* [n_rows] in the order of the file and of memory */
     size_t n_rows;
     const tg_act_row *act; /* [n_acts] what a block computes, row 0 being empty */

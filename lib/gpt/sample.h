@@ -42,8 +42,8 @@ typedef struct tg_sampling {
 TG_MUST_CHECK tg_status tg_sample(int32_t *id, const float *logits, int32_t *order, size_t n, uint64_t step,
                                   size_t sequence, const tg_sampling *sampling, tg_err *err);
 
-/* The k greatest of logits [n], 1 <= k <= n, into ids [k], the greatest first.  O(n log k), and O(n) for a few
- * of logits in no particular order. */
+/* The k greatest of logits [n], 1 <= k <= n, into ids [k], the greatest first.  O(n log k), and O(n) for a
+ * few of logits in no particular order. */
 void tg_top_ids(int32_t *ids, size_t k, const float *logits, size_t n);
 
 /*

@@ -12,11 +12,8 @@
 
 #include <stddef.h>
 
-#include "lib/base/api.h"
 #include "lib/gpt/layers.h"
 #include "lib/heads/ablate.h"
-
-TG_API_BEGIN
 
 typedef struct tg_steer_vector {
     size_t layer; /* 0 .. L */
@@ -34,7 +31,5 @@ typedef struct tg_steer {
 
 /* What tg_infer calls (lib/gpt/infer.h).  The tap has the address of *steer. */
 tg_tap tg_steer_tap(const tg_steer *steer);
-
-TG_API_END
 
 #endif

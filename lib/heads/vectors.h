@@ -8,9 +8,6 @@
 #include <stddef.h>
 
 #include "lib/attn/layers.h"
-#include "lib/base/api.h"
-
-TG_API_BEGIN
 
 #define TG_VECTORS_VERSION 1
 
@@ -22,7 +19,5 @@ TG_MUST_CHECK tg_status tg_vectors_write(int fd, tg_attn_layers *layers, tg_err 
 /* Read that of a layer into x [C].  TG_EDATA: the archive is of another kind, has no such layer, or vectors
  * of another size; TG_EIO, TG_ENOMEM. */
 TG_MUST_CHECK tg_status tg_vectors_read(float *x, int fd, size_t layer, size_t C, tg_err *err);
-
-TG_API_END
 
 #endif

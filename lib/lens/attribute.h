@@ -26,13 +26,10 @@
 #include <stdint.h>
 
 #include "lib/attn/attn.h"
-#include "lib/base/api.h"
 #include "lib/base/arena.h"
 #include "lib/base/status.h"
 #include "lib/gpt/pass.h"
 #include "lib/gpt/sublayer.h"
-
-TG_API_BEGIN
 
 /* What is attributed. */
 typedef struct tg_attribute_plan {
@@ -86,7 +83,5 @@ static inline double tg_attribution_residue(const tg_attribution *a)
 
 /* The `n` units of a layer whose parts are largest, the largest first, into units [n]. */
 void tg_attribution_top_units(size_t *units, size_t n, const tg_attribution *a, size_t layer);
-
-TG_API_END
 
 #endif

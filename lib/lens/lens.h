@@ -21,14 +21,11 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "lib/base/api.h"
 #include "lib/base/arena.h"
 #include "lib/base/status.h"
 #include "lib/base/watch.h"
 #include "lib/gpt/pass.h"
 #include "lib/gpt/score.h"
-
-TG_API_BEGIN
 
 #define TG_LENS_ALL SIZE_MAX
 
@@ -80,7 +77,5 @@ typedef tg_status (*tg_lens_take)(void *context, const tg_lens_row *row, tg_err 
  * by layer.  TG_EDATA: a logit is not finite, with its place; and what `take` returns. */
 TG_MUST_CHECK tg_status tg_lens_run(tg_lens *lens, const int32_t *ids, tg_lens_take take, void *context,
                                     tg_err *err);
-
-TG_API_END
 
 #endif

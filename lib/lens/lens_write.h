@@ -5,11 +5,8 @@
 #ifndef TG_LENS_LENS_WRITE_H
 #define TG_LENS_LENS_WRITE_H
 
-#include "lib/base/api.h"
 #include "lib/lens/attribute.h"
 #include "lib/lens/lens.h"
-
-TG_API_BEGIN
 
 #define TG_LENS_VERSION 1
 
@@ -26,7 +23,5 @@ TG_MUST_CHECK tg_status tg_lens_write(int fd, tg_lens *lens, const int32_t *ids,
 /* Write an attribution that has run on ids [T].  Fails likewise. */
 TG_MUST_CHECK tg_status tg_attribution_write(int fd, const tg_attribution *attribution, const int32_t *ids,
                                              tg_lens_text_of text_of, tg_err *err);
-
-TG_API_END
 
 #endif
