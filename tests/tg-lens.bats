@@ -688,8 +688,8 @@ print(resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss >> 20)'
 @test "bad data is refused, with the file's name" {
     need python3
     model gpt2
-    run -1 --separate-stderr tg-lens -m gpt2.npz -p ''
-    said 'the text has no tokens'
+    run -2 --separate-stderr tg-lens -m gpt2.npz -p ''
+    said '--prompt must not be empty'
     make_text 33 > text
     run_pipe 1 'tg-lens -m gpt2.npz < text'
     said "the text has 33 tokens, which exceeds the model's context of 32"

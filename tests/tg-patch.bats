@@ -171,9 +171,10 @@ says() {
 
 @test "prompts and answers that do not fit are refused in a line" {
     tiny
-    says 1 'the clean prompt has 5 tokens and the corrupt one 4: expected as many' tg-patch -p 'To be' --corrupt 'To d' \
+    says 1 'the clean prompt has 5 tokens and the corrupt one 4: expected the same number' tg-patch -p 'To be' --corrupt 'To d' \
         --metric kl
     says 1 'the prompts are empty' tg-patch -p '' --corrupt '' --metric kl
+    says 1 'the answer and the wrong answer are the same token' tg-patch -p To --corrupt Do --answer a --wrong a
     says 1 'the clean and the corrupt prompt have the same metric' tg-patch -p To --corrupt To --answer a
     says 2 'the prompts have 17 tokens' tg-patch -p aaaaaaaaaaaaaaaaa --corrupt aaaaaaaaaaaaaaaab --metric kl
     says 2 "the answer must be one token, but 'ab' is 2" tg-patch -p To --corrupt Do --answer ab

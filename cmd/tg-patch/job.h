@@ -26,6 +26,7 @@ typedef enum patch_each {
 #define PATCH_EACHES "layer|position|head|both"
 
 typedef enum patch_ablation { PATCH_ZERO, PATCH_MEAN, PATCH_RESAMPLE } patch_ablation;
+enum { PATCH_ABLATION_KINDS = PATCH_RESAMPLE + 1 };
 #define PATCH_ABLATIONS "zero|mean|resample"
 
 /* NULL: not given. */

@@ -56,7 +56,8 @@ static int check(const patch_options *o)
     const bool by_head = o->each == PATCH_EACH_HEAD || o->each == PATCH_EACH_BOTH || o->head != TG_PATCH_ALL;
 
     if (!o->ablates && (o->keep || o->without))
-        return cli_usage("--keep and --without say what an ablation leaves: expected --ablate");
+        return cli_usage(
+            "--keep and --without say what an ablation leaves: expected --ablate zero, mean or resample");
     if (o->keep && o->without)
         return cli_usage("--keep and --without cannot be combined");
     if (o->ablates && (o->attributes || o->site_given || o->each_given || o->noise ||
@@ -155,7 +156,7 @@ static void list_others(cli_option *to, patch_options *o)
         CLI_TEXT_OPTION(0, "keep", &o->keep, "L.H,L.mlp,...",
                         "ablate all but these: how much of the metric they keep, and what each contributes"),
         CLI_ENUM_OPTION('f', "format", &o->format, TABLE_FORMATS,
-                        "lines for the eye, tab-separated values, or a JSON object for each line"),
+                        "aligned columns, tab-separated values, or a JSON object for each line"),
         CLI_FLAG_OPTION(0, "no-header", &o->no_header, "leave out the lines before the results"),
         CLI_THREADS(&o->threads, "the results"),
         {0},
@@ -169,6 +170,7 @@ int patch_parse(int argc, char **argv, patch_options *o)
     cli_option options[OPTIONS_MAX];
 
     *o = (patch_options){
+        .ablation = (patch_ablation)PATCH_ABLATION_KINDS, /* none */
         .metric = (tg_patch_metric_kind)TG_PATCH_METRICS, /* their defaults depend on other options */
         .each = PATCH_EACHES_END,
         .answer_id = SIZE_MAX,

@@ -46,8 +46,8 @@ static tg_status check_pair(const patch_job *job, const patch_pair *pair, tg_err
 
     if (n != pair->corrupt.n)
         return tg_fail(err, TG_EDATA,
-                       "the clean prompt has %zu token%s and the corrupt one %zu: expected as many", n,
-                       cli_plural(n), pair->corrupt.n);
+                       "the clean prompt has %zu token%s and the corrupt one %zu: expected the same number",
+                       n, cli_plural(n), pair->corrupt.n);
     if (n == 0)
         return tg_fail(err, TG_EDATA, "the prompts are empty: expected a token or more");
     if (n > n_ctx)
@@ -57,6 +57,8 @@ static tg_status check_pair(const patch_job *job, const patch_pair *pair, tg_err
         return tg_fail(err, TG_EDATA, "there is no answer, which --metric kl alone does not need");
     if (metric == TG_PATCH_DIFF && pair->wrong < 0)
         return tg_fail(err, TG_EDATA, "there is no wrong answer, which --metric diff needs");
+    if (metric == TG_PATCH_DIFF && pair->wrong == pair->answer)
+        return tg_fail(err, TG_EDATA, "the answer and the wrong answer are the same token");
     return TG_OK;
 }
 
