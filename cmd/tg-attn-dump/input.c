@@ -240,13 +240,9 @@ tg_status input_pack_text(token_labels *packed, const attn_input *in, tg_err *er
 
 tg_status input_find_target(size_t *target, const attn_options *o, const tg_model *model, tg_err *err)
 {
-    int32_t id;
-    tg_status status;
+    int32_t id = 0;
+    const tg_status status = o->target ? cli_text_token(&id, model, "--target", o->target, err) : TG_OK;
 
-    *target = o->target_id;
-    if (o->target && !(status = cli_text_token(&id, model, "--target", o->target, err)))
-        *target = (size_t)id;
-    else if (o->target)
-        return status;
-    return TG_OK;
+    *target = o->target ? (size_t)id : o->target_id;
+    return status;
 }

@@ -156,7 +156,7 @@ static void gpt2(void)
     tg_model_free(&m);
 }
 
-static void tests(void)
+int main(void)
 {
     for (size_t t = 0; t < T; t++)
         ids[t] = (int32_t)((t * 79 + t * t * 13) % 256);
@@ -164,9 +164,5 @@ static void tests(void)
         vector[c] = (float)(c % 5) - 1.75f;
     RUN(gpt2);
     RUN(families);
-}
-
-int main(int argc, char **argv)
-{
-    return check_each_isa(argc, argv, tests);
+    return check_done();
 }
