@@ -101,7 +101,7 @@ static void set_rstd(double *rstd, const tg_model *model, size_t T)
 /* p = softmax over the scores [n] of query n - 1: adds p[n - 2] and p[n - 1]. */
 static void attend(double *previous, double *diagonal, double *scores, size_t n, double scale)
 {
-    double max = -INFINITY, sum = 0;
+    double max = -HUGE_VAL, sum = 0;
 
     for (size_t j = 0; j < n; j++) {
         scores[j] *= scale;

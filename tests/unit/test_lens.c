@@ -22,7 +22,7 @@ static int32_t ids[T], targets[T];
 
 static double log_sum(const float *x, size_t V)
 {
-    double max = -INFINITY, sum = 0;
+    double max = -HUGE_VAL, sum = 0;
 
     for (size_t v = 0; v < V; v++)
         max = fmax(max, (double)x[v]);
