@@ -119,7 +119,7 @@ mark_of_branches() {
 
 # ---- which flags are used
 
-ours='-fstack-protector-strong|-fstack-clash-protection|-fcf-protection|-mbranch-protection|FORTIFY|-pie|-Wl,-z'
+ours='-fstack-protector-strong|-fstack-clash-protection|-fcf-protection|-mbranch-protection|FORTIFY| -pie|-Wl,-z'
 
 @test "HARDENING= and sanitizers leave the flags out" {
     commands > with
