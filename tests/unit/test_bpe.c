@@ -294,22 +294,38 @@ static void fill_text(unsigned char *text, size_t n, uint64_t *seed)
     }
 }
 
-/* All bytes, and merges learned from such a text; a token that no merge reaches; two special ones. */
-static ref_vocab text_vocab(tg_split split)
+/* Merges learned from such a text: once, because every vocabulary has the same. */
+static const ref_vocab *learned(void)
 {
     enum { N = 20000 };
-    unsigned char *text = malloc(N);
+    static ref_vocab v;
+    unsigned char *text;
     uint64_t seed = 3;
-    ref_vocab v;
 
+    if (v.view.n > 0)
+        return &v;
+    text = malloc(N);
     fill_text(text, N, &seed);
-    ref_vocab_begin(&v, split);
+    ref_vocab_begin(&v, TG_SPLIT_NONE);
     ref_vocab_add_bytes(&v);
     ref_vocab_learn(&v, text, N, 120);
+    free(text);
+    return &v;
+}
+
+/* All bytes, and these merges; a token that no merge reaches; two special ones. */
+static ref_vocab text_vocab(tg_split split)
+{
+    const ref_vocab *const from = learned();
+    ref_vocab v;
+
+    ref_vocab_begin(&v, split);
+    ref_vocab_add_bytes(&v);
+    for (size_t i = 0; i < from->view.n_merges; i++)
+        (void)ref_vocab_merge(&v, from->merges[i][0], from->merges[i][1]);
     (void)ref_vocab_add(&v, "unreached", 9);
     (void)ref_vocab_add_special(&v, "<|end|>");
     (void)ref_vocab_add_special(&v, "<|end|>of");
-    free(text);
     return v;
 }
 
