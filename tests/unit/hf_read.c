@@ -35,18 +35,25 @@ static void name_tensor(char name[TG_NAME_MAX + 1], const char *own)
              in_model ? hf_stored.inner : "", in_model ? own + sizeof model - 1 : own);
 }
 
-static void put(tg_safetensors_writer *w, float x)
+/* Tensor i, in one write: an element each would be millions. */
+static void put(tg_safetensors_writer *w, size_t i, size_t count)
 {
-    uint16_t bits = tg_half_from_float(x);
+    const size_t size = hf_stored.dtype.size == 4 ? sizeof(float) : sizeof(uint16_t);
+    unsigned char *const data = malloc(count * size + 1);
     tg_err err = {0};
 
-    if (hf_stored.dtype.size == 4) {
-        CHECK_OK(tg_safetensors_put(w, &x, sizeof x, &err), &err);
-        return;
+    if (!data)
+        abort();
+    for (size_t e = 0; e < count; e++) {
+        const float x = (float)i + (float)(e % 100) / 1024;
+        uint16_t bits = tg_half_from_float(x);
+
+        if (size == 2 && hf_stored.dtype.kind == 'B')
+            CHECK(tg_round_to_bf16(&bits, &x, 1));
+        memcpy(data + e * size, size == 4 ? (const void *)&x : &bits, size);
     }
-    if (hf_stored.dtype.kind == 'B')
-        CHECK(tg_round_to_bf16(&bits, &x, 1));
-    CHECK_OK(tg_safetensors_put(w, &bits, sizeof bits, &err), &err);
+    CHECK_OK(tg_safetensors_put(w, data, count * size, &err), &err);
+    free(data);
 }
 
 void hf_write_tensors(const tg_config *c, const char *missing, const char *other)
@@ -77,8 +84,7 @@ void hf_write_tensors(const tg_config *c, const char *missing, const char *other
     }
     CHECK_OK(tg_safetensors_begin(&w, fd, arrays, n, &err), &err);
     for (size_t i = 0; i < n; i++)
-        for (size_t e = 0; e < arrays[i].count; e++)
-            put(&w, (float)i + (float)(e % 100) / 1024);
+        put(&w, i, arrays[i].count);
     tg_safetensors_end(&w);
     tg_params_free(&table);
     close(fd);
