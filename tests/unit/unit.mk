@@ -112,8 +112,8 @@ CHECK_UNIT = $(foreach isa,$(ISAS),$(call with_isa,$(BUILD),$(isa),$(KERNEL_TEST
              $(patsubst %,$(TINY)/unit/%,$(filter-out $(UNIT_ISA),$(UNIT_TINY)))
 
 # The files with the longest runs first, so that none is left alone at the end: fuzz is one with the sanitizers.
-LONG_BATS = $(patsubst %,tests/%.bats,pipeline tg-attn-view-page fuzz unit tg-attn-view-families tg-attn-view faults tg-train \
-            packaging docs crash damage)
+LONG_BATS = $(patsubst %,tests/%.bats,pipeline tg-attn-view-page fuzz unit faults crash tg-attn-view tg-attn-view-families \
+            tg-attn-view-after packaging tg-train docs text damage)
 BATS = $(LONG_BATS) $(filter-out $(LONG_BATS) tests/cross.bats,$(wildcard tests/*.bats))
 # What `make check` leaves out: files of slow tests, or for other builds.  With the sanitizers also what is run once, in
 # the release build, because they see no more of it than that build's tests do: documents, packages, other shells,
