@@ -185,7 +185,7 @@ static void eigenvalues(void)
     /* x^4 - 10 x^3 + 35 x^2 - 50 x + 24 = (x - 1)(x - 2)(x - 3)(x - 4); then a cycle: roots of x^4 = 1 */
     double companion[16] = {10, -35, 50, -24, 1, 0, 0, 0, 0, 1, 0, 0, 0, 0, 1, 0};
     double cycle[16] = {0, 0, 0, 1, 1, 0, 0, 0, 0, 1, 0, 0, 0, 0, 1, 0};
-    double nothing[9] = {0}, wrong[4] = {1, NAN, 0, 1}, re[4], im[4];
+    double nothing[9] = {0}, wrong[4] = {1, nan(""), 0, 1}, re[4], im[4];
 
     CHECK(tg_eigenvalues(re, im, companion, 4));
     CHECK_NEAR(eigenvalue_distance((double[]){1, 2, 3, 4}, (double[]){0, 0, 0, 0}, re, im, 4), 0, 1e-12);
