@@ -257,7 +257,7 @@ assert "lens/text" not in a and "lens/top_text" not in a
     induction
     run -0 --separate-stderr tg-lens -q -m induction -p 'abca' --attribute b-c
     [[ ${lines[0]} =~ ^'# the logit of "b" (id 66) less that of "c" (id 67) after token 3, "a": '-?[0-9]+\.[0-9]{6}$ ]]
-    [[ ${lines[1]} =~ ^"# each part is multiplied by the last norm's scale in this run, "[0-9.]+$ ]]
+    [[ ${lines[1]} =~ ^"# each part of the stream is multiplied by the last norm's scale in this run, "[0-9.]+$ ]]
     [[ ${lines[2]} = '#part      layer head        value' ]]
     cut -c 1-21 <<< "$output" | sed 1,3d | tr -s ' ' | sed 's/ $//' | cmp - <(printf '%s\n' 'embedding - -' 'position - -' \
         'head 0 '{0..3} 'att_bias 0 -' 'mlp 0 -' 'mlp_bias 0 -' 'head 1 '{0..3} 'att_bias 1 -' 'mlp 1 -' 'mlp_bias 1 -' \

@@ -67,9 +67,11 @@ near() {
 
 @test "each metric, and the same results with any number of threads" {
     tiny
-    for metric in diff prob loss kl; do
-        tg-patch "${both[@]}" --metric $metric --threads 1 --tsv > one
-        tg-patch "${both[@]}" --metric $metric --threads 3 --tsv > three
+    for metric in 'diff --answer , --wrong .' 'prob --answer ,' 'loss --answer ,' kl; do
+        # shellcheck disable=SC2086
+        tg-patch "${both[@]:0:4}" --metric $metric --threads 1 --tsv > one
+        # shellcheck disable=SC2086
+        tg-patch "${both[@]:0:4}" --metric $metric --threads 3 --tsv > three
         cmp one three
         [[ $(wc -l < one) = 11 ]]
     done
@@ -81,6 +83,21 @@ near() {
     tg-patch "${both[@]}" --tsv > text
     tg-patch --ids '84 111 32 98 101' --corrupt-ids '84 111 32 100 111' --answer-id 44 --wrong-id 46 --tsv > ids
     cmp text ids
+}
+
+@test "what replaces numbers by the same numbers changes nothing, to the last bit" {
+    tiny
+    tg-patch "${both[@]}" --tsv > x
+    # the prompts have their first three tokens in common
+    [[ $(tail -n +2 x | cut -f 2,4,8 | grep -c $'^[01]\t[012]\t0$') = 6 ]]
+    [[ $(tail -n +2 x | cut -f 2,4,8 | grep -vc $'\t0$') = 4 ]]
+}
+
+@test "zeros need no corrupt prompt" {
+    tiny
+    tg-patch "${both[@]}" --ablate zero --tsv > with
+    tg-patch "${both[@]:0:2}" "${both[@]:4}" --ablate zero --tsv > without
+    cmp with without
 }
 
 # ---- estimates
@@ -185,6 +202,13 @@ says() {
     says 2 '--metric diff needs a wrong answer' tg-patch -p To --corrupt Do --answer a --metric diff
     says 2 'there is no clean prompt' tg-patch --corrupt Do --answer a
     says 2 'there is no corrupt prompt' tg-patch -p To --answer a
+    says 2 'there is no corrupt prompt' tg-patch -p To --answer a --ablate resample
+    says 2 'a wrong answer is read by --metric diff alone' tg-patch -p To --corrupt Do --answer a --wrong b --metric prob
+    says 2 '--metric kl compares whole predictions' tg-patch -p To --corrupt Do --answer a --metric kl
+    says 2 '--metric kl has no gradient at the clean run' tg-patch -p To --corrupt Do --metric kl --direction noise \
+        --attribution
+    printf 'To\tDo\ta\tb\n' > pairs
+    says 2 "pairs: line 1: --bos: the model's tokenizer has no token" tg-patch --pairs pairs --bos
 }
 
 @test "places that the model lacks are refused in a line" {

@@ -115,13 +115,18 @@ static void note_bos(const tg_tokenizer *tok, int32_t id)
     cli_note("%s (id %ld) begins the text; --no-bos leaves it out", shown, (long)id);
 }
 
+static tg_status no_bos(tg_err *err)
+{
+    return tg_fail(err, TG_EUSAGE, "--bos: the model's tokenizer has no token that begins a text");
+}
+
 tg_status cli_text_bos(int32_t *bos, const cli_text *t, const cli_model *m, bool as_is, tg_err *err)
 {
     const bool by_model = m->model.config.add_bos && !as_is && !t->ids && !t->no_bos && !t->bos;
 
     *bos = t->bos || by_model ? tg_model_bos(&m->model) : -1;
     if (t->bos && *bos < 0)
-        return tg_fail(err, TG_EUSAGE, "--bos: the model's tokenizer has no token that begins a text");
+        return no_bos(err);
     if (by_model)
         note_bos(m->model.tokenizer, *bos);
     return TG_OK;
@@ -234,6 +239,8 @@ tg_status cli_text_option(const cli_text *t, tg_tokens_prompt *p, const tg_model
     tg_status status;
 
     *p = (tg_tokens_prompt){0};
+    if (t->bos && tg_model_bos(model) < 0)
+        return no_bos(err);
     if ((status = make_prompt(t, p, model, err)))
         return status;
     return put_before(p, has_bos ? tg_model_bos(model) : -1, t, model, err);

@@ -245,7 +245,7 @@ static void print_header(const struct parts *p)
            a->capped);
     if (cap > 0)
         printf("# before the cap of %g on each logit: %.6f, of which these are the parts\n", cap, a->logit);
-    printf("# each part is multiplied by the last norm's scale in this run, %.6g\n", a->scale);
+    printf("# each part of the stream is multiplied by the last norm's scale in this run, %.6g\n", a->scale);
     if (p->job->o->keys)
         printf("# the keys' lines add up to their head's\n");
     if (p->job->o->neurons > 0)

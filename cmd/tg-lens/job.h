@@ -21,8 +21,8 @@ typedef struct lens_options {
     const char *model, *output; /* NULL: not given */
     cli_text text;
     size_t layer, position; /* or NOT_GIVEN */
-    const char *target;     /* NULL: not given; */
-    size_t target_id;       /* or its id; or NOT_GIVEN */
+    const char *target;     /* NULL: not given */
+    size_t target_id;       /* its id; or NOT_GIVEN */
     const char *attribute, *attribute_ids;
     size_t top, neurons, threads;
     bool keys, no_header, format_given;

@@ -9,13 +9,11 @@ static tg_status work(lens_job *job, tg_err *err)
     job->is_probe = cli_text_is_probe(&o->text, &job->m);
     if ((status = cli_text_or_probe(&o->text, &job->prompt, &job->m, err)))
         return status;
-    if (!(status = cli_text_check_length(&job->prompt, &job->m.model, err)))
-        status = o->attribute || o->attribute_ids ? lens_attribution(job, err) : lens_predictions(job, err);
-    cli_progress_end();
-    if (cli_model_check(&job->m, err))
-        status = err->code;
-    else if (status == TG_EDATA)
+    if (!(status = cli_text_check_length(&job->prompt, &job->m.model, err)) &&
+        (status = o->attribute || o->attribute_ids ? lens_attribution(job, err)
+                                                   : lens_predictions(job, err)) == TG_EDATA)
         (void)tg_err_in(err, cli_input_name(job->m.path));
+    cli_progress_end();
     tg_tokens_prompt_free(&job->prompt);
     return status;
 }

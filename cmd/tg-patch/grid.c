@@ -5,6 +5,7 @@
 
 #include "cmd/lines/labels.h"
 #include "cmd/tg-patch/job.h"
+#include "lib/base/choice.h"
 #include "lib/attn/attn.h"
 #include "lib/base/finite.h"
 #include "lib/base/size.h"
@@ -108,6 +109,8 @@ static tg_status find_values(struct grid *g, const tg_patch_plan *plan, tg_err *
     for (size_t i = 0; i < g->n; i++)
         g->values[i] = tg_patch_measure(plan->metric, plan->base->logits) +
                        tg_patch_attribution_of(&g->attribution, &g->edit[i]);
+    if (tg_model_check_lent(&g->job->m.model, err))
+        return err->code;
     return tg_find_not_finite64(g->values, g->n) == g->n
                ? TG_OK
                : tg_fail(err, TG_EDATA, "the gradient is not finite");
@@ -140,16 +143,6 @@ static tg_status add_pair(struct grid *g, const patch_pair *pair, const tg_watch
 enum { SITE, LAYER, HEAD, POSITION, CLEAN, CORRUPT, METRIC, EFFECT, TOKEN, COLUMNS };
 #define BIT(column) (1u << (column))
 
-static const char *name_of(const char *choices, size_t i, char *out, size_t size)
-{
-    const char *at = choices;
-
-    for (; i > 0; i--)
-        at += strcspn(at, "|") + 1;
-    snprintf(out, size, "%.*s", (int)strcspn(at, "|"), at);
-    return out;
-}
-
 static table table_of(const struct grid *g)
 {
     static const table_column all[COLUMNS] = {
@@ -173,12 +166,13 @@ static table table_of(const struct grid *g)
     return t;
 }
 
-/* 0 where a line has five decimals of nothing, which the sign of a rounding error would precede. */
+/* Never -0; and 0 where a line has five decimals of nothing, which the sign of a rounding error would
+ * precede. */
 static double effect_of(const struct grid *g, size_t i)
 {
     const double effect = (g->sum[i] - g->corrupt) / (g->clean - g->corrupt);
 
-    return g->job->o->format == TABLE_TEXT && fabs(effect) < 5e-6 ? 0 : effect;
+    return fabs(effect) <= (g->job->o->format == TABLE_TEXT ? 5e-6 : 0) ? 0 : effect;
 }
 
 static void print_patch(const struct grid *g, const table *t, const char *site, size_t i)
@@ -222,7 +216,7 @@ static tg_status print(struct grid *g, tg_err *err)
     const patch_options *o = g->job->o;
     const tg_tokens_prompt *prompt = &g->job->pair[0].clean;
     const tg_tokenizer *tok = g->job->m.model.tokenizer;
-    char metric[16], site[16];
+    char metric[TG_CHOICE_SIZE], site[TG_CHOICE_SIZE];
     table t;
     tg_status status = TG_OK;
 
@@ -235,11 +229,11 @@ static tg_status print(struct grid *g, tg_err *err)
     cli_progress_end();
     t = table_of(g);
     if (o->format == TABLE_TEXT && !o->no_header)
-        print_header(g, name_of(TG_PATCH_METRIC_NAMES, o->metric, metric, sizeof metric));
+        print_header(g, tg_choice_name(metric, TG_PATCH_METRIC_NAMES, o->metric));
     if (!o->no_header)
         table_print_titles(&t);
     for (size_t i = 0; i < g->n; i++)
-        print_patch(g, &t, name_of(TG_PATCH_SITE_NAMES, o->site, site, sizeof site), i);
+        print_patch(g, &t, tg_choice_name(site, TG_PATCH_SITE_NAMES, o->site), i);
     return TG_OK;
 }
 

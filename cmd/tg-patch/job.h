@@ -80,7 +80,7 @@ tg_patch_metric patch_keep_pair(patch_job *job, const patch_pair *pair);
 TG_MUST_CHECK tg_status patch_sites(patch_job *job, tg_err *err);   /* grid.c */
 TG_MUST_CHECK tg_status patch_circuit(patch_job *job, tg_err *err); /* circuit.c */
 
-/* Bytes of a case's name, "-L.H" or "-L.mlp" at most. */
+/* Bytes of a case's name, "without:L.H" or "without:L.mlp" at most. */
 #define PATCH_NAME_SIZE 64
 
 #endif

@@ -24,6 +24,13 @@ static int check_metric(const patch_options *o)
         return cli_usage("an answer is a text or an id: give only one");
     if (o->pairs && (has_answer(o) || has_wrong(o)))
         return cli_usage("--pairs has an answer for each pair: give no other");
+    if (has_wrong(o) && o->metric != TG_PATCH_DIFF)
+        return cli_usage("a wrong answer is read by --metric diff alone");
+    if (has_answer(o) && o->metric == TG_PATCH_KL)
+        return cli_usage("--metric kl compares whole predictions: give no answer");
+    if (o->metric == TG_PATCH_KL && o->noise && o->attributes)
+        return cli_usage("--metric kl has no gradient at the clean run, from which --direction noise begins: "
+                         "--attribution would say nothing");
     if (o->pairs || o->metric == TG_PATCH_KL)
         return CLI_OK;
     if (!has_answer(o))
@@ -42,7 +49,7 @@ static int check_prompts(const patch_options *o)
         return cli_usage("--pairs and a prompt name different texts: give only one");
     if (!o->pairs && !cli_text_given(&o->clean))
         return cli_usage("there is no clean prompt: expected -p TEXT, --ids or --pairs");
-    if (!o->pairs && !cli_text_given(&o->corrupt))
+    if (!o->pairs && !cli_text_given(&o->corrupt) && !(o->ablates && o->ablation == PATCH_ZERO))
         return cli_usage("there is no corrupt prompt: expected --corrupt or --corrupt-ids");
     if (o->corrupt.text && o->corrupt.ids)
         return cli_usage("--corrupt and --corrupt-ids name different texts: give only one");
@@ -130,7 +137,7 @@ static void list_others(cli_option *to, patch_options *o)
         CLI_ENUM_OPTION(0, "metric", &o->metric, TG_PATCH_METRIC_NAMES,
                         "what is measured after the prompt: the answer's logit less the wrong one's, the "
                         "answer's probability or loss, or the divergence from the clean prediction "
-                        "(default: diff with a wrong answer, else prob)",
+                        "(default: diff with a wrong answer or --pairs, else prob)",
                         .given = &o->metric_given),
         CLI_ENUM_OPTION(
             's', "site", &o->site, TG_PATCH_SITE_NAMES,

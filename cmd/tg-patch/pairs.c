@@ -72,7 +72,7 @@ static tg_status read_given(patch_job *job, tg_err *err)
     job->pairs = 1;
     if ((status = cli_text_prompt(&o->clean, &pair->clean, &job->m, err)))
         return status;
-    if (cli_text_option(&o->corrupt, &pair->corrupt, model, err))
+    if (cli_text_option(cli_text_given(&o->corrupt) ? &o->corrupt : &o->clean, &pair->corrupt, model, err))
         return tg_err_in(err, "the corrupt prompt");
     if ((status = set_answers(pair, o->answer, o->wrong, model, err)) ||
         (status = set_id(&pair->answer, "answer", o->answer_id, model, err)) ||

@@ -61,23 +61,34 @@ static size_t count_items(const char *list)
 
 static char *paths; /* the vectors' files, one after another; as long as the process */
 
+/* Let the sandbox read the files of a checked list.  Without memory for their names they cannot be read,
+ * which is reported then. */
+static void allow_files(const char *list)
+{
+    struct item item;
+    char *to = paths = malloc(strlen(list) + 1);
+
+    while (to && *list != '\0' && take_item(&list, &item)) {
+        memcpy(to, item.path, strlen(item.path) + 1);
+        cli_may_read(to);
+        to += strlen(to) + 1;
+    }
+}
+
 static int check_add(const char *list)
 {
     const char *at = list;
     struct item item;
-    char *to = paths = malloc(strlen(list) + 1);
 
-    while (to && *at != '\0') {
+    do {
         if (!take_item(&at, &item))
             return cli_usage("--add must be LAYER:FILE or LAYER:FILE*NUMBER, separated by commas, got '%s'",
                              list);
         if (cli_is_dash(item.path))
             return cli_usage("--add reads no vector from standard input: name a file");
-        memcpy(to, item.path, strlen(item.path) + 1);
-        cli_may_read(to);
-        to += strlen(to) + 1;
-    }
-    return CLI_OK; /* without memory the file cannot be read, which is reported then */
+    } while (*at != '\0');
+    allow_files(list);
+    return CLI_OK;
 }
 
 static int check_ablate(const char *list)

@@ -1,11 +1,11 @@
 /*
  * sublayer: what a block adds to the residual stream, in each family: attention's result and the MLP's.
  *
- *     added = norm(in W + b)                    in is att, or the MLP's units; most families have no such
- * norm
+ *     added = norm(in W + b)
  *
- * Both are linear in their input once the scale of the norm is taken as given: so the stream is a sum of
- * what the embedding, heads, units and biases write, and the logits are a sum too.
+ * where in is att, or the MLP's units; most families have no such norm.  Both are linear in their input once
+ * the scale of the norm is taken as given: so the stream is a sum of what the embedding, heads, units and
+ * biases write, and the logits are a sum too.
  */
 #ifndef TG_GPT_SUBLAYER_H
 #define TG_GPT_SUBLAYER_H

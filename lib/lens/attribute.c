@@ -359,6 +359,8 @@ tg_status tg_attribution_run(tg_attribution *a, const int32_t *ids, tg_err *err)
     apply_scale(a);
     take_logits(a);
     take_sum(a);
+    if (tg_model_check_lent(a->model, err))
+        return err->code;
     if (!isfinite(a->sum) || !isfinite(a->logit))
         return tg_fail(err, TG_EDATA, "the logit of token %ld at position %zu is not finite",
                        (long)a->plan.token, a->plan.position);

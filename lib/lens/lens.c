@@ -199,7 +199,7 @@ static tg_status run_block(tg_lens *n, size_t first, tg_err *err)
     for (size_t l = 0; l < n->L && !status; l++)
         if (keeps(n, l))
             status = run_layer(n, first, l, err);
-    return status;
+    return tg_model_check_lent(n->model, err) ? err->code : status;
 }
 
 static tg_status give_rows(const tg_lens *n, size_t r, size_t count, tg_lens_take take, void *context,

@@ -144,11 +144,16 @@ static void mix(void *context, const tg_attn_row *row, size_t thread)
     }
 }
 
+struct walk {
+    tg_attn_scratch scratch;
+    size_t T, D;
+};
+
 static void place_walk(tg_arena *arena, void *context)
 {
-    const tg_attn_row *shape = ((void **)context)[1];
+    struct walk *w = context;
 
-    tg_attn_scratch_place(arena, ((void **)context)[0], 0, shape->view->T, shape->view->D);
+    tg_attn_scratch_place(arena, &w->scratch, 0, w->T, w->D);
 }
 
 tg_status tg_patch_keep_pattern(tg_patch_kept *kept, const tg_patch_kept *values, const tg_acts *a,
@@ -158,12 +163,11 @@ tg_status tg_patch_keep_pattern(tg_patch_kept *kept, const tg_patch_kept *values
     struct mixing mixing = {kept, values, n.D, n.H / n.KV};
     const tg_attn_visitor visitor = {.row = mix, .context = &mixing};
     tg_qkv_view view = tg_attn_shape_of(1, kept->T, n.H * n.D, n.H);
-    tg_attn_scratch scratch;
+    struct walk walk = {.T = kept->T, .D = n.D};
     tg_arena arena = {0};
-    void *placing[] = {&scratch, &(tg_attn_row){.view = &view}};
     tg_status status;
 
-    if ((status = tg_arena_build(&arena, place_walk, placing, err)))
+    if ((status = tg_arena_build(&arena, place_walk, &walk, err)))
         return status;
     view.KV = n.KV;
     view.ldk = view.ldv = n.KV * n.D;
@@ -172,7 +176,7 @@ tg_status tg_patch_keep_pattern(tg_patch_kept *kept, const tg_patch_kept *values
         view.k = tg_patch_kept_at(kept, TG_PATCH_K, l, 0);
         view.v = tg_patch_kept_at(values, TG_PATCH_V, l, 0);
         view.rule = tg_config_attention_rule(&a->bound.model->config, l);
-        (void)tg_attn_walk_parallel(&view, l, &TG_ATTN_KEEP_ALL, &scratch, &visitor);
+        (void)tg_attn_walk_parallel(&view, l, &TG_ATTN_KEEP_ALL, &walk.scratch, &visitor);
     }
     tg_arena_free(&arena);
     return TG_OK;

@@ -15,7 +15,7 @@ static double divergence(const float *reference, const float *logits, size_t V)
 
         sum += exp(log_r) * (log_r - tg_score_log_prob(&p, logits[v]));
     }
-    return sum;
+    return fmax(sum, 0); /* rounding may have made it negative */
 }
 
 double tg_patch_measure(const tg_patch_metric *m, const float *logits)

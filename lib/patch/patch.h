@@ -12,9 +12,11 @@
  * Many cases share a pass, a sequence each.  It begins at the first position that any of them edits: of
  * those before it, attention finds the base run's keys and values in a cache.  A case joins the pass in the
  * first layer that it edits, with the base run's rows; if it edits a single position after attention, that
-position alone runs to the layer's end, and the case joins in the next layer.  After the last attention only
-the last token goes on.  So only what may differ from the base run is
- * computed. A case's value depends on its edits alone, up to rounding, and not on the number of threads.
+ * position alone runs to the layer's end, and the case joins in the next layer.  After the last attention
+ * only the last token goes on.  So only what may differ from the base run is computed.
+ *
+ * A case's value depends on its edits alone, up to rounding, and not on the number of threads.  One whose
+ * edits replace numbers by the same numbers has the base run's.
  */
 #ifndef TG_PATCH_PATCH_H
 #define TG_PATCH_PATCH_H
