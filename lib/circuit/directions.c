@@ -125,21 +125,24 @@ static void insert(int32_t *id, double *value, size_t top, size_t have, int32_t 
     value[i] = x;
 }
 
-/* vectors times rows [V,C], of which `rows_at` has a piece. */
-static void find_top(tg_top *out, const double *vectors, const tg_model *model, double *scratch,
-                     const float *(*rows_at)(const tg_model *model, size_t first, size_t n), double scale)
+/* vectors times the head's rows, or times E. */
+static void find_top(tg_top *out, const double *vectors, const tg_model *model, double *scratch, bool head)
 {
     const size_t V = tg_vocab_tokens(model), C = model->config.n_embd;
+    double scale[TG_VOCAB_ROWS] = {0};
 
     for (size_t first = 0; first < V; first += TG_VOCAB_ROWS) {
         const size_t n = tg_size_min(TG_VOCAB_ROWS, V - first);
+        const float *rows = head ? tg_vocab_head(model, first) : tg_vocab_embedding(model, first, n);
 
+        if (!head)
+            tg_vocab_scales(scale, rows, model, n);
         memset(scratch, 0, out->n * n * sizeof *scratch);
-        tg_product64_run(&(tg_product64){out->n, n, C, vectors, rows_at(model, first, n), TG_TYPE_DOUBLE,
-                                         TG_TYPE_FLOAT, C, 1, 1, C, scratch, n, false});
+        tg_product64_run(&(tg_product64){out->n, n, C, vectors, rows, TG_TYPE_DOUBLE, TG_TYPE_FLOAT, C, 1, 1,
+                                         C, scratch, n, false});
         for (size_t i = 0; i < 2 * out->n; i++)
             for (size_t t = 0; t < n; t++) {
-                const double x = scratch[i / 2 * n + t] * scale;
+                const double x = scratch[i / 2 * n + t] * (head ? 1 : scale[t]);
 
                 insert(out->id + i * out->top, out->value + i * out->top, out->top,
                        tg_size_min(first + t, out->top), (int32_t)(first + t), i % 2 ? -x : x);
@@ -147,19 +150,13 @@ static void find_top(tg_top *out, const double *vectors, const tg_model *model, 
     }
 }
 
-static const float *head_at(const tg_model *model, size_t first, size_t n)
-{
-    (void)n;
-    return tg_vocab_head(model, first);
-}
-
 void tg_top_embedding(tg_top *out, const double *vectors, const tg_model *model, double *scratch)
 {
-    find_top(out, vectors, model, scratch, tg_vocab_embedding, tg_vocab_scale(model));
+    find_top(out, vectors, model, scratch, false);
 }
 
 void tg_top_logits(tg_top *out, double *vectors, const tg_model *model, double *scratch)
 {
     tg_vocab_norm(vectors, model, out->n);
-    find_top(out, vectors, model, scratch, head_at, 1);
+    find_top(out, vectors, model, scratch, true);
 }

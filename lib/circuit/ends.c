@@ -100,12 +100,10 @@ void tg_ends_of_directions(tg_ends *e, const tg_factors *f, const tg_model *mode
 void tg_ends_of_token(tg_ends *e, const tg_factors *f, const tg_model *model, size_t token)
 {
     const size_t C = f->C, D = f->D;
-    const float *row = tg_vocab_embedding(model, token, 1);
     double *in = e->y[0], *out = e->y[1], *turned = e->x[0];
 
     e->signs = false;
-    for (size_t c = 0; c < C; c++)
-        in[c] = tg_vocab_scale(model) * (double)row[c];
+    tg_vocab_vectors(in, model, token, 1);
     tg_vocab_column(out, model, token);
     for (size_t h = 0; h < f->H; h++) {
         const double *q = tg_factors_q(f, h), *v = tg_factors_v(f, h), *o = tg_factors_o(f, h);

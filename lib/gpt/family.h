@@ -21,6 +21,7 @@ typedef struct tg_family {
     const char *block; /* "h": a block's parameters are named "h.0.ln_1.weight" */
     bool transposed;   /* its matrices are [out,in], y = x W^T + b */
     bool bare_norms;   /* norms have no gains, and no parameter says that they are there */
+    bool normed_embed; /* block 0 reads a norm of the embedding's rows, x / sqrt(mean of x^2 + epsilon) */
     bool layernorm;    /* the norm before the head is a LayerNorm, which subtracts a mean; else RMSNorm */
     uint64_t settings; /* the members of tg_config that its models have: bits of tg_config_id */
     const tg_param_row *row; /* [n_rows] in the order of the file and of memory */

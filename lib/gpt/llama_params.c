@@ -245,4 +245,5 @@ const tg_family tg_nanochat = {
     LLAMA_ACTS,
     .units = TG_NANOCHAT_ACT,
     .bare_norms = true,
+    .normed_embed = true,
 };

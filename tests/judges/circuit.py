@@ -121,7 +121,10 @@ def expected(model, family):
     body, blocks = blocks_of(model)
     C = model.config.get_text_config().hidden_size
     with torch.no_grad():
-        e = model.get_input_embeddings()(torch.arange(model.get_input_embeddings().weight.shape[0])).numpy()
+        e = model.get_input_embeddings()(torch.arange(model.get_input_embeddings().weight.shape[0]))
+        if family == "nanochat":  # the stream begins with a norm of the embedding
+            e = body.norm(e)
+        e = e.numpy()
     u = norm_matrix(first_of(body, "norm", "ln_f", "final_layer_norm"), C) @ matrix(model.get_output_embeddings(), C)
     ov, qk, rows, pairs = [], [], [], {}
     for l, layer in enumerate(blocks):

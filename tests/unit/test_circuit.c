@@ -292,18 +292,30 @@ static double signed_share(const double *left, const double *x, const double *ri
     return trace / sizes;
 }
 
+/* How many times the row of the embedding E has: 1 / rms for nanochat, whose epsilon is a float. */
+static double row_scale(const tg_model *m, const float *row)
+{
+    const size_t C = m->config.n_embd;
+    double square = 0;
+
+    if (strcmp(tg_config_family(&m->config)->name, "nanochat") != 0)
+        return m->config.embed_scale > 0 ? m->config.embed_scale : 1;
+    for (size_t c = 0; c < C; c++)
+        square += (double)row[c] * (double)row[c] / (double)C;
+    return 1 / sqrt(square + (double)(float)m->config.layer_norm_epsilon);
+}
+
 /* Rows [V,C] of the tokens' vectors, and of U^T. */
 static void both_ends(const tg_model *m, double **e, double **u)
 {
     const size_t V = tg_tokenizer_vocab_size(m->tokenizer), C = m->config.n_embd;
     const float *wte = tg_model_weight(m, TG_WTE, 0);
     const float *head = tg_model_weight(m, m->config.tied ? TG_WTE : TG_HEAD_W, 0);
-    const double scale = m->config.embed_scale > 0 ? m->config.embed_scale : 1;
 
     *e = zeros(V * C);
     *u = zeros(V * C);
     for (size_t i = 0; i < V * C; i++) {
-        (*e)[i] = scale * (double)wte[i];
+        (*e)[i] = row_scale(m, wte + i / C * C) * (double)wte[i];
         for (size_t c = 0; c < C; c++)
             (*u)[i] += centring(m, i % C, c) * gain(m, TG_LNF_W, 0, c) * (double)head[i / C * C + c];
     }
