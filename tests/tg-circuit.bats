@@ -89,6 +89,45 @@ PY
     tg-circuit --tsv -m hf | cmp - want
 }
 
+# A GPT-2 of 600 million weights of bf16, zeros in a sparse file, of which one layer is read; a position has a NaN.
+@test "a NaN in a model that is read layer by layer: an error in place of lines" {
+    need_plain_build
+    need python3
+    python3 -c '
+import json, os
+C, L, V, T = 704, 100, 8, 4
+def shapes(l):
+    h = "transformer.h.%d." % l
+    for name, size in ("ln_1", C), ("ln_2", C):
+        yield h + name + ".weight", (size,)
+        yield h + name + ".bias", (size,)
+    for name, i, o in ("attn.c_attn", C, 3 * C), ("attn.c_proj", C, C), ("mlp.c_fc", C, 4 * C), ("mlp.c_proj", 4 * C, C):
+        yield h + name + ".weight", (i, o)
+        yield h + name + ".bias", (o,)
+tensors = [("transformer.wte.weight", (V, C)), ("transformer.wpe.weight", (T, C)), ("transformer.ln_f.weight", (C,)),
+           ("transformer.ln_f.bias", (C,)), *(t for l in range(L) for t in shapes(l))]
+header, at = {}, 0
+for name, shape in tensors:
+    size = 2 * shape[0] * (shape[1] if len(shape) > 1 else 1)
+    header[name] = {"dtype": "BF16", "shape": shape, "data_offsets": [at, at + size]}
+    at += size
+text = json.dumps(header).encode()
+text += b" " * (-len(text) % 8)
+os.mkdir("large")
+with open("large/model.safetensors", "wb") as f:
+    f.write(len(text).to_bytes(8, "little") + text)
+    f.seek(2 * V * C + 2 * 7, 1)
+    f.write(b"\xc0\x7f")
+    f.truncate(8 + len(text) + at)
+with open("large/config.json", "w") as f:
+    json.dump({"architectures": ["GPT2LMHeadModel"], "model_type": "gpt2", "n_embd": C, "n_layer": L, "n_head": 11,
+               "vocab_size": V, "n_positions": T, "layer_norm_epsilon": 1e-5, "activation_function": "gelu_new"}, f)
+'
+    run -1 --separate-stderr tg-circuit -q -m large -l 0 --tsv --no-header
+    said 'wpe.weight[7] is nan'
+    [[ -z $output ]]
+}
+
 # ---- pairs
 
 @test "--compose: a line per pair and type, from earlier to later layers" {

@@ -97,9 +97,9 @@ static tg_status print_layers(struct heads *s, const cli_model *m, const circuit
         if (!tg_attn_keeps(o->filter.layer, l))
             continue;
         tg_factors_set(&s->f, &m->model, l);
-        if (cli_model_check(m, err))
-            return err->code;
         tg_heads_of_layer(s->numbers, &s->f, &s->vocab, &m->model, &s->scratch);
+        if (cli_model_check(m, err)) /* after the last weights are read, positions */
+            return err->code;
         for (size_t h = 0; h < c->n_head; h++)
             if (tg_attn_keeps(o->filter.head, h))
                 print_head(&t, l, h, &s->numbers[h]);
