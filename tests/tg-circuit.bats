@@ -221,6 +221,10 @@ PY
     tg-circuit --tokens --token-id 3 > /dev/null
     run -2 --separate-stderr tg-circuit --tokens --token a
     said 'the model has no tokenizer: name the token by its id'
+    tiny --force
+    run -2 --separate-stderr tg-circuit --compose -l 0
+    said '--compose needs an earlier layer, and layer 0 has none'
+    [[ -z $output ]]
     tiny --force --n-layer 1
     run -2 --separate-stderr tg-circuit --compose
     said '--compose needs two layers, and the model has one'

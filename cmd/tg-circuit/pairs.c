@@ -92,6 +92,8 @@ tg_status circuit_print_pairs(const cli_model *m, const circuit_options *o, tg_e
 
     if (m->model.config.n_layer < 2)
         return tg_fail(err, TG_EUSAGE, "--compose needs two layers, and the model has one");
+    if (o->filter.layer == 0)
+        return tg_fail(err, TG_EUSAGE, "--compose needs an earlier layer, and layer 0 has none");
     if ((status = tg_arena_build(&arena, place, &s, err)))
         return status;
     (void)tg_compose_run(&s.c, &m->model, cli_job_begin(&job, "composition"));
