@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "cmd/tg-circuit/job.h"
+#include "lib/base/choice.h"
 #include "lib/circuit/compose.h"
 
 /* What a line has, in this order. */
@@ -39,41 +40,47 @@ static void print_header(const table *t, const tg_config *config)
     table_print_titles(t);
 }
 
-static void print_pair(const table *t, const tg_compose *c, size_t type, size_t from, size_t to)
+struct composing {
+    const tg_config *config;
+    tg_compose c;
+};
+
+static void print_pair(const table *t, const struct composing *s, size_t type, size_t from, size_t to)
 {
-    static const char *const names[TG_COMPOSITIONS] = {"q", "k", "v"};
-    const double score = c->score[type][from * c->N + to], baseline = 1 / sqrt((double)c->C);
+    const tg_compose *c = &s->c;
+    const double score = c->score[type][from * c->N + to], baseline = tg_compose_baseline(s->config);
     const unsigned kind = isfinite(score) ? CELL_VALUE : CELL_MISSING;
-    char padded[16];
+    char name[TG_CHOICE_SIZE], padded[TG_CHOICE_SIZE];
     table_cell cells[COLUMNS] = {
-        [TYPE] = {.text = names[type]},      [FROM_LAYER] = {.size = from / c->H},
-        [FROM_HEAD] = {.size = from % c->H}, [LAYER] = {.size = to / c->H},
-        [HEAD] = {.size = to % c->H},        [SCORE] = {.kind = kind, .real = score},
-        [BASELINE] = {.real = baseline},     [EXCESS] = {.kind = kind, .real = score - baseline},
+        [TYPE] = {.text = tg_choice_name(name, TG_COMPOSITION_NAMES, type)},
+        [FROM_LAYER] = {.size = from / c->H},
+        [FROM_HEAD] = {.size = from % c->H},
+        [LAYER] = {.size = to / c->H},
+        [HEAD] = {.size = to % c->H},
+        [SCORE] = {.kind = kind, .real = score},
+        [BASELINE] = {.real = baseline},
+        [EXCESS] = {.kind = kind, .real = score - baseline},
     };
 
     if (t->format == TABLE_TEXT) {
-        snprintf(padded, sizeof padded, "%6s", names[type]);
+        snprintf(padded, sizeof padded, "%6s", name);
         cells[TYPE] = (table_cell){.kind = CELL_WORD, .text = padded};
     }
     table_print_line(t, cells);
 }
 
-static void print_pairs(const table *t, const tg_compose *c, const tg_attn_filter *filter)
+static void print_pairs(const table *t, const struct composing *s, const tg_attn_filter *filter)
 {
+    const tg_compose *c = &s->c;
+
     for (size_t to = c->H; to < c->N && !cli_stdout_failed(); to++) {
         if (!tg_attn_keeps(filter->layer, to / c->H) || !tg_attn_keeps(filter->head, to % c->H))
             continue;
         for (size_t from = 0; from / c->H < to / c->H; from++)
             for (size_t type = 0; type < TG_COMPOSITIONS; type++)
-                print_pair(t, c, type, from, to);
+                print_pair(t, s, type, from, to);
     }
 }
-
-struct composing {
-    const tg_config *config;
-    tg_compose c;
-};
 
 static void place(tg_arena *arena, void *context)
 {
@@ -101,7 +108,7 @@ tg_status circuit_print_pairs(const cli_model *m, const circuit_options *o, tg_e
     if (!(status = cli_model_check(m, err))) {
         if (!o->no_header)
             print_header(&t, &m->model.config);
-        print_pairs(&t, &s.c, &o->filter);
+        print_pairs(&t, &s, &o->filter);
     }
     tg_arena_free(&arena);
     return status;
