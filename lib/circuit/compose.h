@@ -1,9 +1,11 @@
 /*
  * compose: how strongly a head reads what a head of an earlier layer writes.
  *
- *     q   ||A W_Q W_K^T|| / (||A|| ||W_Q W_K^T||)       A = W_V W_O of the earlier head
+ *     q   ||A W_Q W_K^T|| / (||A|| ||W_Q W_K^T||)
  *     k   ||A W_K W_Q^T|| / (||A|| ||W_Q W_K^T||)
- *     v   ||A W_V W_O||   / (||A|| ||W_V W_O||)         all norms Frobenius; the rest is the later head's
+ *     v   ||A W_V W_O||   / (||A|| ||W_V W_O||)
+ *
+ * with A = W_V W_O of the earlier head, all others of the later one, and Frobenius norms.
  *
  * The score is 1 at most, and 0 if the later head does not see what the earlier one writes.  For matrices
  * whose directions in the residual stream are random, the mean of its square is 1 / C, whatever their sizes
@@ -11,8 +13,9 @@
  *
  * Computed as ||A B||^2 = <A^T A, B B^T>, the sum of products of the elements of two [C,C] matrices, which
  * each head makes once for all pairs; in blocks, so that memory does not grow with C^2.  In double precision
- * the square's error is about 1e-15, so that a score of exactly 0 may be printed as 1e-8. Source: Elhage et
- * al. 2021, "A Mathematical Framework for Transformer Circuits", composition scores.
+ * the square's error is about 1e-15, so that a score of exactly 0 may be printed as 1e-8.
+ *
+ * Source: Elhage et al. 2021, "A Mathematical Framework for Transformer Circuits", composition scores.
  */
 #ifndef TG_CIRCUIT_COMPOSE_H
 #define TG_CIRCUIT_COMPOSE_H

@@ -16,7 +16,9 @@
  *     x^T y = sum over d of size[d] x[d]^T y[d]
  *
  * with orthonormal rows x and y (those of size 0 may be 0), and falling sizes.  Rows are rotated in pairs
- * until they are orthogonal, first those of x, then those of y. Source: one-sided Jacobi, Hestenes 1958.
+ * until they are orthogonal, first those of x, then those of y.
+ *
+ * Source: one-sided Jacobi, Hestenes 1958.
  */
 void tg_directions(double *x, double *y, double *size, size_t D, size_t C);
 

@@ -1,8 +1,10 @@
 /*
  * ends: what a layer's heads do to tokens, at the four ends of OV and QK (lib/circuit/factors.h).
  *
- *     reads    what OV reads of the row that is attended to     writes  what it adds to the stream, for the
- * logits query    what QK asks with                                key     what answers
+ *     reads    what OV reads of the row that is attended to
+ *     writes   what OV adds to the stream, for the logits
+ *     query    what QK asks with
+ *     key      what answers it
  *
  * An end is vectors, and for each the tokens with the greatest products with it: their vectors E, or, at
  * writes, U (lib/circuit/vocab.h).  The vectors are the strongest directions, the singular vectors of OV and

@@ -6,17 +6,25 @@
  *     score(x, y) ~ x W_Q W_K^T y^T     QK, [C,C] of rank D: x asks, y answers
  *     written(y)  ~ y W_V W_O           OV, [C,C] of rank D: what attention to y adds to the stream
  *
- * which is all that is linear in the head.  Conventions:
+ * which is all that is linear in the head.  Parts of these matrices are
  *
- *     the norm before attention  its gains, with their offset, and LayerNorm's subtraction of the mean are
- * parts of W_Q, W_K, W_V: P diag(g) W, with P = I - 1 1^T / C for LayerNorm, else I norms of q and k their
- * gains are parts of W_Q, W_K a norm after attention     its gains are a part of W_O scales of norms (1/rms),
- * biases, the scale of scores (1/sqrt(D)), caps, windows    left out rotation                   left out:
- * query and key are at the same position grouped keys               the heads h of H/KV queries share W_K and
- * W_V
+ *     norm before attention   in W_Q, W_K, W_V, each P diag(g) W: its gains g, with their offset, and P
+ *                             P = I - 1 1^T / C for LayerNorm, which subtracts the mean; else I
+ *     norms of q and k        in W_Q, W_K: their gains
+ *     norm after attention    in W_O: its gains
  *
- * Vectors are rows, as everywhere in tg: Elhage et al. have columns, so that their W_OV is the transpose of
- * W_V W_O, and their W_QK = W_Q^T W_K is of the same form with transposed factors.
+ * Left out are
+ *
+ *     norms                   their scales, 1/rms
+ *     layers                  their biases
+ *     scores                  their scale, 1/sqrt(D), caps and windows
+ *     rotation                query and key are at the same position
+ *
+ * Where keys are grouped, H/KV heads of queries share W_K and W_V.
+ *
+ * Vectors are rows, as everywhere in tg.  Elhage et al. have columns: their W_OV is the transpose of W_V W_O,
+ * and their W_QK = W_Q^T W_K is of the same form with transposed factors.
+ *
  * Source: Elhage et al. 2021, "A Mathematical Framework for Transformer Circuits".
  */
 #ifndef TG_CIRCUIT_FACTORS_H

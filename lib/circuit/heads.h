@@ -1,17 +1,23 @@
 /*
  * heads: what a head does, in a few numbers, from its factors (lib/circuit/factors.h).
  *
- *     ov_norm, qk_norm   ||W_V W_O||, ||W_Q W_K^T||, Frobenius
- *     copying            sum Re l / sum |l| over the eigenvalues l of E W_V W_O U [V,V]: 1: attention to a
- * token makes it more probable, -1: less positive           the share of sum |l| that eigenvalues with Re l >
- * 0 have duplicate          sum Re l / sum |l| of E W_Q W_K^T E^T: 1: a token prefers keys that hold it as
- * well previous, diagonal of a model that learns positions: means over the queries i > 0 of p[i,i-1] and
- * p[i,i], p = softmax over j <= i of the scores of x_i = wpe_i / rms, without tokens; the rms is that of the
- * norm before attention, the scale that of the model's scores
+ *     ov_norm     ||W_V W_O||, Frobenius
+ *     qk_norm     ||W_Q W_K^T||
+ *     copying     sum Re l / sum |l| over the eigenvalues l of E W_V W_O U [V,V]
+ *                 1: attention to a token makes it more probable, -1: less
+ *     positive    the share of sum |l| of those eigenvalues with Re l > 0
+ *     duplicate   sum Re l / sum |l| over the eigenvalues l of E W_Q W_K^T E^T [V,V]
+ *                 1: a token prefers keys that hold it as well
+ *     previous    mean of p[i,i-1] over the queries i > 0, of a model that learns positions
+ *     diagonal    mean of p[i,i], of the same
+ *
+ * p = softmax over j <= i of the scores of x_i = wpe_i / rms and x_j, as if there were no tokens; the rms is
+ * that of the norm before attention, the scale that of the model's scores.  E and U: lib/circuit/vocab.h.
  *
  * Eigenvalues of a V x V matrix of rank D, other than 0, are those of the D x D matrix with the factors in
  * another order: W_O (U E) W_V, and W_K^T (E^T E) W_Q.
- * copying is the score of Elhage et al. 2021.
+ *
+ * Source: Elhage et al. 2021, "A Mathematical Framework for Transformer Circuits", for copying.
  */
 #ifndef TG_CIRCUIT_HEADS_H
 #define TG_CIRCUIT_HEADS_H
