@@ -184,9 +184,8 @@ static void divide(tg_compose *c)
         for (size_t t = 0; t < TG_COMPOSITIONS; t++) {
             const double read = t == TG_COMPOSE_V ? c->ov_norm[to] : c->qk_norm[to];
 
-            c->score[t][i] = from / c->H < to / c->H
-                                 ? sqrt(fmax(c->score[t][i], 0)) / (c->ov_norm[from] * read)
-                                 : (double)NAN;
+            c->score[t][i] =
+                from / c->H < to / c->H ? sqrt(fmax(c->score[t][i], 0)) / (c->ov_norm[from] * read) : nan("");
         }
     }
 }

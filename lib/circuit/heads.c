@@ -59,8 +59,8 @@ static void weigh_eigenvalues(double *signed_share, double *positive, double *a,
         sizes += size;
         above += re[i] > 0 ? size : 0;
     }
-    *signed_share = sizes > 0 ? sum / sizes : (double)NAN;
-    *positive = sizes > 0 ? above / sizes : (double)NAN;
+    *signed_share = sizes > 0 ? sum / sizes : nan("");
+    *positive = sizes > 0 ? above / sizes : nan("");
 }
 
 /* ---- positions */
@@ -131,7 +131,7 @@ static void read_attention(tg_head_numbers *out, const tg_factors *f, const tg_m
     const double scale = model->config.attn_scale > 0 ? model->config.attn_scale : 1 / sqrt((double)D);
     double *q = s->q + h * T * D, *k = s->k + h * T * D;
 
-    out->previous = out->diagonal = T < 2 ? (double)NAN : 0;
+    out->previous = out->diagonal = T < 2 ? nan("") : 0;
     if (T < 2)
         return;
     read_positions(q, model, tg_factors_q(f, h), s, D);
