@@ -46,6 +46,7 @@ declare -gA work=(
     [tg-eval]="-m model.npz text"
     [tg-lens]="-m model.npz -p To -o lens.npz"
     [tg-patch]="-m model.npz -p To --corrupt Do --answer a"
+    [tg-circuit]="-m model.npz"
 )
 
 # ---- what is refused
