@@ -9,9 +9,9 @@
 #include "lib/gpt/family.h"
 #include "lib/gpt/sample.h"
 
-#define PROBABILITIES_MAX                                                                                    \
-    ((size_t)64 << 20)       /* bytes of the last layer's probabilities, unless that is less than */
-#define ROWS_MIN ((size_t)4) /* rows: from so many on, the last digits are those of longer blocks */
+/* Bytes of the last layer's probabilities, unless that is fewer rows than ROWS_MIN. */
+#define PROBABILITIES_MAX ((size_t)80 << 20)
+#define ROWS_MIN ((size_t)4) /* from so many on, the last digits are those of longer blocks */
 
 /* ---- set-up */
 
@@ -31,12 +31,14 @@ static bool keeps(const tg_lens *n, size_t layer)
     return n->plan.layer == TG_LENS_ALL || n->plan.layer == layer;
 }
 
-/* The positions of a block: more of them make the head's product faster. */
+/* The positions of a block: as many as memory allows, which makes the head's product faster, in blocks of
+ * about the same size. */
 static size_t block_of(const tg_lens *n)
 {
     const size_t rows = tg_size_max(PROBABILITIES_MAX / (n->V * sizeof *n->p_last), ROWS_MIN);
+    const size_t most = tg_size_min(n->T, tg_size_min(rows, tg_pass_logits_rows(&n->pass)));
 
-    return tg_size_min(n->T, tg_size_min(rows, tg_pass_logits_rows(&n->pass)));
+    return tg_size_min(n->T, tg_size_max(tg_ceil_div(n->T, tg_ceil_div(n->T, most)), ROWS_MIN));
 }
 
 static void place_lens(tg_arena *arena, void *context)
