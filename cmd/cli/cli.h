@@ -165,9 +165,9 @@ int cli_parse(int argc, char **argv, const cli_tool *tool);
  * with a digit. */
 bool cli_take_size(const char **at, size_t *value);
 
-/* Parse LAYER.HEAD, or LAYER.*, for which *head becomes SIZE_MAX, and the comma after it unless it is the
- * last, at *at, and advance past them.  False: it is no such item. */
-bool cli_take_head(const char **at, size_t *layer, size_t *head);
+/* Parse LAYER.HEAD, or LAYER and a word such as "*", for which *head becomes SIZE_MAX, and the comma after it
+ * unless it is the last, at *at, and advance past them.  False: it is no such item. */
+bool cli_take_head(const char **at, size_t *layer, size_t *head, const char *word);
 
 /* ---- sandbox.c */
 

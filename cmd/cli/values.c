@@ -18,13 +18,13 @@ bool cli_take_size(const char **at, size_t *value)
     return *at > begin;
 }
 
-bool cli_take_head(const char **at, size_t *layer, size_t *head)
+bool cli_take_head(const char **at, size_t *layer, size_t *head, const char *word)
 {
     *head = SIZE_MAX;
     if (!cli_take_size(at, layer) || *(*at)++ != '.')
         return false;
-    if (**at == '*')
-        ++*at;
+    if (strncmp(*at, word, strlen(word)) == 0)
+        *at += strlen(word);
     else if (!cli_take_size(at, head))
         return false;
     return **at == '\0' || (**at == ',' && *++*at != '\0');

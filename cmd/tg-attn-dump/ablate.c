@@ -19,7 +19,7 @@ static bool is_all(void)
 static bool take_item(const char **at, tg_attn_filter *filter)
 {
     *filter = TG_ATTN_KEEP_ALL;
-    return cli_take_head(at, &filter->layer, &filter->head); /* TG_ATTN_ALL is SIZE_MAX */
+    return cli_take_head(at, &filter->layer, &filter->head, "*"); /* TG_ATTN_ALL is SIZE_MAX */
 }
 
 static int check(const attn_options *o)

@@ -22,21 +22,7 @@ struct circuit {
 
 enum { MODEL, NONE, WHOLE, FIRST_MEMBER };
 
-/* ---- lists: L.H and L.mlp, separated by commas */
-
-/* Parse the next item into a component, of any layer and head.  False: it is not an item. */
-static bool take_item(const char **at, size_t *layer, size_t *head)
-{
-    if (!cli_take_size(at, layer) || *(*at)++ != '.')
-        return false;
-    if (strncmp(*at, "mlp", 3) == 0) {
-        *head = TG_PATCH_ALL;
-        *at += 3;
-    } else if (!cli_take_size(at, head)) {
-        return false;
-    }
-    return **at == '\0' || (**at == ',' && *++*at != '\0');
-}
+/* ---- lists: L.H and L.mlp, separated by commas; for the latter, head is TG_PATCH_ALL, SIZE_MAX */
 
 static tg_status mark(struct circuit *c, const char *list, tg_err *err)
 {
@@ -44,7 +30,7 @@ static tg_status mark(struct circuit *c, const char *list, tg_err *err)
     size_t layer, head;
 
     do {
-        if (!take_item(&at, &layer, &head))
+        if (!cli_take_head(&at, &layer, &head, "mlp"))
             return tg_fail(err, TG_EUSAGE, "expected LAYER.HEAD or LAYER.mlp, separated by commas, got '%s'",
                            list);
         if (layer >= c->L)

@@ -97,7 +97,7 @@ static int check_ablate(const char *list)
     size_t layer, head;
 
     do {
-        if (!cli_take_head(&at, &layer, &head))
+        if (!cli_take_head(&at, &layer, &head, "*"))
             return cli_usage("--ablate must be LAYER.HEAD or LAYER.*, separated by commas, got '%s'", list);
     } while (*at != '\0');
     return CLI_OK;
@@ -172,7 +172,7 @@ static tg_status find_heads(sample_steering *s, const char *list, const tg_confi
 
     if (!(s->silent = calloc(n, sizeof *s->silent)))
         return tg_fail_memory(err, n * sizeof *s->silent, "the heads");
-    while (!status && *at != '\0' && cli_take_head(&at, &layer, &head))
+    while (!status && *at != '\0' && cli_take_head(&at, &layer, &head, "*"))
         status = add_heads(s, layer, head, c, err);
     s->steer.silent = s->silent;
     return status;

@@ -168,6 +168,28 @@ static tg_attn_steps steps_of(const tg_attn_layers *n, size_t l, size_t which, s
     return steps;
 }
 
+tg_qkv_view tg_attn_acts_view(const tg_acts *a, size_t layer)
+{
+    const tg_family *f = a->family;
+    const tg_attention attention = tg_acts_attention(a);
+    const tg_matrix q = tg_acts_row(a, layer, f->q), k = tg_acts_row(a, layer, f->k),
+                    v = tg_acts_row(a, layer, f->v);
+
+    return (tg_qkv_view){.B = a->B,
+                         .T = a->T,
+                         .C = a->C,
+                         .H = attention.H,
+                         .KV = attention.KV,
+                         .D = attention.D,
+                         .ldq = q.ld,
+                         .ldk = k.ld,
+                         .ldv = v.ld,
+                         .q = tg_floats(q),
+                         .k = tg_floats(k),
+                         .v = tg_floats(v),
+                         .rule = tg_config_attention_rule(&a->bound.model->config, layer)};
+}
+
 /* Run to where a layer's attention begins. */
 static void step_model(tg_attn_layers *layers, tg_attn_layer *layer)
 {
@@ -183,7 +205,7 @@ static void step_model(tg_attn_layers *layers, tg_attn_layer *layer)
     run_to_attention(layers, l == 0 ? 0 : tg_place(a, l - 1, family->att), l);
     *layer = (tg_attn_layer){
         .number = l,
-        .view = tg_attn_layers_shape(layers),
+        .view = tg_attn_acts_view(a, l),
         .x = tg_floats(tg_acts_row(a, l, family->norm)),
         .qkv = family->qkv ? tg_floats(tg_acts_row(a, l, family->qkv)) : NULL,
         .model = layers->model,
@@ -192,13 +214,7 @@ static void step_model(tg_attn_layers *layers, tg_attn_layer *layer)
         .q_steps = steps_of(layers, l, 0, family->q_normed, TG_Q_NORM_W),
         .k_steps = steps_of(layers, l, 1, family->k_normed, TG_K_NORM_W),
     };
-    layer->view.rule = tg_attn_layers_rule(layers, l);
-    layer->view.q = tg_floats(qkv.q);
-    layer->view.k = tg_floats(qkv.k);
-    layer->view.v = tg_floats(qkv.v);
-    layer->view.ldq = qkv.q.ld;
-    layer->view.ldk = qkv.k.ld;
-    layer->view.ldv = qkv.v.ld;
+    layer->view.layout = layers->layout;
 }
 
 tg_status tg_attn_layers_check(const tg_attn_layers *n, tg_err *err)

@@ -103,6 +103,9 @@ TG_MUST_CHECK tg_status tg_attn_layers_check(const tg_attn_layers *layers, tg_er
 
 void tg_attn_layers_close(tg_attn_layers *layers);
 
+/* A layer's q, k and v among a pass's activations, once they are computed. */
+tg_qkv_view tg_attn_acts_view(const tg_acts *acts, size_t layer);
+
 /* The shape and layout of all layers; the pointers are NULL. */
 tg_qkv_view tg_attn_layers_shape(const tg_attn_layers *layers);
 

@@ -3,6 +3,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "lib/attn/layers.h"
 #include "lib/base/finite.h"
 #include "lib/base/size.h"
 #include "lib/gpt/family.h"
@@ -222,29 +223,6 @@ static void take_row(void *context, const tg_attn_row *row, size_t thread)
     memcpy(a->inputs + row->h * D, row->att, D * sizeof *a->inputs);
 }
 
-static tg_qkv_view view_of(const tg_attribution *a, size_t layer)
-{
-    const tg_acts *acts = &a->pass.acts;
-    const tg_family *f = acts->family;
-    const tg_attention attention = tg_acts_attention(acts);
-    const tg_matrix q = tg_acts_row(acts, layer, f->q), k = tg_acts_row(acts, layer, f->k),
-                    v = tg_acts_row(acts, layer, f->v);
-
-    return (tg_qkv_view){.B = 1,
-                         .T = a->T,
-                         .C = a->C,
-                         .H = attention.H,
-                         .KV = attention.KV,
-                         .D = attention.D,
-                         .ldq = q.ld,
-                         .ldk = k.ld,
-                         .ldv = v.ld,
-                         .q = tg_floats(q),
-                         .k = tg_floats(k),
-                         .v = tg_floats(v),
-                         .rule = tg_config_attention_rule(&a->model->config, layer)};
-}
-
 /* A key's part is its probability times its value's part. */
 static void take_head(tg_attribution *a, const tg_qkv_view *view, size_t layer, size_t h)
 {
@@ -264,7 +242,7 @@ static void take_head(tg_attribution *a, const tg_qkv_view *view, size_t layer, 
 static void take_attention(tg_attribution *a, size_t layer)
 {
     const tg_sublayer s = tg_sublayer_of(&a->pass.acts, TG_SUBLAYER_ATTENTION, layer);
-    const tg_qkv_view view = view_of(a, layer);
+    const tg_qkv_view view = tg_attn_acts_view(&a->pass.acts, layer);
     const tg_attn_filter filter = {TG_ATTN_ALL, TG_ATTN_ALL, a->plan.position, TG_ATTN_ALL};
     const tg_attn_visitor visitor = {.row = take_row, .context = a, .att = true};
 

@@ -120,28 +120,16 @@ void tg_patch_keep(tg_patch_kept *kept, tg_pass *pass, const int32_t *ids, size_
 
 /* ---- patterns */
 
-struct mixing {
-    tg_patch_kept *kept;
-    const tg_patch_kept *values;
-    size_t D, group;
-};
-
-/* A row of probabilities, applied to the other run's values. */
-static void mix(void *context, const tg_attn_row *row, size_t thread)
+/* The weighted sum of a row of probabilities, which the walk takes of the other run's values. */
+static void take_sum(void *context, const tg_attn_row *row, size_t thread)
 {
-    const struct mixing *m = context;
-    const size_t g = row->h / m->group;
-    float *z = tg_patch_kept_at(m->kept, TG_PATCH_PATTERN, row->layer, row->i) + row->h * m->D;
+    const tg_patch_kept *kept = context;
+    const size_t D = row->view->D;
+    float *z = tg_patch_kept_at(kept, TG_PATCH_PATTERN, row->layer, row->i) + row->h * D;
 
     (void)thread;
-    for (size_t d = 0; d < m->D; d++) {
-        double sum = 0;
-
-        for (size_t j = row->first; j <= row->i; j++)
-            sum +=
-                row->probs[j] * (double)tg_patch_kept_at(m->values, TG_PATCH_V, row->layer, j)[g * m->D + d];
-        z[d] = (float)sum;
-    }
+    for (size_t d = 0; d < D; d++)
+        z[d] = (float)row->att[d];
 }
 
 struct walk {
@@ -160,8 +148,7 @@ tg_status tg_patch_keep_pattern(tg_patch_kept *kept, const tg_patch_kept *values
                                 tg_err *err)
 {
     const tg_attention n = tg_acts_attention(a);
-    struct mixing mixing = {kept, values, n.D, n.H / n.KV};
-    const tg_attn_visitor visitor = {.row = mix, .context = &mixing};
+    const tg_attn_visitor visitor = {.row = take_sum, .context = kept, .att = true};
     tg_qkv_view view = tg_attn_shape_of(1, kept->T, n.H * n.D, n.H);
     struct walk walk = {.T = kept->T, .D = n.D};
     tg_arena arena = {0};
