@@ -49,6 +49,7 @@ make_old_files() {
     tg-eval -m m.npz -p abc --logits -o old/l.npz
     tg-lens -m m.npz -p abc -o old/lens.npz
     tg-lens -m m.npz -p abc --attribute b -o old/parts.npz
+    tg-patch -m m.npz -p abc --corrupt abd --metric kl -o old/patch.npz
     tg-convert old/t.npz --to uint16 -o old/t.bin
     tg-convert old/t.npz --to llmc-tokens -o old/l.bin
     echo old | tee old/back old/m.gguf > old/m.safetensors # replaced with --force
@@ -133,6 +134,7 @@ tg-lens -m in/run.npz -p Tobe --attribute e-o --keys --neurons 3 -f tsv
 tg-lens -m in/neox.npz -p Tobe --attribute e -o parts.npz
 tg-patch -m in/run.npz -p Tobe --corrupt Todo --answer o --site pattern
 tg-patch -m in/run.npz -p Tobe --corrupt Todo --metric kl --attribution
+tg-patch -m in/run.npz -p Tobe --corrupt Todo --metric kl --site z -o patch.npz
 tg-patch -m in/run.npz -p Tobe --corrupt Todo --metric kl --ablate zero --keep 0.0'
 
 make_fault_place() {

@@ -246,6 +246,7 @@ same() {
     same "tg-eval -m model.npz --logits -o made text"
     same "tg-lens -m model.npz -p To -o made"
     same "tg-lens -m model.npz -p To --attribute b -o made"
+    same "tg-patch -m model.npz -p To --corrupt Do --metric kl -o made"
     same "tg-attn-dump -m model.npz -p To -o made"
     same "tg-sample -m model.npz -p To -n 3 --attention made"
     same "tg-attn-view dump.npz --png -o made"

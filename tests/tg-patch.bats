@@ -138,6 +138,64 @@ near() {
     [[ $(tg-patch --pairs - --site z --tsv < pairs | column metric) = "$(cat mean)" ]]
 }
 
+# ---- archives
+
+@test "-o: an archive has the same values as the lines, by layer, head and position" {
+    need python3 && need_numpy
+    tiny
+    for options in '' '--site z' '--site z --each both' '--site mlp --attribution --direction noise' '--each layer' \
+        '--site q --each both --layer 1 --position 2' '--site k --head 1 --each position'; do
+        # shellcheck disable=SC2086
+        tg-patch "${both[@]}" $options -o patch.npz
+        # shellcheck disable=SC2086
+        tg-patch "${both[@]}" $options --tsv > tsv
+        python3 - "$options" << 'EOF'
+import csv, sys, numpy as np
+a = np.load("patch.npz")
+rows = list(csv.DictReader(open("tsv"), delimiter="\t", quoting=csv.QUOTE_NONE))
+assert a["kind"] == b"patch" and a["version"] == 1 and a.files[:2] == ["kind", "version"]
+assert bytes(a["patch/ids"].astype("u1")) == b"To be" and bytes(a["patch/corrupt_ids"].astype("u1")) == b"To do"
+assert a["patch/text"].tolist() == [b"T", b"o", b" ", b"b", b"e"] and a["patch/corrupt_text"][3] == b"d"
+assert a["patch/site"] == rows[0]["site"].encode() and a["patch/metric"] == b"diff" and a["patch/pairs"] == 1
+assert a["patch/direction"] == (b"noise" if "noise" in sys.argv[1] else b"denoise")
+assert a["patch/method"] == (b"attribution" if "attribution" in sys.argv[1] else b"patch")
+assert a["patch/n_layer"] == 2
+axes = [a["patch/" + name] for name in ("layers", "heads", "positions")]
+assert a["patch/value"].shape == a["patch/effect"].shape == tuple(len(x) for x in axes)
+assert a["patch/value"].size == len(rows)
+number = lambda text: int(text) if text else -1
+at = [(l, h, t) for l in axes[0] for h in axes[1] for t in axes[2]]
+assert at == [(number(r["layer"]), number(r["head"]), number(r["t"])) for r in rows]
+same = lambda x, y: np.allclose(np.ravel(x), y, rtol=1e-8, atol=1e-12)
+assert same(a["patch/value"], [float(r["metric"]) for r in rows])
+assert same(a["patch/effect"], [float(r["effect"]) for r in rows])
+assert same(a["patch/clean"], float(rows[0]["clean"])) and same(a["patch/corrupt"], float(rows[0]["corrupt"]))
+EOF
+        unzip -qt patch.npz
+    done
+    [[ $(tg-patch "${both[@]}" -o - | cmp - <(tg-patch "${both[@]}" --threads 3 -o -) && echo same) = same ]]
+}
+
+@test "-o: tokens are those of the first pair, if all pairs have as many" {
+    need python3 && need_numpy
+    tiny
+    printf '%s\n' $'To be\tTo do\t,\t.' $'be To\tdo To\t.\ta' > pairs
+    tg-patch --pairs pairs --site z -o patch.npz
+    [[ $(python3 -c 'import numpy as np
+a = np.load("patch.npz")
+print(bytes(a["patch/ids"].astype("u1")), a["patch/pairs"])') = "b'To be' 2" ]]
+    printf '%s\n' $'To\tDo\t,\t.' >> pairs
+    tg-patch --pairs pairs --site z -o patch.npz
+    [[ $(python3 -c 'import numpy as np
+a = np.load("patch.npz")
+print([name for name in a.files if "ids" in name or "text" in name])') = '[]' ]]
+    tg-init -q -t ids --vocab-size 11 --n-layer 1 --n-head 1 --n-embd 8 --n-ctx 16 -o ids.npz
+    tg-patch -m ids.npz --ids '1 2' --corrupt-ids '1 3' --metric kl -o patch.npz --force
+    [[ $(python3 -c 'import numpy as np
+a = np.load("patch.npz")
+print([name for name in a.files if "ids" in name or "text" in name])') = "['patch/ids', 'patch/corrupt_ids']" ]]
+}
+
 # ---- ablation
 
 @test "--ablate: the model, nothing, and each component left out" {
@@ -215,6 +273,15 @@ says() {
     tiny
     says 2 'layer 2 is out of range: expected 0 to 1' tg-patch "${both[@]}" --layer 2
     says 2 'head 2 is out of range: expected 0 to 1' tg-patch "${both[@]}" --site z --head 2
+    says 2 '--output writes an archive of the patches of a site: it takes no --ablate' tg-patch "${both[@]}" -o o --ablate zero
+    says 2 '--output writes an archive of the patches of a site: it takes no --format' tg-patch "${both[@]}" -o o --tsv
+    says 2 '--output writes an archive of the patches of a site: it takes no --no-header' tg-patch "${both[@]}" -o o --no-header
+    says 2 'model.npz is read, and the output would replace it' tg-patch "${both[@]}" -o model.npz
+    says 2 'x.png: -o writes an archive (.npz), of which tg-attn-view makes pictures' tg-patch "${both[@]}" -o x.png
+    echo text > notes
+    says 2 'notes: plain text; --force replaces it' tg-patch "${both[@]}" -o notes
+    printf 'To\tDo\ta\tb\n' > pairs
+    says 2 'pairs is read, and the output would replace it' tg-patch --pairs pairs -o pairs --force
     says 2 'position 5 is out of range: expected 0 to 4' tg-patch "${both[@]}" --position 5
     says 2 'layer 2 is out of range' tg-patch "${both[@]}" --ablate zero --keep 2.0
     says 2 'head 2 is out of range' tg-patch "${both[@]}" --ablate zero --without 1.2

@@ -249,7 +249,8 @@ typedef enum cli_content {
     CLI_OUT_DUMP,            /* of attention */
     CLI_OUT_LOGITS,
     CLI_OUT_VECTORS,
-    CLI_OUT_LENS, /* predictions after each layer, or the parts of a logit */
+    CLI_OUT_LENS,  /* predictions after each layer, or the parts of a logit */
+    CLI_OUT_PATCH, /* effects of patches */
     CLI_OUT_PNG,
     CLI_OUT_SVG,
     CLI_OUT_PAGE, /* HTML */
@@ -304,6 +305,16 @@ TG_MUST_CHECK tg_status cli_check_output_differs_model(const char *output, const
 /* Check that an option's file, which will be a dump of attention, is not named like a picture or like lines:
  * that is a mistake, TG_EUSAGE. */
 TG_MUST_CHECK tg_status cli_check_dump_name(const char *option, const char *path, tg_err *err);
+
+/* Check that an archive of results may be written to -o's file: it is not named like a picture or like lines,
+ * it is neither the model nor standard input, and may be replaced.  TG_EUSAGE; TG_EIO, TG_ENOMEM. */
+TG_MUST_CHECK tg_status cli_archive_check(const char *path, const char *model, cli_content content,
+                                          tg_err *err);
+
+/* Write it: `put` writes to fd.  Fails as cli_output_begin(), `put` and cli_output_commit(). */
+typedef tg_status (*cli_archive_put)(void *context, int fd, tg_err *err);
+TG_MUST_CHECK tg_status cli_archive_write(const char *path, cli_content content, cli_archive_put put,
+                                          void *context, tg_err *err);
 
 /* Whether a path is standard output, a pipe or a device: data written there cannot be
  * replaced later. */

@@ -73,7 +73,8 @@ static void find_archive_kind(file_kind *f, const char *kind)
                  {"logits", "logits", CLI_OUT_LOGITS},
                  {"vectors", "vectors of the residual stream", CLI_OUT_VECTORS},
                  {"lens", "predictions after each layer", CLI_OUT_LENS},
-                 {"attribution", "the parts of a logit", CLI_OUT_LENS}};
+                 {"attribution", "the parts of a logit", CLI_OUT_LENS},
+                 {"patch", "effects of patches", CLI_OUT_PATCH}};
 
     is(f, CLI_OUT_KINDS, "an archive of arrays");
     for (size_t i = 0; i < sizeof kinds / sizeof kinds[0]; i++)

@@ -13,27 +13,10 @@ tg_status lens_check_id(int32_t *id, const lens_job *job, const char *option, si
 
 /* ---- an archive */
 
-static tg_status check_output(const lens_job *job, tg_err *err)
+tg_status lens_write(lens_job *job, cli_archive_put put, void *context, tg_err *err)
 {
     const char *output = job->o->output;
-    tg_status status = cli_check_dump_name("-o", output, err);
+    const tg_status status = cli_archive_check(output, job->m.path, CLI_OUT_LENS, err);
 
-    if (!status)
-        status = cli_check_output_differs_model(output, job->m.path, err);
-    return status ? status : cli_check_output_differs(output, "-", err); /* the text */
-}
-
-tg_status lens_write(lens_job *job, tg_status (*put)(void *context, int fd, tg_err *err), void *context,
-                     tg_err *err)
-{
-    cli_output out = {0};
-    tg_status status = check_output(job, err);
-
-    if (!status && !(status = cli_output_begin(&out, job->o->output, CLI_OUT_LENS, err)) &&
-        (status = put(context, out.fd, err)) == TG_EIO)
-        (void)tg_err_in(err, out.name);
-    if (!status)
-        status = cli_output_commit(&out, err);
-    cli_output_abort(&out);
-    return status;
+    return status ? status : cli_archive_write(output, CLI_OUT_LENS, put, context, err);
 }

@@ -47,8 +47,7 @@ TG_MUST_CHECK tg_status lens_predictions(lens_job *job, tg_err *err);
 TG_MUST_CHECK tg_status lens_attribution(lens_job *job, tg_err *err);
 
 /* Write an archive to --output with `put`, which has the same error as this. */
-TG_MUST_CHECK tg_status lens_write(lens_job *job, tg_status (*put)(void *context, int fd, tg_err *err),
-                                   void *context, tg_err *err);
+TG_MUST_CHECK tg_status lens_write(lens_job *job, cli_archive_put put, void *context, tg_err *err);
 
 /* The id, or TG_EUSAGE: the model has none like it. */
 TG_MUST_CHECK tg_status lens_check_id(int32_t *id, const lens_job *job, const char *option, size_t number,

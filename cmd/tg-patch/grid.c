@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "cmd/cli/token_text.h"
 #include "cmd/lines/labels.h"
 #include "cmd/tg-patch/job.h"
 #include "lib/base/choice.h"
@@ -10,6 +11,7 @@
 #include "lib/base/finite.h"
 #include "lib/base/size.h"
 #include "lib/patch/attribution.h"
+#include "lib/patch/patch_write.h"
 
 struct grid {
     patch_job *job;
@@ -170,9 +172,10 @@ static table table_of(const struct grid *g)
  * precede. */
 static double effect_of(const struct grid *g, size_t i)
 {
+    const patch_options *o = g->job->o;
     const double effect = (g->sum[i] - g->corrupt) / (g->clean - g->corrupt);
 
-    return fabs(effect) <= (g->job->o->format == TABLE_TEXT ? 5e-6 : 0) ? 0 : effect;
+    return fabs(effect) <= (o->format == TABLE_TEXT && !o->output ? 5e-6 : 0) ? 0 : effect;
 }
 
 static void print_patch(const struct grid *g, const table *t, const char *site, size_t i)
@@ -211,7 +214,7 @@ static void print_header(const struct grid *g, const char *metric)
     printf("# effect   (metric - corrupt) / (clean - corrupt)\n");
 }
 
-static tg_status print(struct grid *g, tg_err *err)
+static tg_status print_lines(struct grid *g, tg_err *err)
 {
     const patch_options *o = g->job->o;
     const tg_tokens_prompt *prompt = &g->job->pair[0].clean;
@@ -237,11 +240,58 @@ static tg_status print(struct grid *g, tg_err *err)
     return TG_OK;
 }
 
+/* ---- an archive */
+
+static tg_status put_archive(void *context, int fd, tg_err *err)
+{
+    const struct grid *g = context;
+    const patch_job *job = g->job;
+    const tg_patch_grid grid = {.edit = g->edit,
+                                .n = g->n,
+                                .value = g->values,
+                                .effect = g->sum,
+                                .metric = job->o->metric,
+                                .method = job->o->attributes ? "attribution" : "patch",
+                                .noise = job->o->noise,
+                                .pairs = job->pairs,
+                                .n_layer = g->L,
+                                .clean = g->clean / (double)job->pairs,
+                                .corrupt = g->corrupt / (double)job->pairs,
+                                .tok = job->m.model.tokenizer,
+                                .text_of = cli_token_text_of,
+                                .clean_ids = job->same_length ? job->pair[0].clean.ids : NULL,
+                                .corrupt_ids = job->pair[0].corrupt.ids,
+                                .T = g->T};
+
+    return tg_patch_write(fd, &grid, err);
+}
+
+/* The means of the values, and the effects where the sums were. */
+static tg_status write_archive(struct grid *g, tg_err *err)
+{
+    for (size_t i = 0; i < g->n; i++) {
+        g->values[i] = g->sum[i] / (double)g->job->pairs;
+        g->sum[i] = effect_of(g, i);
+    }
+    return cli_archive_write(g->job->o->output, CLI_OUT_PATCH, put_archive, g, err);
+}
+
+static tg_status check_output(const patch_job *job, tg_err *err)
+{
+    const patch_options *o = job->o;
+    const tg_status status = cli_archive_check(o->output, job->m.path, CLI_OUT_PATCH, err);
+
+    return status || !o->pairs ? status : cli_check_output_differs(o->output, o->pairs, err);
+}
+
+/* ---- all of it */
+
 static tg_status run(struct grid *g, tg_err *err)
 {
     tg_status status;
 
-    if ((status = check(g, err)) || (status = make(g, err)))
+    if ((g->job->o->output && (status = check_output(g->job, err))) || (status = check(g, err)) ||
+        (status = make(g, err)))
         return status;
     if (g->job->o->attributes &&
         (status = tg_patch_attribution_open(&g->attribution, &g->job->m.model, g->job->patch.capacity, err)))
@@ -252,7 +302,7 @@ static tg_status run(struct grid *g, tg_err *err)
     if (!(g->clean < g->corrupt || g->clean > g->corrupt))
         return tg_fail(err, TG_EDATA,
                        "the clean and the corrupt prompt have the same metric: effects have no scale");
-    return print(g, err);
+    return g->job->o->output ? write_archive(g, err) : print_lines(g, err);
 }
 
 tg_status patch_sites(patch_job *job, tg_err *err)

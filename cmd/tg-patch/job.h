@@ -31,7 +31,7 @@ enum { PATCH_ABLATION_KINDS = PATCH_RESAMPLE + 1 };
 
 /* NULL: not given. */
 typedef struct patch_options {
-    const char *model, *pairs;
+    const char *model, *pairs, *output;
     cli_text clean, corrupt;
     const char *answer, *wrong;   /* texts, or */
     size_t answer_id, wrong_id;   /* ids; SIZE_MAX: not given */
@@ -42,7 +42,7 @@ typedef struct patch_options {
     tg_patch_site site;
     patch_each each;
     patch_ablation ablation;
-    bool noise, ablates, attributes, metric_given, site_given, each_given, no_header;
+    bool noise, ablates, attributes, metric_given, site_given, each_given, format_given, no_header;
     table_format format;
     size_t threads;
 } patch_options;

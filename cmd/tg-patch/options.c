@@ -3,10 +3,12 @@
 
 #include "cmd/tg-patch/job.h"
 
-static const char examples[] = "  $ tg-patch -p 'To be' --corrupt 'To do' --answer , --wrong .\n"
-                               "  $ tg-patch -p 'To be' --corrupt 'To do' --answer , --site z\n"
-                               "  $ tg-patch -p 'To be' -c 'To do' --metric kl -s mlp --tsv | sort -gk 8\n"
-                               "  $ tg-patch -p 'To be' -c 'To do' --answer , --ablate zero --keep 0.0,0.mlp";
+static const char examples[] =
+    "  $ tg-patch -p 'To be' --corrupt 'To do' --answer , --wrong .\n"
+    "  $ tg-patch -p 'To be' --corrupt 'To do' --answer , --site z\n"
+    "  $ tg-patch -p 'To be' -c 'To do' --metric kl -s mlp --tsv | sort -gk 8\n"
+    "  $ tg-patch -p 'To be' -c 'To do' --answer , --ablate zero --keep 0.0,0.mlp\n"
+    "  $ tg-patch -p 'To be' --corrupt 'To do' --answer , -o patch.npz";
 
 static bool has_answer(const patch_options *o)
 {
@@ -72,6 +74,11 @@ static int check(const patch_options *o)
         return cli_usage("--ablate takes --without and --keep, not --attribution, --site, --each, --layer, "
                          "--head, --position "
                          "or --direction");
+    if (o->output && (o->ablates || o->format_given || o->no_header))
+        return cli_usage("--output writes an archive of the patches of a site: it takes no %s",
+                         o->ablates        ? "--ablate"
+                         : o->format_given ? "--format"
+                                           : "--no-header");
     if (o->ablates && o->ablation == PATCH_MEAN && !o->pairs)
         return cli_usage("--ablate mean needs --pairs: the mean of one prompt is that prompt");
     if (!o->ablates && by_head && !divided)
@@ -163,8 +170,12 @@ static void list_others(cli_option *to, patch_options *o)
         CLI_TEXT_OPTION(0, "keep", &o->keep, "L.H,L.mlp,...",
                         "ablate all but these: how much of the metric they keep, and what each contributes"),
         CLI_ENUM_OPTION('f', "format", &o->format, TABLE_FORMATS,
-                        "aligned columns, tab-separated values, or a JSON object for each line"),
+                        "aligned columns, tab-separated values, or a JSON object for each line",
+                        .given = &o->format_given),
         CLI_FLAG_OPTION(0, "no-header", &o->no_header, "leave out the lines before the results"),
+        CLI_OUTPUT_OPTION('o', "output", &o->output, "FILE",
+                          "write an archive (.npz) of whole arrays instead of lines; '-' is standard output"),
+        CLI_FORCE(0),
         CLI_THREADS(&o->threads, "the results"),
         {0},
     };

@@ -1,20 +1,16 @@
 #include "lib/lens/lens_write.h"
 
 #include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 
 #include "formats/archive.h"
 #include "lib/base/size.h"
-
-#define TEXT_SIZE 64 /* bytes of a token's text; a longer one is cut */
 
 /* ---- what both kinds have */
 
 struct writer {
     tg_archive_writer *archive;
     const tg_tokenizer *tok;
-    tg_lens_text_of text_of;
+    tg_token_text_of text_of;
 };
 
 static tg_status put(const struct writer *w, const char *name, tg_dtype type, size_t dims,
@@ -23,55 +19,20 @@ static tg_status put(const struct writer *w, const char *name, tg_dtype type, si
     return tg_archive_put(w->archive, name, type, dims, shape, data, err);
 }
 
-static const tg_dtype F64 = {'f', 8};
-
-/* The texts of n ids, NUL-padded, in this shape. */
-static tg_status put_texts(const struct writer *w, const char *name, size_t dims, const size_t *shape,
-                           const int64_t *ids, size_t n, tg_err *err)
-{
-    char *text = calloc(n > 0 ? n : 1, TEXT_SIZE);
-    tg_status status;
-
-    if (!text)
-        return tg_fail_memory(err, n * TEXT_SIZE, "the tokens' texts");
-    for (size_t i = 0; i < n; i++)
-        (void)w->text_of(w->tok, text + i * TEXT_SIZE, TEXT_SIZE, (int32_t)ids[i]);
-    status = put(w, name, (tg_dtype){'S', TEXT_SIZE}, dims, shape, text, err);
-    free(text);
-    return status;
-}
-
-static tg_status put_text(const struct writer *w, const char *folder, const int32_t *ids, size_t T,
-                          tg_err *err)
-{
-    int64_t *wide = malloc(T * sizeof *wide);
-    char name[32];
-    tg_status status;
-
-    if (!wide)
-        return tg_fail_memory(err, T * sizeof *wide, "the tokens");
-    for (size_t t = 0; t < T; t++)
-        wide[t] = ids[t];
-    snprintf(name, sizeof name, "%s/ids", folder);
-    if (!(status = put(w, name, TG_I64, 1, &T, wide, err)) && tg_tokenizer_has_text(w->tok)) {
-        snprintf(name, sizeof name, "%s/text", folder);
-        status = put_texts(w, name, 1, &T, wide, T, err);
-    }
-    free(wide);
-    return status;
-}
-
 static tg_status begin(struct writer *w, int fd, const char *kind, const tg_model *model, const int32_t *ids,
                        size_t T, tg_err *err)
 {
+    char ids_name[32], text_name[32];
     tg_status status;
 
+    snprintf(ids_name, sizeof ids_name, "%s/ids", kind);
+    snprintf(text_name, sizeof text_name, "%s/text", kind);
     w->tok = model->tokenizer;
     if ((status = tg_archive_create(&w->archive, fd, err)) ||
         (status = tg_archive_put_text(w->archive, "kind", kind, err)) ||
         (status = tg_archive_put_i64(w->archive, "version", TG_LENS_VERSION, err)))
         return status;
-    return put_text(w, kind, ids, T, err);
+    return tg_token_ids_put(w->archive, ids_name, text_name, w->tok, w->text_of, ids, T, err);
 }
 
 static tg_status end(const struct writer *w, tg_status status, tg_err *err)
@@ -144,10 +105,9 @@ static tg_status put_top(const struct writer *w, const struct rows *r, const siz
     if (r->K == 0)
         return TG_OK;
     if ((status = put(w, "lens/top_ids", TG_I64, 3, shape, r->top, err)) ||
-        (status = put(w, "lens/top_logits", TG_F32, 3, shape, r->top_logits, err)) ||
-        !tg_tokenizer_has_text(w->tok))
+        (status = put(w, "lens/top_logits", TG_F32, 3, shape, r->top_logits, err)))
         return status;
-    return put_texts(w, "lens/top_text", 3, shape, r->top, n, err);
+    return tg_token_texts_put(w->archive, "lens/top_text", 3, shape, w->tok, w->text_of, r->top, n, err);
 }
 
 static tg_status put_rows(const struct writer *w, const struct rows *r, tg_err *err)
@@ -161,14 +121,14 @@ static tg_status put_rows(const struct writer *w, const struct rows *r, tg_err *
         (status = put(w, "lens/target", TG_I64, 1, &r->positions, r->target, err)) ||
         (status = put(w, "lens/rank", TG_I64, 2, shape, r->rank, err)) ||
         (status = put(w, "lens/logit", TG_F32, 2, shape, r->logit, err)) ||
-        (status = put(w, "lens/kl", F64, 2, shape, r->kl, err)) ||
-        (status = put(w, "lens/entropy", F64, 2, shape, r->entropy, err)) ||
-        (status = put(w, "lens/sum", F64, 2, shape, r->sum, err)))
+        (status = put(w, "lens/kl", TG_F64, 2, shape, r->kl, err)) ||
+        (status = put(w, "lens/entropy", TG_F64, 2, shape, r->entropy, err)) ||
+        (status = put(w, "lens/sum", TG_F64, 2, shape, r->sum, err)))
         return status;
     return put_top(w, r, shape, err);
 }
 
-tg_status tg_lens_write(int fd, tg_lens *lens, const int32_t *ids, tg_lens_text_of text_of, tg_err *err)
+tg_status tg_lens_write(int fd, tg_lens *lens, const int32_t *ids, tg_token_text_of text_of, tg_err *err)
 {
     struct writer w = {.text_of = text_of};
     struct rows r = {.lens = lens,
@@ -217,13 +177,13 @@ static tg_status put_parts(const struct writer *w, const tg_attribution *a, tg_e
     const size_t heads[] = {a->L, a->H, a->T}, units[] = {a->L, a->inner};
     tg_status status;
 
-    if ((status = put(w, "attribution/head", F64, 2, heads, a->head, err)) ||
-        (status = put(w, "attribution/key", F64, 3, heads, a->key, err)) ||
-        (status = put(w, "attribution/att_bias", F64, 1, heads, a->bias[TG_SUBLAYER_ATTENTION], err)) ||
-        (status = put(w, "attribution/mlp", F64, 1, heads, a->mlp, err)) ||
-        (status = put(w, "attribution/unit", F64, 2, units, a->unit, err)))
+    if ((status = put(w, "attribution/head", TG_F64, 2, heads, a->head, err)) ||
+        (status = put(w, "attribution/key", TG_F64, 3, heads, a->key, err)) ||
+        (status = put(w, "attribution/att_bias", TG_F64, 1, heads, a->bias[TG_SUBLAYER_ATTENTION], err)) ||
+        (status = put(w, "attribution/mlp", TG_F64, 1, heads, a->mlp, err)) ||
+        (status = put(w, "attribution/unit", TG_F64, 2, units, a->unit, err)))
         return status;
-    return put(w, "attribution/mlp_bias", F64, 1, heads, a->bias[TG_SUBLAYER_MLP], err);
+    return put(w, "attribution/mlp_bias", TG_F64, 1, heads, a->bias[TG_SUBLAYER_MLP], err);
 }
 
 static tg_status put_attribution(const struct writer *w, const tg_attribution *a, tg_err *err)
@@ -238,7 +198,7 @@ static tg_status put_attribution(const struct writer *w, const tg_attribution *a
     return put_parts(w, a, err);
 }
 
-tg_status tg_attribution_write(int fd, const tg_attribution *a, const int32_t *ids, tg_lens_text_of text_of,
+tg_status tg_attribution_write(int fd, const tg_attribution *a, const int32_t *ids, tg_token_text_of text_of,
                                tg_err *err)
 {
     struct writer w = {.text_of = text_of};

@@ -1,0 +1,110 @@
+#include "lib/patch/patch_write.h"
+
+#include <stdlib.h>
+
+#include "formats/archive.h"
+#include "lib/base/size.h"
+
+/* ---- axes: layers, heads, positions */
+
+enum { LAYERS, HEADS, POSITIONS, AXES };
+
+/* How many of the first edits are of the first layer, and of its first head. */
+static void find_shape(size_t shape[AXES], const tg_patch_grid *g)
+{
+    const tg_patch_edit *e = g->edit;
+    size_t layer = 0, head = 0;
+
+    while (layer < g->n && e[layer].layer == e[0].layer)
+        layer++;
+    while (head < layer && e[head].head == e[0].head)
+        head++;
+    shape[LAYERS] = g->n / layer;
+    shape[HEADS] = layer / head;
+    shape[POSITIONS] = head;
+}
+
+/* -1 for all of them. */
+static int64_t place_of(const tg_patch_edit *e, size_t axis)
+{
+    const size_t place = axis == LAYERS ? e->layer : axis == HEADS ? e->head : e->position;
+
+    return place == TG_PATCH_ALL ? -1 : (int64_t)place;
+}
+
+static tg_status put_axes(tg_archive_writer *w, const tg_patch_grid *g, const size_t shape[AXES], tg_err *err)
+{
+    static const char *const name[AXES] = {"patch/layers", "patch/heads", "patch/positions"};
+    const size_t step[AXES] = {shape[HEADS] * shape[POSITIONS], shape[POSITIONS], 1};
+    const size_t most = tg_size_max(shape[LAYERS], tg_size_max(shape[HEADS], shape[POSITIONS]));
+    int64_t *place = malloc(most * sizeof *place);
+    tg_status status = TG_OK;
+
+    if (!place)
+        return tg_fail_memory(err, most * sizeof *place, "the places of patches");
+    for (size_t axis = 0; axis < AXES && !status; axis++) {
+        for (size_t i = 0; i < shape[axis]; i++)
+            place[i] = place_of(&g->edit[i * step[axis]], axis);
+        status = tg_archive_put(w, name[axis], TG_I64, 1, &shape[axis], place, err);
+    }
+    free(place);
+    return status;
+}
+
+/* ---- the rest */
+
+static tg_status put_tokens(tg_archive_writer *w, const tg_patch_grid *g, tg_err *err)
+{
+    tg_status status;
+
+    if (!g->clean_ids)
+        return TG_OK;
+    if ((status =
+             tg_token_ids_put(w, "patch/ids", "patch/text", g->tok, g->text_of, g->clean_ids, g->T, err)))
+        return status;
+    return tg_token_ids_put(w, "patch/corrupt_ids", "patch/corrupt_text", g->tok, g->text_of, g->corrupt_ids,
+                            g->T, err);
+}
+
+static tg_status put_settings(tg_archive_writer *w, const tg_patch_grid *g, tg_err *err)
+{
+    tg_status status;
+
+    if ((status = tg_archive_put_choice(w, "patch/site", TG_PATCH_SITE_NAMES, g->edit->site, err)) ||
+        (status = tg_archive_put_choice(w, "patch/metric", TG_PATCH_METRIC_NAMES, g->metric, err)) ||
+        (status = tg_archive_put_text(w, "patch/direction", g->noise ? "noise" : "denoise", err)) ||
+        (status = tg_archive_put_text(w, "patch/method", g->method, err)) ||
+        (status = tg_archive_put_i64(w, "patch/pairs", (int64_t)g->pairs, err)) ||
+        (status = tg_archive_put_f64(w, "patch/clean", g->clean, err)) ||
+        (status = tg_archive_put_f64(w, "patch/corrupt", g->corrupt, err)))
+        return status;
+    return tg_archive_put_i64(w, "patch/n_layer", (int64_t)g->n_layer, err);
+}
+
+static tg_status put_all(tg_archive_writer *w, const tg_patch_grid *g, tg_err *err)
+{
+    size_t shape[AXES];
+    tg_status status;
+
+    find_shape(shape, g);
+    if ((status = tg_archive_put_text(w, "kind", "patch", err)) ||
+        (status = tg_archive_put_i64(w, "version", TG_PATCH_VERSION, err)) ||
+        (status = put_tokens(w, g, err)) || (status = put_settings(w, g, err)) ||
+        (status = put_axes(w, g, shape, err)) ||
+        (status = tg_archive_put(w, "patch/value", TG_F64, AXES, shape, g->value, err)))
+        return status;
+    return tg_archive_put(w, "patch/effect", TG_F64, AXES, shape, g->effect, err);
+}
+
+tg_status tg_patch_write(int fd, const tg_patch_grid *g, tg_err *err)
+{
+    tg_archive_writer *w;
+    tg_status status = tg_archive_create(&w, fd, err);
+
+    if (status)
+        return status;
+    if (!(status = put_all(w, g, err)))
+        status = tg_archive_finish(w, err);
+    tg_archive_abandon(w);
+    return status;
+}

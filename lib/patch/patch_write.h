@@ -1,0 +1,39 @@
+/*
+ * patch_write: the patches of a site and their effects, as an archive of kind "patch".  formats/README.md
+ * lists its arrays.
+ */
+#ifndef TG_PATCH_PATCH_WRITE_H
+#define TG_PATCH_PATCH_WRITE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "lib/base/status.h"
+#include "lib/patch/metric.h"
+#include "lib/patch/patch.h"
+#include "lib/text/token_texts.h"
+
+#define TG_PATCH_VERSION 1
+
+/* What is written; the caller keeps all of it. */
+typedef struct tg_patch_grid {
+    const tg_patch_edit *edit; /* [n], n >= 1, of one site: each layer with each head, and these with each
+                                  position, in this order */
+    size_t n;
+    const double *value, *effect; /* [n] */
+    tg_patch_metric_kind metric;
+    const char *method; /* "patch" or "attribution" */
+    bool noise;
+    size_t pairs, n_layer;
+    double clean, corrupt; /* the metric of the two runs, the mean over pairs */
+    const tg_tokenizer *tok;
+    tg_token_text_of text_of;
+    const int32_t *clean_ids, *corrupt_ids; /* [T] of the first pair; clean_ids NULL: lengths differ */
+    size_t T;
+} tg_patch_grid;
+
+/* Write it to fd.  TG_EIO, TG_ENOMEM.  After a failure the bytes already written are not a valid archive. */
+TG_MUST_CHECK tg_status tg_patch_write(int fd, const tg_patch_grid *grid, tg_err *err);
+
+#endif
