@@ -211,19 +211,51 @@ tg_status tg_archive_get_choice(tg_archive_reader *r, const tg_array *a, const c
 
 /* ---- kind and version */
 
-tg_status tg_archive_expect_kind(tg_archive_reader *r, const tg_array *a, const char *kind, tg_err *err)
+/* Write "a", "b" and so on for a list a|b. */
+static void quote_list(char *out, size_t size, const char *list)
 {
-    char found[32];
+    char name[TG_CHOICE_SIZE];
+    size_t used = 0;
+
+    *out = '\0';
+    for (size_t i = 0; *tg_choice_name(name, list, i) != '\0' && used < size; i++)
+        used += (size_t)snprintf(out + used, size - used, "%s\"%s\"", i > 0 ? ", " : "", name);
+}
+
+static tg_status expect_kinds(tg_archive_reader *r, const tg_array *a, const char *kinds, size_t *number,
+                              tg_err *err)
+{
+    char found[32], expected[256];
     tg_status status;
 
     if (strcmp(a->name, "kind") != 0)
         return tg_fail(err, TG_EDATA, "not an archive of tg: the first array is \"%s\", expected \"kind\"",
                        a->name);
-    if ((status = tg_archive_get_text(r, a, found, sizeof found, err)))
+    if ((status = tg_archive_get_text(r, a, found, sizeof found, err)) ||
+        tg_choice_find(number, kinds, found))
         return status;
-    if (strcmp(found, kind) != 0)
-        return tg_fail(err, TG_EDATA, "the archive has kind \"%s\", expected \"%s\"", found, kind);
-    return TG_OK;
+    quote_list(expected, sizeof expected, kinds);
+    return tg_fail(err, TG_EDATA, "the archive has kind \"%s\", expected %s", found, expected);
+}
+
+tg_status tg_archive_expect_kind(tg_archive_reader *r, const tg_array *a, const char *kind, tg_err *err)
+{
+    size_t number;
+
+    return expect_kinds(r, a, kind, &number, err);
+}
+
+tg_status tg_archive_read_kind(tg_archive_reader *r, const char *kinds, size_t *number, tg_err *err)
+{
+    tg_archive_event event;
+    tg_array a;
+    const tg_status status = tg_archive_next(r, &a, &event, err);
+
+    if (status)
+        return status;
+    if (event != TG_ARCHIVE_ARRAY)
+        return tg_fail(err, TG_EDATA, "not an archive of tg: it has no arrays");
+    return expect_kinds(r, &a, kinds, number, err);
 }
 
 tg_status tg_archive_expect_version(tg_archive_reader *r, const tg_array *a, size_t version, tg_err *err)

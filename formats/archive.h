@@ -108,6 +108,10 @@ TG_MUST_CHECK tg_status tg_archive_get_choice(tg_archive_reader *, const tg_arra
  */
 TG_MUST_CHECK tg_status tg_archive_expect_kind(tg_archive_reader *, const tg_array *a, const char *kind,
                                                tg_err *);
+
+/* Read the first array, which must be "kind" with a text of the list, and set *number to its place there. */
+TG_MUST_CHECK tg_status tg_archive_read_kind(tg_archive_reader *, const char *kinds, size_t *number,
+                                             tg_err *err);
 TG_MUST_CHECK tg_status tg_archive_expect_version(tg_archive_reader *, const tg_array *a, size_t version,
                                                   tg_err *);
 

@@ -251,7 +251,7 @@ static tg_status put_archive(void *context, int fd, tg_err *err)
                                 .value = g->values,
                                 .effect = g->sum,
                                 .metric = job->o->metric,
-                                .method = job->o->attributes ? "attribution" : "patch",
+                                .estimated = job->o->attributes,
                                 .noise = job->o->noise,
                                 .pairs = job->pairs,
                                 .n_layer = g->L,

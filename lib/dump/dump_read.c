@@ -401,8 +401,6 @@ static tg_status read_array(tg_dump *dump, const tg_array *a, size_t nth, tg_dum
     tg_status status;
     bool taken;
 
-    if (nth == 0)
-        return tg_archive_expect_kind(r, a, TG_DUMP_KIND, err);
     if (nth == 1)
         return tg_archive_expect_version(r, a, TG_DUMP_VERSION, err);
     if (nth == 2 && strcmp(a->name, "dump/layout") != 0)
@@ -433,16 +431,14 @@ static tg_status check_complete(const tg_dump *dump, tg_err *err)
     return tg_extras_check(dump, err);
 }
 
-tg_status tg_dump_read(tg_dump *dump, int fd, tg_dump_want want, tg_err *err)
+/* Read the arrays after the first one. */
+static tg_status read_rest(tg_dump *dump, tg_dump_want want, tg_err *err)
 {
     tg_archive_event event = TG_ARCHIVE_ARRAY;
     tg_array a;
-    tg_status status;
+    tg_status status = TG_OK;
 
-    *dump = (tg_dump){.mask = NO_MASK};
-    if ((status = tg_archive_open(&dump->reader, fd, err)))
-        return status;
-    for (size_t nth = 0; !status && event != TG_ARCHIVE_END; nth++) {
+    for (size_t nth = 1; !status && event != TG_ARCHIVE_END; nth++) {
         status = tg_archive_next(dump->reader, &a, &event, err);
         if (!status && event == TG_ARCHIVE_ARRAY)
             status = read_array(dump, &a, nth, want, err);
@@ -453,8 +449,31 @@ tg_status tg_dump_read(tg_dump *dump, int fd, tg_dump_want want, tg_err *err)
         status = tg_archive_next(dump->reader, &a, &event, err);
     if (!status && event != TG_ARCHIVE_EOF)
         status = tg_fail(err, TG_EDATA, "data follows the archive with attention: expected one archive");
-    if (status)
+    return status;
+}
+
+tg_status tg_dump_read_after_kind(tg_dump *dump, tg_archive_reader *reader, tg_dump_want want, tg_err *err)
+{
+    tg_status status;
+
+    *dump = (tg_dump){.mask = NO_MASK, .reader = reader};
+    if ((status = read_rest(dump, want, err)))
         tg_dump_free(dump);
+    return status;
+}
+
+tg_status tg_dump_read(tg_dump *dump, int fd, tg_dump_want want, tg_err *err)
+{
+    tg_archive_reader *reader;
+    size_t kind;
+    tg_status status;
+
+    *dump = (tg_dump){0};
+    if ((status = tg_archive_open(&reader, fd, err)))
+        return status;
+    if (!(status = tg_archive_read_kind(reader, TG_DUMP_KIND, &kind, err)))
+        return tg_dump_read_after_kind(dump, reader, want, err);
+    tg_archive_close(reader);
     return status;
 }
 

@@ -89,6 +89,11 @@ typedef struct tg_dump_want {
 TG_MUST_CHECK tg_status tg_dump_read(tg_dump *dump, int fd, tg_dump_want want, tg_err *err);
 void tg_dump_free(tg_dump *dump);
 
+/* The same from a reader whose first array, the kind, has been read; the dump takes it, also after a failure.
+ */
+TG_MUST_CHECK tg_status tg_dump_read_after_kind(tg_dump *dump, tg_archive_reader *reader, tg_dump_want want,
+                                                tg_err *err);
+
 /* The layer of that number, or NULL. */
 const tg_dump_layer *tg_dump_find(const tg_dump *dump, size_t number);
 

@@ -72,8 +72,8 @@ static tg_status put_settings(tg_archive_writer *w, const tg_patch_grid *g, tg_e
 
     if ((status = tg_archive_put_choice(w, "patch/site", TG_PATCH_SITE_NAMES, g->edit->site, err)) ||
         (status = tg_archive_put_choice(w, "patch/metric", TG_PATCH_METRIC_NAMES, g->metric, err)) ||
-        (status = tg_archive_put_text(w, "patch/direction", g->noise ? "noise" : "denoise", err)) ||
-        (status = tg_archive_put_text(w, "patch/method", g->method, err)) ||
+        (status = tg_archive_put_choice(w, "patch/direction", TG_PATCH_DIRECTIONS, g->noise, err)) ||
+        (status = tg_archive_put_choice(w, "patch/method", TG_PATCH_METHODS, g->estimated, err)) ||
         (status = tg_archive_put_i64(w, "patch/pairs", (int64_t)g->pairs, err)) ||
         (status = tg_archive_put_f64(w, "patch/clean", g->clean, err)) ||
         (status = tg_archive_put_f64(w, "patch/corrupt", g->corrupt, err)))

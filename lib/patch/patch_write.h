@@ -16,6 +16,9 @@
 
 #define TG_PATCH_VERSION 1
 
+#define TG_PATCH_DIRECTIONS "denoise|noise"
+#define TG_PATCH_METHODS "patch|attribution" /* by runs; to first order */
+
 /* What is written; the caller keeps all of it. */
 typedef struct tg_patch_grid {
     const tg_patch_edit *edit; /* [n], n >= 1, of one site: each layer with each head, and these with each
@@ -23,8 +26,7 @@ typedef struct tg_patch_grid {
     size_t n;
     const double *value, *effect; /* [n] */
     tg_patch_metric_kind metric;
-    const char *method; /* "patch" or "attribution" */
-    bool noise;
+    bool noise, estimated; /* the direction, and the method */
     size_t pairs, n_layer;
     double clean, corrupt; /* the metric of the two runs, the mean over pairs */
     const tg_tokenizer *tok;
