@@ -2,7 +2,6 @@
 #include "cmd/tg-attn-view/ansi.h"
 
 #include <math.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -10,20 +9,11 @@
 #include "lib/base/size.h"
 #include "lib/view/label.h"
 
-#define SHADES ".:-=+*#%@" /* in ascending order; masked cells are blank */
-#define GAP 2              /* columns between maps on a sheet */
-#define MAP_MIN 16         /* columns of a map on a sheet, if the terminal is wide enough */
+#define GAP 2      /* columns between maps on a sheet */
+#define MAP_MIN 16 /* columns of a map on a sheet, if the terminal is wide enough */
 #define MAP_MAX 48
 #define LINES_DENSE 8 /* of a map on a sheet: of no more, each has its position */
 #define CELL_MAX 14   /* columns of a number in a table, if its token needs them */
-#define SCALE_COLUMNS 24
-
-static char shade_at(double place)
-{
-    const size_t last = strlen(SHADES) - 1;
-
-    return SHADES[tg_size_min((size_t)(place * (double)(last + 1)), last)];
-}
 
 /* ---- cells */
 
@@ -70,7 +60,7 @@ static void put_cell(struct ansi *a, const ansi_layout *l, const tg_grid *g, siz
 
     ansi_colors(a, ANSI_NONE, cell_color(a, g, i, j));
     if (a->color == VIEW_NEVER && isfinite(x))
-        shade[0] = shade_at(tg_scale_place(&a->v->scale, (double)x));
+        shade[0] = ansi_shade(tg_scale_place(&a->v->scale, (double)x));
     ansi_repeat(a, shade, l->columns);
 }
 
@@ -87,85 +77,16 @@ static void put_map_line(struct ansi *a, const ansi_layout *l, const tg_grid *g,
 
 /* ---- words around the maps */
 
-/* Print a sentence, wrapped to fit the terminal. */
-TG_PRINTF(2, 3)
-static void put_words(struct ansi *a, const char *format, ...)
-{
-    char text[256];
-    size_t at = 0;
-    va_list ap;
-
-    va_start(ap, format);
-    vsnprintf(text, sizeof text, format, ap);
-    va_end(ap);
-    for (const char *word = text; *word != '\0'; word += strspn(word, " ")) {
-        const size_t n = strcspn(word, " ");
-
-        if (at > 0)
-            tg_sink_put(a->out, at + 1 + n > a->width ? "\n" : " ", 1);
-        at = at > 0 && at + 1 + n <= a->width ? at + 1 + n : n;
-        tg_sink_put(a->out, word, n);
-        word += n;
-    }
-    tg_sink_put(a->out, "\n", 1);
-}
-
-static void put_bar(struct ansi *a, size_t n)
-{
-    char shade[2] = " ";
-
-    for (size_t c = 0; c < n; c++) {
-        const double place = (double)c / (double)(n - 1);
-
-        ansi_colors(a, ANSI_NONE, tg_colormap_step(place));
-        if (a->color == VIEW_NEVER)
-            shade[0] = shade_at(place);
-        tg_sink_put(a->out, shade, 1);
-    }
-    ansi_colors(a, ANSI_NONE, ANSI_NONE);
-}
-
 static void put_scale(struct ansi *a)
 {
-    const tg_scale *s = &a->v->scale;
-    const char *name = view_scale_name(a->v);
-    char low[32], high[32];
-    size_t width, bar = strlen(SHADES);
-
-    snprintf(low, sizeof low, "%.4g", tg_scale_number(s, 0));
-    snprintf(high, sizeof high, "%.4g%s", tg_scale_number(s, 1), view_scale_cuts(a->v) ? " or more" : "");
-    tg_sink_print(a->out, "%s%c", view_quantity(a->v), a->width < 2 * SCALE_COLUMNS ? '\n' : ' ');
-    width = a->width - tg_size_min(a->width, strlen(low) + strlen(high) + 2);
-    if (a->color != VIEW_NEVER)
-        bar = tg_size_min(SCALE_COLUMNS, tg_size_max(width, bar));
-    if (bar <= width) {
-        tg_sink_print(a->out, "%s ", low);
-        put_bar(a, bar);
-        tg_sink_print(a->out, " %s\n", high);
-    } else {
-        put_bar(a, bar);
-        tg_sink_print(a->out, "\n");
-        put_words(a, "%s to %s", low, high);
-    }
-    if (name)
-        put_words(a, "colours follow the %s: %.2g is in the middle", name, tg_scale_number(s, 0.5));
+    ansi_put_scale(a, &a->v->scale, view_quantity(a->v));
 }
 
 static void put_cells_note(struct ansi *a, const ansi_layout *l)
 {
     if (l->n > 1)
-        put_words(a, "each cell: the greatest of %zu x %zu", l->n, l->n);
-    put_words(a, "query down, key across; blank: masked");
-}
-
-static void put_name(struct ansi *a)
-{
-    char name[1024], shown[4 * sizeof name];
-
-    view_name(a->v, name, sizeof name);
-    (void)(a->utf8 ? tg_label_show : tg_label_show_ascii)(shown, sizeof shown, name, strlen(name));
-    view_field(a->out, shown, tg_size_min(tg_label_width(shown), a->width), a->more);
-    ansi_end_line(a);
+        ansi_put_words(a, "each cell: the greatest of %zu x %zu", l->n, l->n);
+    ansi_put_words(a, "query down, key across; blank: masked");
 }
 
 /* ---- one map, with tokens along its sides */
@@ -177,29 +98,6 @@ static size_t table_column(const view *v)
     const int n = snprintf(NULL, 0, "%.2f", -(low > high ? low : high));
 
     return v->show == TG_ATTN_PROBS ? 6 : (size_t)n + 2;
-}
-
-static void put_number(struct ansi *a, double x, size_t columns)
-{
-    char text[64];
-    const unsigned color = isfinite(x) ? tg_colormap_step(tg_scale_place(&a->v->scale, x)) : ANSI_NONE;
-
-    ansi_colors(a, color == ANSI_NONE ? ANSI_NONE : ansi_ink(a, color), color);
-    if (color == ANSI_NONE)
-        snprintf(text, sizeof text, "%*s", (int)columns, "");
-    else
-        snprintf(text, sizeof text, "%*.2f ", (int)columns - 1, x);
-    tg_sink_put(a->out, text, strlen(text));
-}
-
-/* Print a label at the right end of a cell. */
-static void put_title(struct ansi *a, const char *label, size_t cell)
-{
-    const size_t used = tg_size_min(tg_label_width(label), cell - 1);
-
-    ansi_repeat(a, " ", cell - 1 - used);
-    view_field(a->out, label, used, a->more);
-    tg_sink_put(a->out, " ", 1);
 }
 
 /* The keys' positions, their tokens if there are any, and ids that these do not tell. */
@@ -217,7 +115,7 @@ static void put_column_titles(struct ansi *a, size_t columns, size_t cell)
             else
                 snprintf(buffer, sizeof buffer, "%lld",
                          line == 0 ? (long long)t : (long long)a->v->dump->ids[t]);
-            put_title(a, buffer, cell);
+            ansi_put_right(a, buffer, cell);
         }
         ansi_end_line(a);
     }
@@ -230,7 +128,7 @@ static void put_table(struct ansi *a, const tg_grid *g, const ansi_margin *m, co
     for (size_t i = 0; i < g->side; i++) {
         ansi_put_query(a, m, l, i);
         for (size_t j = 0; j < g->side; j++)
-            put_number(a, (double)g->cell[i * g->side + j], cell);
+            ansi_put_number(a, &a->v->scale, (double)g->cell[i * g->side + j], cell);
         ansi_end_line(a);
     }
 }
@@ -283,8 +181,8 @@ static tg_status draw_one(struct ansi *a, tg_err *err)
 
     if ((status = view_fill(v, l.n, err)))
         return status;
-    put_words(a, "layer %zu, head %zu: %zu token%s", v->map->layer->number, v->map->head, T,
-              T == 1 ? "" : "s");
+    ansi_put_words(a, "layer %zu, head %zu: %zu token%s", v->map->layer->number, v->map->head, T,
+                   T == 1 ? "" : "s");
     if (m.columns + T * cell <= a->width)
         put_table(a, &v->map->grid, &m, &l, cell);
     else
@@ -379,7 +277,7 @@ static tg_status draw_sheet(struct ansi *a, tg_err *err)
     }
     put_scale(a);
     put_cells_note(a, &l);
-    put_words(a, "%zu tokens, 0 to %zu; one map with its tokens: -l LAYER -a HEAD", T, T - 1);
+    ansi_put_words(a, "%zu tokens, 0 to %zu; one map with its tokens: -l LAYER -a HEAD", T, T - 1);
     return TG_OK;
 }
 
@@ -387,8 +285,9 @@ tg_status view_ansi(view *v, tg_sink *out, view_color color, size_t width, tg_er
 {
     struct ansi a;
 
-    ansi_begin(&a, v, out, color, width);
+    ansi_begin(&a, out, color, width, v->paper, v->show == TG_ATTN_SCORES);
+    a.v = v;
     if (v->title)
-        put_name(&a);
+        ansi_put_title(&a, v->title);
     return v->n == 1 ? draw_one(&a, err) : draw_sheet(&a, err);
 }

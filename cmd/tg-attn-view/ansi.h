@@ -13,7 +13,7 @@
 #define ANSI_NONE (TG_COLORMAP_SIZE + 2) /* the terminal's own */
 
 struct ansi {
-    view *v;
+    view *v; /* the maps, of the functions that draw these */
     tg_sink *out;
     view_color color; /* resolved: not VIEW_AUTO */
     bool utf8;
@@ -25,7 +25,8 @@ struct ansi {
 };
 
 /* Find out what the terminal can do; color, unless VIEW_AUTO, and width, unless 0, override that. */
-void ansi_begin(struct ansi *a, view *v, tg_sink *out, view_color color, size_t width);
+void ansi_begin(struct ansi *a, tg_sink *out, view_color color, size_t width, view_paper paper,
+                bool diverges);
 
 /* Set both colours.  Writes nothing for a colour that is already set, or if there are none. */
 void ansi_colors(struct ansi *a, unsigned fg, unsigned bg);
@@ -37,6 +38,24 @@ unsigned ansi_ink(const struct ansi *a, unsigned color);
 void ansi_end_line(struct ansi *a);
 
 void ansi_repeat(struct ansi *a, const char *text, size_t n);
+
+/* The character that stands for a place on the scale where there are no colours. */
+char ansi_shade(double place);
+
+/* Print a sentence, wrapped to fit the terminal. */
+TG_PRINTF(2, 3) void ansi_put_words(struct ansi *a, const char *format, ...);
+
+/* Print the title, on a line. */
+void ansi_put_title(struct ansi *a, const char *title);
+
+/* Print the quantity and its scale. */
+void ansi_put_scale(struct ansi *a, const tg_scale *scale, const char *quantity);
+
+/* Print a number in a cell of its colour; blank if it is not finite. */
+void ansi_put_number(struct ansi *a, const tg_scale *scale, double x, size_t columns);
+
+/* Print a label at the right end of a cell. */
+void ansi_put_right(struct ansi *a, const char *label, size_t cell);
 
 /* How cells fill the lines of a map. */
 typedef struct ansi_layout {
@@ -73,8 +92,12 @@ void ansi_put_keys(struct ansi *a, const ansi_margin *m, const ansi_layout *l);
 /* Print positions above the columns of a map, every tenth one or so; all of a small map. */
 void ansi_put_ticks(struct ansi *a, const ansi_layout *l);
 
-/* Write token t to `out` as this terminal can show it, with visible blanks.  Returns out. */
 #define ANSI_TOKEN (4 * VIEW_LABEL)
+
+/* Write a label to `out` as this terminal can show it, with visible blanks.  Returns out. */
+const char *ansi_visible(const struct ansi *a, const char *label, char out[ANSI_TOKEN]);
+
+/* Write token t to `out` as this terminal can show it, likewise. */
 const char *ansi_token(const struct ansi *a, size_t t, char out[ANSI_TOKEN]);
 
 /* The columns of the widest label of `n` adjacent tokens, up to `max`. */

@@ -22,10 +22,10 @@ void ansi_repeat(struct ansi *a, const char *text, size_t n)
 
 /* ---- tokens */
 
-const char *ansi_token(const struct ansi *a, size_t t, char out[ANSI_TOKEN])
+const char *ansi_visible(const struct ansi *a, const char *label, char out[ANSI_TOKEN])
 {
     char ascii[ANSI_TOKEN];
-    const char *from = a->v->label[t];
+    const char *from = label;
     size_t used = 0;
 
     if (!a->utf8) {
@@ -40,6 +40,11 @@ const char *ansi_token(const struct ansi *a, size_t t, char out[ANSI_TOKEN])
     }
     out[used] = '\0';
     return out;
+}
+
+const char *ansi_token(const struct ansi *a, size_t t, char out[ANSI_TOKEN])
+{
+    return ansi_visible(a, a->v->label[t], out);
 }
 
 static size_t token_width(const struct ansi *a, size_t t)

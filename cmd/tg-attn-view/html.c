@@ -36,7 +36,7 @@ static void put_names(tg_sink *out, const view *v)
     const char *source = v->dump->source;
     char shown[4 * TG_DUMP_SOURCE_SIZE];
 
-    view_input(v, shown, 1024);
+    view_input(v->name, shown, 1024);
     tg_sink_puts(out, "\"name\": ");
     parts_put_string(out, shown);
     cli_escape(shown, sizeof shown, (const unsigned char *)source, strlen(source));
@@ -178,7 +178,7 @@ static void put_dumps(tg_sink *out, const view *v, size_t n, unsigned parts)
 
     tg_sink_puts(out, "{");
     if (v->title) {
-        view_name(v, title, sizeof title);
+        view_name(v->title, v->name, title, sizeof title);
         tg_sink_puts(out, "\"title\": ");
         parts_put_string(out, title);
         tg_sink_puts(out, ", ");

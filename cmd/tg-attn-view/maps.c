@@ -15,31 +15,34 @@ const char *view_quantity(const view *v)
     return v->show == TG_ATTN_PROBS ? "probability" : "score";
 }
 
-const char *view_scale_name(const view *v)
+const char *view_scale_name(const tg_scale *scale)
 {
-    static const char *const names[] = {"square root", "square root", NULL, "logarithm"};
+    static const char *const names[] = {[TG_SCALE_AUTO] = "square root",
+                                        [TG_SCALE_SQRT] = "square root",
+                                        [TG_SCALE_LOG] = "logarithm",
+                                        [TG_SCALE_RATIO] = "logarithm"};
 
-    return names[v->scale.kind];
+    return names[scale->kind];
 }
 
-bool view_scale_cuts(const view *v)
+bool view_scale_cuts(const tg_scale *scale)
 {
-    return v->scale.kind == TG_SCALE_AUTO && v->scale.high < 1;
+    return scale->kind == TG_SCALE_AUTO && scale->high < 1;
 }
 
-void view_input(const view *v, char *out, size_t size)
+void view_input(const char *path, char *out, size_t size)
 {
-    const char *name = tg_path_name(v->name);
+    const char *name = tg_path_name(path);
 
     cli_escape(out, size, (const unsigned char *)name, strlen(name));
 }
 
-void view_name(const view *v, char *out, size_t size)
+void view_name(const char *title, const char *path, char *out, size_t size)
 {
-    if (v->title)
-        cli_escape(out, size, (const unsigned char *)v->title, strlen(v->title));
+    if (title)
+        cli_escape(out, size, (const unsigned char *)title, strlen(title));
     else
-        view_input(v, out, size);
+        view_input(path, out, size);
 }
 
 size_t view_same_layer(const view *v, size_t first)
@@ -58,7 +61,7 @@ size_t view_group(const view *v, size_t first)
 
 /* ---- choosing */
 
-static bool keeps(const view_list *list, size_t index)
+bool view_list_keeps(const view_list *list, size_t index)
 {
     bool found = list->n == 0;
 
@@ -102,7 +105,7 @@ static tg_status check_layers(const view *v, const view_list *layers, tg_err *er
     for (size_t l = 0; l < dump->n; l++) {
         const tg_dump_layer *layer = &dump->layer[l];
 
-        if (keeps(layers, layer->number) && !has_enough(v, layer, &needs))
+        if (view_list_keeps(layers, layer->number) && !has_enough(v, layer, &needs))
             return tg_fail(err, TG_EDATA, "layer %zu lacks %s", layer->number, needs);
     }
     return TG_OK;
@@ -121,8 +124,8 @@ tg_status view_choose(view *v, const view_list *layers, const view_list *heads, 
     if (!(v->map = calloc(dump->n, H * sizeof *v->map)))
         return tg_fail_memory(err, (unsigned long long)dump->n * H * sizeof *v->map, "the maps");
     for (size_t l = 0; l < dump->n; l++) {
-        for (size_t h = 0; keeps(layers, dump->layer[l].number) && h < dump->H; h++) {
-            if (keeps(heads, h))
+        for (size_t h = 0; view_list_keeps(layers, dump->layer[l].number) && h < dump->H; h++) {
+            if (view_list_keeps(heads, h))
                 v->map[v->n++] = (view_map){.layer = &dump->layer[l], .head = h};
         }
     }

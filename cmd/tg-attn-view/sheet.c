@@ -11,13 +11,12 @@
 #include "lib/view/font.h"
 #include "lib/view/label.h"
 
-#define PIXELS_MAX ((size_t)1 << 26)
-#define GAP 12        /* pixels around everything */
-#define LABEL_MAX 18  /* columns of an axis label */
-#define TOKEN_MIN 4   /* columns of a token that a sheet names although it has no room for its neighbours */
-#define VALUE_MIN 40  /* pixels of a cell that is large enough for its number */
-#define ROW_MAX 16    /* maps in a row */
-#define SCALE_BAR 240 /* pixels: one per step */
+#define GAP PICTURE_GAP
+#define LABEL_MAX 18 /* columns of an axis label */
+#define TOKEN_MIN 4  /* columns of a token that a sheet names although it has no room for its neighbours */
+#define VALUE_MIN 40 /* pixels of a cell that is large enough for its number */
+#define ROW_MAX 16   /* maps in a row */
+#define SCALE_BAR PICTURE_SCALE_BAR
 
 #define LABEL_SIZE (3 * VIEW_LABEL) /* bytes of an axis label: a blank may take two */
 
@@ -27,50 +26,23 @@ typedef struct view_layout layout;
 
 static size_t text_width(const layout *l, size_t letters)
 {
-    return letters * TG_FONT_STEP * l->dot;
-}
-
-/* Copy text as the sheet shows it. */
-static void show(char *out, size_t size, const layout *l, const char *text)
-{
-    if (l->ascii)
-        (void)tg_label_show_ascii(out, size, text, strlen(text));
-    else
-        (void)tg_label_show(out, size, text, strlen(text));
-}
-
-static bool is_ascii(const char *text)
-{
-    while (*text != '\0' && (unsigned char)*text < 0x80)
-        text++;
-    return *text == '\0';
+    return picture_text_width(l->dot, letters);
 }
 
 static size_t line_height(const layout *l)
 {
-    return (TG_FONT_HEIGHT + 3) * l->dot;
+    return picture_line_height(l->dot);
 }
 
 /* "12 token", cut to LABEL_MAX. */
 static void make_label(char out[LABEL_SIZE], const layout *l, const view *v, size_t t)
 {
-    const char *const blank = l->ascii ? (const char[]){TG_FONT_BLANK, '\0'} : "\xC2\xB7";
-    const char *const more = l->ascii ? ".." : TG_LABEL_CUT;
-    size_t n = (size_t)snprintf(out, LABEL_SIZE, "%zu ", t), used, bytes;
-    char token[4 * VIEW_LABEL];
+    const size_t n = (size_t)snprintf(out, LABEL_SIZE, "%zu ", t);
 
-    if (l->positions || !v->label || v->label[t][0] == '\0') {
+    if (l->positions || !v->label || v->label[t][0] == '\0')
         out[n - 1] = '\0';
-        return;
-    }
-    show(token, sizeof token, l, v->label[t]);
-    bytes = tg_label_fit(token, LABEL_MAX - n, &used);
-    if (token[bytes] != '\0') {
-        bytes = tg_label_fit(token, LABEL_MAX - n - tg_label_width(more), &used);
-        strcpy(token + bytes, more);
-    }
-    for (const char *c = token; *c != '\0'; c++)
-        n += (size_t)snprintf(out + n, LABEL_SIZE - n, "%s", *c == ' ' ? blank : (const char[]){*c, '\0'});
+    else
+        (void)picture_label(out + n, LABEL_SIZE - n, l->ascii, LABEL_MAX - n, v->label[t]);
 }
 
 static size_t widest_label(const layout *l, const view *v)
@@ -107,11 +79,11 @@ static void make_name(view_sheet *s)
     const size_t T = s->v->dump->T;
     char name[1100];
 
-    view_name(s->v, name, sizeof s->name);
+    view_name(s->v->title, s->v->name, name, sizeof s->picture.name);
     if (!s->v->title)
         snprintf(name + strlen(name), sizeof name - strlen(name), ": %s, %zu token%s",
                  s->v->show == TG_ATTN_PROBS ? "probabilities" : "scores", T, cli_plural(T));
-    show(s->name, sizeof s->name, &s->l, name);
+    picture_show(s->picture.name, sizeof s->picture.name, s->l.ascii, name);
 }
 
 /* ---- layout */
@@ -155,18 +127,13 @@ static void lay_out(layout *l, const view *v, bool ascii)
 /* Set the size of the image, including the text above and below the maps.  TG_EUSAGE: it is too large. */
 static tg_status measure(view_sheet *s, tg_err *err)
 {
-    layout *l = &s->l;
-    const size_t legend = SCALE_BAR + text_width(l, 40), name = text_width(l, tg_label_width(s->name));
-    size_t pixels;
+    const layout *l = &s->l;
+    view_picture *p = &s->picture;
+    const size_t legend = SCALE_BAR + text_width(l, 40), name = text_width(l, tg_label_width(p->name));
 
-    l->width = tg_size_max(GAP + l->columns * (l->map_width + GAP), tg_size_max(legend, name) + 2 * GAP);
-    l->height = 2 * GAP + line_height(l) + l->rows * (l->map_height + GAP) + 5 * line_height(l);
-    if (tg_size_mul(&pixels, l->width, l->height) && pixels <= PIXELS_MAX)
-        return TG_OK;
-    return tg_fail(
-        err, TG_EUSAGE,
-        "the image would have %s x %s pixels, which exceeds %s: choose a layer and a head with -l and -a",
-        cli_count(l->width), cli_count(l->height), cli_count(PIXELS_MAX));
+    p->width = tg_size_max(GAP + l->columns * (l->map_width + GAP), tg_size_max(legend, name) + 2 * GAP);
+    p->height = 2 * GAP + line_height(l) + l->rows * (l->map_height + GAP) + 5 * line_height(l);
+    return picture_check_size(p, "choose a layer and a head with -l and -a", err);
 }
 
 /* ---- one map */
@@ -178,9 +145,9 @@ static void draw_query(const view_sheet *s, size_t x, size_t at, const char *lab
     const layout *l = &s->l;
     const size_t half = TG_FONT_HEIGHT * l->dot / 2, y = at - tg_size_min(half, at);
 
-    s->text(s, x + l->left - 4 * l->dot - text_width(l, tg_label_width(label)) + l->dot, y, l->dot, TG_RIGHT,
-            TG_INK_TEXT, label);
-    s->text(s, x, y, l->dot, TG_RIGHT, TG_INK_FAINT, id);
+    s->picture.text(&s->picture, x + l->left - 4 * l->dot - text_width(l, tg_label_width(label)) + l->dot, y,
+                    l->dot, TG_RIGHT, TG_INK_TEXT, label);
+    s->picture.text(&s->picture, x, y, l->dot, TG_RIGHT, TG_INK_FAINT, id);
 }
 
 /* The same above the map, upwards; y: the map's top. */
@@ -189,9 +156,9 @@ static void draw_key(const view_sheet *s, size_t at, size_t y, const char *label
     const layout *l = &s->l;
     const size_t x = at - TG_FONT_HEIGHT * l->dot / 2, bottom = y - 4 * l->dot;
 
-    s->text(s, x, bottom, l->dot, TG_UP, TG_INK_TEXT, label);
-    s->text(s, x, bottom - (l->left - 4 * l->dot - l->ids) - l->dot * TG_FONT_STEP, l->dot, TG_UP,
-            TG_INK_FAINT, id);
+    s->picture.text(&s->picture, x, bottom, l->dot, TG_UP, TG_INK_TEXT, label);
+    s->picture.text(&s->picture, x, bottom - (l->left - 4 * l->dot - l->ids) - l->dot * TG_FONT_STEP, l->dot,
+                    TG_UP, TG_INK_FAINT, id);
 }
 
 /* Say what the axes are, in the corner between them. */
@@ -200,9 +167,9 @@ static void draw_corner(const view_sheet *s, size_t x, size_t y)
     const layout *l = &s->l;
     const size_t bottom = y + l->top - line_height(l);
 
-    s->text(s, x, y + line_height(l), l->dot, TG_RIGHT, TG_INK_FAINT, "key");
-    s->text(s, x, bottom, l->dot, TG_RIGHT, TG_INK_FAINT, l->ids > 0 ? "id" : "");
-    s->text(s, x + l->ids, bottom, l->dot, TG_RIGHT, TG_INK_FAINT, "query");
+    s->picture.text(&s->picture, x, y + line_height(l), l->dot, TG_RIGHT, TG_INK_FAINT, "key");
+    s->picture.text(&s->picture, x, bottom, l->dot, TG_RIGHT, TG_INK_FAINT, l->ids > 0 ? "id" : "");
+    s->picture.text(&s->picture, x + l->ids, bottom, l->dot, TG_RIGHT, TG_INK_FAINT, "query");
 }
 
 static void draw_axes(const view_sheet *s, size_t x, size_t y)
@@ -232,8 +199,9 @@ static void draw_value(const view_sheet *s, size_t x, size_t y, double number, u
 
     if (l->cell < VALUE_MIN || width > l->cell)
         return;
-    s->text(s, x + (l->cell - width + dot) / 2, y + (l->cell - (TG_FONT_HEIGHT - 1) * dot) / 2, dot, TG_RIGHT,
-            tg_rgb_luma(s->palette[step]) > 128 ? TG_INK_BLACK : TG_INK_WHITE, text);
+    s->picture.text(&s->picture, x + (l->cell - width + dot) / 2,
+                    y + (l->cell - (TG_FONT_HEIGHT - 1) * dot) / 2, dot, TG_RIGHT,
+                    picture_ink(&s->picture, step), text);
 }
 
 /* The colour of cell (i, j). */
@@ -262,7 +230,7 @@ static void draw_row(const view_sheet *s, const tg_grid *g, size_t i, size_t x, 
 
         for (end = first + 1; end <= i && step_of(s, g, i, end) == step;)
             end++;
-        s->fill(s, x + first * cell, y, (end - first) * cell, cell, step);
+        s->picture.fill(&s->picture, x + first * cell, y, (end - first) * cell, cell, step);
         for (size_t j = first; j < end; j++)
             draw_value(s, x + j * cell, y, (double)g->cell[i * g->side + j], step);
     }
@@ -272,7 +240,7 @@ static void draw_cells(const view_sheet *s, const tg_grid *g, size_t x, size_t y
 {
     const size_t cell = s->l.cell;
 
-    s->hatch(s, x, y, g->side * cell, g->side * cell);
+    s->picture.hatch(&s->picture, x, y, g->side * cell, g->side * cell);
     for (size_t i = 0; i < g->side; i++)
         draw_row(s, g, i, x, y + i * cell);
 }
@@ -282,63 +250,55 @@ static void draw_map(const view_sheet *s, const view_map *map, size_t x, size_t 
     char title[64];
 
     make_title(title, sizeof title, s, map);
-    s->text(s, x, y, s->l.dot, TG_RIGHT, TG_INK_TEXT, title);
+    s->picture.text(&s->picture, x, y, s->l.dot, TG_RIGHT, TG_INK_TEXT, title);
     draw_axes(s, x, y);
     draw_cells(s, &map->grid, x + s->l.left, y + s->l.top);
 }
 
 /* ---- the legend below */
 
-static void draw_scale(const view_sheet *s, size_t y)
+static void draw_legend(const view_sheet *s, size_t y)
 {
     const layout *l = &s->l;
-    const char *name = view_scale_name(s->v);
+    const char *name = view_scale_name(&s->v->scale);
     const size_t x = GAP + text_width(l, 4), line = line_height(l);
     char text[128];
 
-    for (size_t step = 0; step < SCALE_BAR; step++)
-        s->fill(s, x + step, y, 1, line, (unsigned)step);
-    for (size_t tick = 0; tick <= 2; tick++) {
-        const size_t at = x + tick * (SCALE_BAR - 1) / 2;
-        const int n = snprintf(text, sizeof text, "%.3g%s", tg_scale_number(&s->v->scale, (double)tick / 2),
-                               tick == 2 && view_scale_cuts(s->v) ? "+" : "");
-
-        s->fill(s, at, y + line, 1, 3 * l->dot, TG_INK_TEXT);
-        s->text(s, at - text_width(l, (size_t)n) / 2, y + line + 4 * l->dot, l->dot, TG_RIGHT, TG_INK_TEXT,
-                text);
-    }
-    s->hatch(s, x + SCALE_BAR + text_width(l, 4), y, line * 2, line);
-    s->text(s, x + SCALE_BAR + text_width(l, 5) + line * 2, y + 2 * l->dot, l->dot, TG_RIGHT, TG_INK_TEXT,
-            "masked");
+    picture_scale(&s->picture, x, y, l->dot, &s->v->scale);
+    s->picture.hatch(&s->picture, x + SCALE_BAR + text_width(l, 4), y, line * 2, line);
+    s->picture.text(&s->picture, x + SCALE_BAR + text_width(l, 5) + line * 2, y + 2 * l->dot, l->dot,
+                    TG_RIGHT, TG_INK_TEXT, "masked");
     snprintf(text, sizeof text, "%s%s%s; query down, key across", view_quantity(s->v),
              name ? ", colours by " : "", name ? name : "");
-    s->text(s, GAP, y + 2 * line + 6 * l->dot, l->dot, TG_RIGHT, TG_INK_FAINT, text);
+    s->picture.text(&s->picture, GAP, y + 2 * line + 6 * l->dot, l->dot, TG_RIGHT, TG_INK_FAINT, text);
 }
 
-void view_sheet_draw(const view_sheet *s)
+static void draw(const view_picture *p)
 {
+    const view_sheet *s = p->of;
     const view *v = s->v;
     const layout *l = &s->l;
     const size_t first = 2 * GAP + line_height(l);
     size_t row = 0, maps;
 
-    s->text(s, GAP, GAP, l->dot, TG_RIGHT, TG_INK_TEXT, s->name);
+    s->picture.text(&s->picture, GAP, GAP, l->dot, TG_RIGHT, TG_INK_TEXT, p->name);
     for (size_t m = 0; m < v->n; m += maps, row += tg_ceil_div(maps, l->columns)) {
         maps = view_group(v, m);
         for (size_t n = 0; n < maps; n++)
             draw_map(s, &v->map[m + n], GAP + n % l->columns * (l->map_width + GAP),
                      first + (row + n / l->columns) * (l->map_height + GAP));
     }
-    draw_scale(s, first + l->rows * (l->map_height + GAP));
+    draw_legend(s, first + l->rows * (l->map_height + GAP));
 }
 
-bool view_sheet_lacks_letters(const view_sheet *s)
+/* Whether labels or the name have characters that the sheet's letters lack. */
+static bool lacks_letters(const view_sheet *s)
 {
     const view *v = s->v;
-    bool lacks = !is_ascii(v->title ? v->title : tg_path_name(v->name));
+    bool lacks = !picture_is_ascii(v->title ? v->title : tg_path_name(v->name));
 
     for (size_t t = 0; v->label && !s->l.positions && t < v->dump->T; t += s->l.step)
-        lacks = lacks || !is_ascii(v->label[t]);
+        lacks = lacks || !picture_is_ascii(v->label[t]);
     return lacks && s->l.ascii;
 }
 
@@ -351,7 +311,28 @@ tg_status view_sheet_make(view_sheet *s, view *v, bool ascii, tg_err *err)
     make_name(s);
     if ((status = measure(s, err)) || (status = view_fill(v, 1, err)))
         return status;
-    tg_raster_palette(s->palette,
+    s->picture.of = s;
+    s->picture.draw = draw;
+    s->picture.lacks_letters = lacks_letters(s);
+    tg_raster_palette(s->picture.palette,
                       (tg_colormap){.dark = v->paper == VIEW_DARK, .diverges = v->show == TG_ATTN_SCORES});
     return TG_OK;
+}
+
+tg_status view_png(view *v, int fd, tg_err *err)
+{
+    view_sheet s;
+    const tg_status status = view_sheet_make(&s, v, true, err);
+
+    return status ? status : picture_png(&s.picture, fd, err);
+}
+
+tg_status view_svg(view *v, tg_sink *out, tg_err *err)
+{
+    view_sheet s;
+    const tg_status status = view_sheet_make(&s, v, false, err);
+
+    if (!status)
+        picture_svg(&s.picture, out);
+    return status;
 }

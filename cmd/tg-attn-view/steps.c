@@ -293,7 +293,7 @@ tg_status view_steps(view *v, tg_sink *out, tg_err *err)
     weigh(&m[M_ATT], &m[M_PROBS], &m[M_V], T, D);
     tg_raster_palette(p.palette[0], (tg_colormap){.dark = dark});
     tg_raster_palette(p.palette[1], (tg_colormap){.dark = dark, .diverges = true});
-    view_name(v, name, sizeof name);
+    view_name(v->title, v->name, name, sizeof name);
     put_head(&p, width, EDGE + TITLE + height + FOOT + EDGE, name);
     put_labels(&p, T);
     for (size_t n = 0; n < MATRICES; n++)

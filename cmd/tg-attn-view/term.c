@@ -96,14 +96,13 @@ void ansi_end_line(struct ansi *a)
     tg_sink_put(a->out, "\n", 1);
 }
 
-void ansi_begin(struct ansi *a, view *v, tg_sink *out, view_color color, size_t width)
+void ansi_begin(struct ansi *a, tg_sink *out, view_color color, size_t width, view_paper paper, bool diverges)
 {
-    const tg_colormap map = {.dark = v->paper == VIEW_DARK || (v->paper == VIEW_PAPER_AUTO && find_dark()),
-                             .diverges = v->show == TG_ATTN_SCORES};
+    const tg_colormap map = {.dark = paper == VIEW_DARK || (paper == VIEW_PAPER_AUTO && find_dark()),
+                             .diverges = diverges};
     const bool utf8 = find_utf8();
 
-    *a = (struct ansi){.v = v,
-                       .out = out,
+    *a = (struct ansi){.out = out,
                        .color = color == VIEW_AUTO ? find_color(out->fd) : color,
                        .utf8 = utf8,
                        .width = width == 0 ? find_width(out->fd) : width,

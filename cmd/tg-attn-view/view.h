@@ -62,6 +62,7 @@ typedef struct view {
 typedef struct view_list {
     size_t index[VIEW_LIST_MAX], n;
 } view_list;
+bool view_list_keeps(const view_list *list, size_t index);
 
 /* Set up the labels, and the maps of these layers and heads, in ascending order.  TG_EUSAGE: the dump has no
  * such layer, head or sequence; TG_EDATA: it lacks the arrays that the maps are made of. */
@@ -85,20 +86,20 @@ size_t view_same_layer(const view *v, size_t first);
  * each is of another layer. */
 size_t view_group(const view *v, size_t first);
 
-/* Copy the input's name without its folders to out, printable. */
-void view_input(const view *v, char *out, size_t size);
+/* Copy an input's name without its folders to out, printable. */
+void view_input(const char *path, char *out, size_t size);
 
-/* Copy the title, or else the same, printable. */
-void view_name(const view *v, char *out, size_t size);
+/* Copy the title, or if it is NULL the same, printable. */
+void view_name(const char *title, const char *path, char *out, size_t size);
 
 /* "probability" or "score" */
 const char *view_quantity(const view *v);
 
 /* Whether the end of the scale also stands for greater values. */
-bool view_scale_cuts(const view *v);
+bool view_scale_cuts(const tg_scale *scale);
 
 /* "square root", "logarithm", or NULL for a linear scale */
-const char *view_scale_name(const view *v);
+const char *view_scale_name(const tg_scale *scale);
 
 /* ---- the ways of drawing */
 
