@@ -45,6 +45,9 @@ char ansi_shade(double place);
 /* Print a sentence, wrapped to fit the terminal. */
 TG_PRINTF(2, 3) void ansi_put_words(struct ansi *a, const char *format, ...);
 
+/* Print a text of labels, wrapped likewise. */
+void ansi_put_line(struct ansi *a, const char *text);
+
 /* Print the title, on a line. */
 void ansi_put_title(struct ansi *a, const char *title);
 

@@ -40,6 +40,14 @@ void ansi_put_words(struct ansi *a, const char *format, ...)
     tg_sink_put(a->out, "\n", 1);
 }
 
+void ansi_put_line(struct ansi *a, const char *text)
+{
+    char shown[4 * ANSI_TOKEN];
+
+    (void)(a->utf8 ? tg_label_show : tg_label_show_ascii)(shown, sizeof shown, text, strlen(text));
+    ansi_put_words(a, "%s", shown);
+}
+
 static void put_bar(struct ansi *a, size_t n)
 {
     char shade[2] = " ";

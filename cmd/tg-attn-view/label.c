@@ -25,8 +25,7 @@ void view_field(tg_sink *out, const char *label, size_t columns, const char *mor
         tg_sink_put(out, " ", 1);
 }
 
-/* tg-attn-dump has made the texts visible, but another program may not. */
-static void make_label(char label[VIEW_LABEL], const char *text, size_t n)
+void view_make_label(char label[VIEW_LABEL], const char *text, size_t n)
 {
     char shown[SHOWN], visible[3 * SHOWN];
 
@@ -128,7 +127,7 @@ tg_status view_make_labels(view *v, tg_err *err)
     for (size_t t = 0; t < dump->T; t++) {
         const char *text = dump->text + t * dump->text_size;
 
-        make_label(v->label[t], text, strnlen(text, dump->text_size));
+        view_make_label(v->label[t], text, strnlen(text, dump->text_size));
         if (!dump->ids)
             continue;
         told = told && tells(v->label[t], (long long)dump->ids[t]);

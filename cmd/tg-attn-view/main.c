@@ -1,218 +1,47 @@
-/* tg-attn-view: a dump of attention as a picture: in the terminal, as an image, as a page. */
+/* tg-attn-view: a dump of attention, or other results, as a picture: in the terminal, as an image, as a page.
+ */
 #include <stdlib.h>
-#include <string.h>
-#include <strings.h>
 
-#include "cmd/cli/cli.h"
-#include "cmd/tg-attn-view/view.h"
+#include "cmd/tg-attn-view/options.h"
+#include "lib/base/choice.h"
 #include "lib/dump/dump_rows.h"
 
-#define INDEX_MAX 1e15 /* for --batch, until the dump is known */
-#define WIDTH_MIN 20
-#define WIDTH_MAX 10000
-
-enum show { SHOW_PROBS, SHOW_SCORES, SHOW_STEPS };
-enum format { ANSI, PNG, SVG, HTML, FORMATS, OTHER = FORMATS };
-
-struct options {
-    const char *const *input; /* [n_inputs] */
-    size_t n_inputs;
-    const char *output, *layer_list, *head_list, *title;
-    bool wanted[FORMATS]; /* its option is given */
-    enum format format;
-    bool scale_given, color_given, paper_given, whole;
-    view_list layers, heads;
-    size_t batch, show, scale, color, width;
-    view_paper paper;
-    tg_attn_stage stage; /* what to show */
+/* One archive: a dump, or results and their map. */
+struct input {
+    bool is_dump;
+    tg_dump dump;
+    tg_results results;
+    heat heat;
+    int fd; /* -1: not open */
 };
 
-/* ---- the format: an option, or the ending of the output's name */
+/* ---- output */
 
-static const struct {
-    const char *name;
-    cli_content content;
-} formats[FORMATS] = {
-    [ANSI] = {"ansi", CLI_OUT_TEXT},
-    [PNG] = {"png", CLI_OUT_PNG},
-    [SVG] = {"svg", CLI_OUT_SVG},
-    [HTML] = {"html", CLI_OUT_PAGE},
-};
-
-static const struct {
-    const char *text;
-    enum format format;
-} endings[] = {
-    {"png", PNG},   {"svg", SVG},   {"html", HTML}, {"htm", HTML},   {"txt", ANSI},  {"ans", ANSI},
-    {"ansi", ANSI}, {"pdf", OTHER}, {"jpg", OTHER}, {"jpeg", OTHER}, {"gif", OTHER}, {"webp", OTHER},
-};
-
-/* Set *format to what the ending stands for.  False: it stands for nothing known. */
-static bool format_of(const char *ending, enum format *format)
+static tg_status draw_results(const heat *h, const struct options *o, tg_sink *out, tg_err *err)
 {
-    for (size_t i = 0; i < sizeof endings / sizeof endings[0]; i++) {
-        *format = endings[i].format;
-        if (strcasecmp(ending, endings[i].text) == 0)
-            return true;
-    }
-    return false;
+    return o->format == SVG ? heat_svg(h, out, err) : heat_ansi(h, out, (view_color)o->color, o->width, err);
 }
 
-/* With an option, an ending may be unknown, but not another format's. */
-static int choose_format(struct options *o)
+static tg_status draw_dumps(view *v, const struct options *o, tg_sink *out, tg_err *err)
 {
-    const char *ending = o->output ? cli_ending(o->output) : NULL;
-    enum format format = ANSI;
-    const bool known = ending && format_of(ending, &format);
-    size_t given = 0;
-
-    for (enum format f = ANSI; f < FORMATS; f++) {
-        if (o->wanted[f])
-            o->format = f;
-        given += o->wanted[f];
-    }
-    if (given > 1)
-        return cli_usage("--ansi, --png, --svg and --html cannot be combined");
-    if (!ending || (given > 0 && !known))
-        return CLI_OK;
-    if (!known)
-        return cli_usage("%s: the ending .%s stands for no format: use .png, .svg, .html or .txt, or "
-                         "choose with --png, --svg, --html or --ansi",
-                         o->output, ending);
-    if (format == OTHER)
-        return cli_usage(
-            "%s: there is no .%s: formats are PNG (.png), SVG (.svg), HTML (.html) and text (.txt)",
-            o->output, ending);
-    if (given > 0 && format != o->format)
-        return cli_usage("%s: the ending .%s is not that of --%s", o->output, ending,
-                         formats[o->format].name);
-    o->format = format;
-    return CLI_OK;
-}
-
-/* ---- options */
-
-static const char *const standard_input = "-";
-
-/* Parse "0,3", or nothing. */
-static int parse_list(const char *option, const char *text, view_list *list)
-{
-    const char *at = text;
-
-    while (at && list->n < VIEW_LIST_MAX && cli_take_size(&at, &list->index[list->n])) {
-        list->n++;
-        if (*at == '\0')
-            return CLI_OK;
-        if (*at++ != ',')
-            break;
-    }
-    if (!at)
-        return CLI_OK;
-    return cli_usage("--%s must be numbers, separated by commas, at most %d, got '%s'", option, VIEW_LIST_MAX,
-                     text);
-}
-
-/* Check that the format and what is shown have the options that are given. */
-static int check_pairs(const struct options *o)
-{
-    if (o->format != ANSI && (o->color_given || o->width > 0))
-        return cli_usage("--color and --width are for the terminal, and do not go with --%s",
-                         formats[o->format].name);
-    if (o->format != HTML && o->whole)
-        return cli_usage("--whole is for pages, and does not go with --%s", formats[o->format].name);
-    if (o->show == SHOW_STEPS && o->format != SVG)
-        return cli_usage("--show steps is an SVG image: -o FILE.svg, or --svg");
-    if (o->format == HTML && o->paper_given)
-        return cli_usage("--paper does not go with --html: a page has a switch for light and dark");
-    if (o->scale_given && o->show == SHOW_SCORES && o->scale != TG_SCALE_LINEAR && o->scale != TG_SCALE_AUTO)
-        return cli_usage("--scale is for probabilities: scores may be negative, and are always linear");
-    return CLI_OK;
-}
-
-static const char examples[] = "  $ tg-attn-dump -p 'To be' -o dump.npz\n"
-                               "  $ tg-attn-view dump.npz\n"
-                               "  $ tg-attn-view -l 0 -a 1 dump.npz\n"
-                               "  $ tg-attn-view -o attention.html dump.npz\n"
-                               "  $ tg-attn-view -o both.html before.npz after.npz";
-
-static int parse(int argc, char **argv, struct options *o)
-{
-    cli_option options[] = {
-        CLI_FLAG_OPTION(0, "ansi", &o->wanted[ANSI], "draw in the terminal, or as text (the default)"),
-        CLI_FLAG_OPTION(0, "png", &o->wanted[PNG],
-                        "make a PNG image: one head with its tokens, or a sheet of all"),
-        CLI_FLAG_OPTION(0, "svg", &o->wanted[SVG],
-                        "make that image as SVG: sharp at any size, its labels are text"),
-        CLI_FLAG_OPTION(0, "html", &o->wanted[HTML], "make an HTML page that shows every number"),
-        CLI_OUTPUT_OPTION('o', "output", &o->output, "FILE",
-                          "write to FILE; its ending, .png, .svg, .html or .txt, chooses the format"),
-        CLI_FORCE(0),
-        CLI_TEXT_OPTION('l', "layer", &o->layer_list, "L,...", "only these layers, from 0"),
-        CLI_TEXT_OPTION('a', "head", &o->head_list, "H,...",
-                        "only these heads, from 0; a page opens at the lowest"),
-        CLI_SIZE_OPTION('b', "batch", &o->batch, "B", 0, INDEX_MAX,
-                        "the sequence of the batch to draw, from 0"),
-        CLI_FLAG_OPTION(0, "whole", &o->whole,
-                        "with --html: put in all that the dump has, however heavy the page gets"),
-        CLI_TEXT_OPTION(0, "title", &o->title, "TEXT", "what is above the picture, or a page's title"),
-        CLI_CHOICE_OPTION(0, "show", &o->show, "probs|scores|steps",
-                          "what to draw; steps: of one head of a small example, from q and k to att, as SVG"),
-        CLI_CHOICE_OPTION(
-            0, "scale", &o->scale, TG_SCALE_KINDS,
-            "the colour scale of probabilities; auto follows the data; scores are always linear",
-            .given = &o->scale_given),
-        CLI_CHOICE_OPTION(0, "color", &o->color, VIEW_COLORS,
-                          "colours in the terminal; auto: those that it supports", .given = &o->color_given),
-        CLI_ENUM_OPTION(0, "paper", &o->paper, VIEW_PAPERS,
-                        "the background; auto: a terminal's, if COLORFGBG tells, and light for images",
-                        .given = &o->paper_given),
-        CLI_SIZE_OPTION('w', "width", &o->width, "N", WIDTH_MIN, WIDTH_MAX,
-                        "width of text output, in columns (default: the terminal's)"),
-        {0},
-    };
-    const cli_tool tool = {
-        .name = "tg-attn-view",
-        .usage = "[--ansi|--png|--svg|--html] [OPTION]... [DUMP]...",
-        .summary =
-            "Draw the attention that tg-attn-dump -o wrote: in the terminal, as an image, or as a page.",
-        .examples = examples,
-        .options = options,
-        .files = true,
-    };
-    const int n = cli_parse(argc, argv, &tool);
-
-    if (n < 0)
-        return CLI_USAGE;
-    if (choose_format(o) || parse_list("layer", o->layer_list, &o->layers) ||
-        parse_list("head", o->head_list, &o->heads) || check_pairs(o))
-        return CLI_USAGE;
-    if (n > 1 && o->format != HTML)
-        return cli_usage("unexpected operand '%s': several dumps make a page, -o FILE.html", argv[2]);
-    if (n == 0 && !cli_stdin_has_data())
-        return cli_usage("no dump: name a file, or give one on standard input");
-    o->input = n > 0 ? (const char *const *)argv + 1 : &standard_input;
-    o->n_inputs = n > 0 ? (size_t)n : 1;
-    o->stage = o->show == SHOW_SCORES ? TG_ATTN_SCORES : TG_ATTN_PROBS;
-    return CLI_OK;
+    if (o->format == HTML)
+        return view_html(v, o->n_inputs, o->whole, out, err);
+    if (o->show == SHOW_STEPS)
+        return view_steps(v, out, err) ? tg_err_in(err, v->name) : TG_OK;
+    return o->format == SVG ? view_svg(v, out, err) : view_ansi(v, out, (view_color)o->color, o->width, err);
 }
 
 /* Draw to fd; set *bytes to the bytes written, except for a PNG image. */
-static tg_status draw(view *v, const struct options *o, int fd, unsigned long long *bytes, tg_err *err)
+static tg_status draw(struct input *in, view *v, const struct options *o, int fd, unsigned long long *bytes,
+                      tg_err *err)
 {
     static tg_sink out; /* large */
-    tg_status status = TG_OK;
+    tg_status status;
 
     if (o->format == PNG)
-        return view_png(v, fd, err);
+        return in->is_dump ? view_png(v, fd, err) : heat_png(&in->heat, fd, err);
     out = (tg_sink){.fd = fd};
-    if (o->format == HTML)
-        status = view_html(v, o->n_inputs, o->whole, &out, err);
-    else if (o->show == SHOW_STEPS)
-        status = view_steps(v, &out, err) ? tg_err_in(err, v->name) : TG_OK;
-    else if (o->format == SVG)
-        status = view_svg(v, &out, err);
-    else
-        status = view_ansi(v, &out, (view_color)o->color, o->width, err);
+    status = in->is_dump ? draw_dumps(v, o, &out, err) : draw_results(&in->heat, o, &out, err);
     if (!status)
         status = tg_sink_flush(&out, err);
     *bytes = (size_t)(out.done + out.n);
@@ -220,7 +49,7 @@ static tg_status draw(view *v, const struct options *o, int fd, unsigned long lo
 }
 
 /* Draw to the output.  A file is replaced only if everything succeeds. */
-static tg_status draw_to_output(view *v, const struct options *o, tg_err *err)
+static tg_status draw_to_output(struct input *in, view *v, const struct options *o, tg_err *err)
 {
     cli_output output;
     unsigned long long bytes = 0;
@@ -229,9 +58,9 @@ static tg_status draw_to_output(view *v, const struct options *o, tg_err *err)
     for (size_t d = 0; d < o->n_inputs; d++)
         if ((status = cli_check_output_differs(o->output, o->input[d], err)))
             return status;
-    if ((status = cli_output_begin(&output, o->output, formats[o->format].content, err)))
+    if ((status = cli_output_begin(&output, o->output, view_formats[o->format].content, err)))
         return status;
-    status = draw(v, o, output.fd, &bytes, err);
+    status = draw(in, v, o, output.fd, &bytes, err);
     if (status == TG_EIO)
         status = tg_err_in(err, output.name);
     if (!status)
@@ -242,6 +71,8 @@ static tg_status draw_to_output(view *v, const struct options *o, tg_err *err)
         cli_note("page size: %s", cli_bytes(bytes));
     return status;
 }
+
+/* ---- dumps */
 
 static tg_dump_want wanted(const struct options *o)
 {
@@ -256,29 +87,77 @@ static tg_dump_want wanted(const struct options *o)
         .extras = o->format == HTML};
 }
 
-/* One dump, and its view. */
-struct input {
-    tg_dump dump;
-    int fd; /* -1: not open */
-};
-
-static tg_status read_input(struct input *in, view *v, const char *path, const struct options *o, tg_err *err)
+static tg_status read_dump(struct input *in, view *v, const char *name, const struct options *o,
+                           tg_archive_reader *reader, tg_err *err)
 {
+    char show[TG_CHOICE_SIZE];
     tg_status status;
 
     *v = (view){.dump = &in->dump,
-                .name = cli_input_name(path),
+                .name = name,
                 .title = o->title,
                 .show = o->stage,
                 .page = o->format == HTML,
                 .paper = o->paper,
                 .b = o->batch,
                 .scale.kind = o->show != SHOW_SCORES ? (tg_scale_kind)o->scale : TG_SCALE_LINEAR};
+    in->is_dump = true;
+    if ((status = tg_dump_read_after_kind(&in->dump, reader, wanted(o), err)))
+        return status;
+    if (o->show >= SHOWS_OF_DUMPS)
+        return tg_fail(err, TG_EUSAGE, "--show %s is not of attention: expected one of %s",
+                       tg_choice_name(show, SHOWS, o->show), DUMP_SHOWS);
+    return view_choose(v, &o->layers, &o->heads, err);
+}
+
+/* ---- other results */
+
+static tg_status read_results(struct input *in, const char *name, const struct options *o,
+                              tg_results_kind kind, tg_archive_reader *reader, tg_err *err)
+{
+    char show[TG_CHOICE_SIZE], kinds[TG_CHOICE_SIZE];
+    const heat_want want = {.show = o->show_given ? tg_choice_name(show, SHOWS, o->show) : NULL,
+                            .layers = &o->layers,
+                            .heads = &o->heads,
+                            .scale = (tg_scale_kind)o->scale,
+                            .scale_given = o->scale_given};
+    tg_status status = tg_results_read(&in->results, kind, reader, err);
+
+    tg_archive_close(reader);
+    if (status)
+        return status;
+    (void)tg_choice_name(kinds, TG_RESULTS_KIND_NAMES, kind);
+    if (o->format == HTML)
+        return tg_fail(err, TG_EUSAGE,
+                       "there are no pages of archives of kind \"%s\": use .png, .svg or .txt", kinds);
+    if (o->batch > 0)
+        return tg_fail(err, TG_EUSAGE, "--batch does not go with an archive of kind \"%s\"", kinds);
+    status = heat_make(&in->heat, &in->results, &want, err);
+    in->heat.name = name;
+    in->heat.title = o->title;
+    in->heat.paper = o->paper;
+    return status;
+}
+
+/* ---- any archive */
+
+static tg_status read_input(struct input *in, view *v, const char *path, const struct options *o, tg_err *err)
+{
+    const char *name = cli_input_name(path);
+    tg_archive_reader *reader;
+    size_t kind;
+    tg_status status;
+
     if ((status = cli_open_input(&in->fd, path, err)))
         return status;
-    if (tg_dump_read(&in->dump, in->fd, wanted(o), err) || view_choose(v, &o->layers, &o->heads, err))
-        return tg_err_in(err, v->name);
-    return TG_OK;
+    if (tg_archive_open(&reader, in->fd, err))
+        return tg_err_in(err, name);
+    if ((status = tg_archive_read_kind(reader, TG_DUMP_KIND "|" TG_RESULTS_KIND_NAMES, &kind, err)))
+        tg_archive_close(reader);
+    else
+        status = kind == 0 ? read_dump(in, v, name, o, reader, err)
+                           : read_results(in, name, o, (tg_results_kind)(kind - 1), reader, err);
+    return status ? tg_err_in(err, name) : TG_OK;
 }
 
 static tg_status read_inputs(struct input *in, view *v, const struct options *o, tg_err *err)
@@ -288,7 +167,7 @@ static tg_status read_inputs(struct input *in, view *v, const struct options *o,
 
         if (status)
             return status;
-        if (view_check_alike(&v[0], &v[d], err))
+        if (in[d].is_dump && view_check_alike(&v[0], &v[d], err))
             return tg_err_in(err, v[d].name);
     }
     return TG_OK;
@@ -304,10 +183,12 @@ static tg_status run(const struct options *o, tg_err *err)
     for (size_t d = 0; d < o->n_inputs && in; d++)
         in[d].fd = -1;
     if (!status && !(status = read_inputs(in, v, o, err)))
-        status = draw_to_output(v, o, err);
+        status = draw_to_output(in, v, o, err);
     for (size_t d = 0; d < o->n_inputs && in && v; d++) {
         view_free(&v[d]);
         tg_dump_free(&in[d].dump);
+        heat_free(&in[d].heat);
+        tg_results_free(&in[d].results);
         if (in[d].fd >= 0)
             cli_close_input(in[d].fd);
     }
@@ -322,7 +203,7 @@ int main(int argc, char **argv)
     tg_err err = {0};
 
     cli_init("tg-attn-view");
-    if (parse(argc, argv, &o))
+    if (options_parse(argc, argv, &o))
         return CLI_USAGE;
     if (cli_confine(&err) || run(&o, &err))
         return cli_report(&err);

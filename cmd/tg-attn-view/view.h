@@ -23,6 +23,10 @@
  * `more`. */
 void view_field(tg_sink *out, const char *label, size_t columns, const char *more);
 
+/* Make the label of a token from its text in an archive, which tg's tools have made visible, but another
+ * program may not. */
+void view_make_label(char label[VIEW_LABEL], const char *text, size_t n);
+
 /* ---- what is drawn */
 
 typedef struct view_map {

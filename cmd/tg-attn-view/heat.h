@@ -1,0 +1,108 @@
+/*
+ * heat: results of tg-lens, tg-patch and tg-circuit as a map: a row for each layer, or each head, a column
+ * for each token, or each head, and in each cell a number, by its colour, or a token.
+ */
+#ifndef TG_CMD_VIEW_HEAT_H
+#define TG_CMD_VIEW_HEAT_H
+
+#include "cmd/tg-attn-view/view.h"
+#include "lib/results/results.h"
+
+/* What can be drawn of each kind; the first one if nothing is asked for. */
+#define HEAT_LENS "probs|rank|logit|entropy|kl"
+#define HEAT_ATTRIBUTION "parts|keys"
+#define HEAT_PATCH "effect|metric"
+#define HEAT_HEADS "copying|positive|duplicate|previous|diagonal|ov_norm|qk_norm" /* of a circuit */
+#define HEAT_PAIRS "k|q|v"                                                        /* or of its pairs */
+#define HEAT_SHOWS                                                                                           \
+    "rank|logit|entropy|kl|" HEAT_ATTRIBUTION "|" HEAT_PATCH "|" HEAT_HEADS "|" HEAT_PAIRS /* and probs */
+
+#define HEAT_NAME 48  /* bytes of a row's or a column's name, with NUL */
+#define HEAT_LINES 4  /* of words about the map */
+#define HEAT_LINE 160 /* bytes of one */
+
+typedef struct heat {
+    const char *name, *title; /* of the input; of the picture, or NULL */
+    view_paper paper;
+    size_t rows, columns;
+    char (*row)[HEAT_NAME];    /* [rows] "3", or "3.1" */
+    char (*column)[HEAT_NAME]; /* [columns] "12", "mlp" */
+    char (*token)[VIEW_LABEL]; /* [columns], or NULL */
+    double *value;             /* [rows,columns]; NaN: none */
+    char (*text)[VIEW_LABEL];  /* [rows,columns] what a cell has in place of its number; or NULL */
+    const char *rows_are, *columns_are;
+    int decimals; /* of a number in a cell */
+    bool diverges;
+    tg_scale scale;
+    char quantity[HEAT_LINE];
+    char about[HEAT_LINES][HEAT_LINE]; /* "": none */
+} heat;
+
+/* What is asked for. */
+typedef struct heat_want {
+    const char *show; /* NULL: not given */
+    const view_list *layers, *heads;
+    tg_scale_kind scale; /* of probabilities */
+    bool scale_given;
+} heat_want;
+
+/* Make the map, except name, title and paper; heat_free() also after a failure.  TG_EUSAGE: there is no such
+ * layer, head or quantity; TG_ENOMEM. */
+TG_MUST_CHECK tg_status heat_make(heat *h, const tg_results *r, const heat_want *want, tg_err *err);
+void heat_free(heat *h);
+
+/* The colour's step of a cell; false: it has no number. */
+bool heat_step(unsigned *step, const heat *h, size_t row, size_t column);
+
+/* A cell's number as text, "0" if it is exactly 0; "" without one. */
+#define HEAT_NUMBER 40
+void heat_number(char out[HEAT_NUMBER], const heat *h, size_t row, size_t column);
+size_t heat_widest_number(const heat *h);
+
+/* "layer down, token across" */
+void heat_axes(char out[HEAT_LINE], const heat *h);
+
+/* In a terminal, or as text; as images: as the functions of view.h do. */
+TG_MUST_CHECK tg_status heat_ansi(const heat *h, tg_sink *out, view_color color, size_t width, tg_err *err);
+TG_MUST_CHECK tg_status heat_png(const heat *h, int fd, tg_err *err);
+TG_MUST_CHECK tg_status heat_svg(const heat *h, tg_sink *out, tg_err *err);
+
+/* ---- what makes a map of each kind (heat_make.c, heat_of_texts.c, heat_of_weights.c) */
+
+/* Which rows or columns of an archive are kept. */
+typedef struct heat_axis {
+    size_t n, *index; /* [n] places in the archive */
+    size_t *number;   /* [n] the layers or heads there */
+} heat_axis;
+
+/* Those of `number` [n], or of 0 .. n - 1 if it is NULL, that the list keeps.  TG_EUSAGE: the list has one
+ * that is not among them; TG_ENOMEM. */
+TG_MUST_CHECK tg_status heat_choose(heat_axis *axis, const char *what, const int64_t *number, size_t n,
+                                    const view_list *list, tg_err *err);
+void heat_axis_free(heat_axis *axis);
+
+/* Take memory for rows and columns, with tokens and texts if they are wanted.  TG_ENOMEM. */
+TG_MUST_CHECK tg_status heat_place(heat *h, size_t rows, size_t columns, bool tokens, bool texts,
+                                   tg_err *err);
+
+/* Name the columns of tokens: position and text, or id where there are no texts. */
+void heat_name_position(heat *h, size_t column, const tg_results *r, size_t position);
+
+/* Name a row: a layer, or a head in it. */
+void heat_name_layer(heat *h, size_t row, size_t layer);
+void heat_name_head(heat *h, size_t row, size_t layer, size_t head);
+
+/* Set a linear range: of all numbers; from 0; or as far below 0 as above. */
+typedef enum heat_range { HEAT_ALL, HEAT_FROM_ZERO, HEAT_DIVERGING } heat_range;
+void heat_set_range(heat *h, heat_range range);
+
+TG_MUST_CHECK tg_status heat_of_lens(heat *h, const tg_results *r, const heat_want *want, const char *show,
+                                     tg_err *err);
+TG_MUST_CHECK tg_status heat_of_attribution(heat *h, const tg_results *r, const heat_want *want,
+                                            const char *show, tg_err *err);
+TG_MUST_CHECK tg_status heat_of_patch(heat *h, const tg_results *r, const heat_want *want, const char *show,
+                                      tg_err *err);
+TG_MUST_CHECK tg_status heat_of_circuit(heat *h, const tg_results *r, const heat_want *want, const char *show,
+                                        tg_err *err);
+
+#endif

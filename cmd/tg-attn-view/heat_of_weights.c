@@ -1,0 +1,203 @@
+/* heat: maps of what tg-patch and tg-circuit wrote: patches of a site, heads, pairs of heads. */
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "cmd/tg-attn-view/heat.h"
+#include "lib/base/choice.h"
+#include "lib/base/size.h"
+
+/* ---- patches */
+
+/* The axes of an archive of patches, and what is kept of them. */
+struct patches {
+    const tg_results *r;
+    const double *value; /* [M,N,P] */
+    size_t N, P;
+    const int64_t *position; /* [P] */
+    bool by_head, by_position;
+    heat_axis layers, heads;
+};
+
+static void describe_patches(heat *h, const tg_results *r, const char *show)
+{
+    const long long pairs = (long long)tg_results_whole(r, "pairs");
+    char site[TG_CHOICE_SIZE], metric[TG_CHOICE_SIZE], direction[TG_CHOICE_SIZE], method[TG_CHOICE_SIZE];
+    const bool effect = strcmp(show, "effect") == 0;
+
+    tg_results_text(site, sizeof site, tg_results_find(r, "site"), 0);
+    tg_results_text(metric, sizeof metric, tg_results_find(r, "metric"), 0);
+    tg_results_text(direction, sizeof direction, tg_results_find(r, "direction"), 0);
+    tg_results_text(method, sizeof method, tg_results_find(r, "method"), 0);
+    snprintf(h->quantity, HEAT_LINE, "%s %s patches of %s", effect ? "effect" : metric,
+             effect ? "of" : "after", site);
+    snprintf(h->about[0], HEAT_LINE, "%s: clean %.4g, corrupt %.4g%s", metric, tg_results_real(r, "clean"),
+             tg_results_real(r, "corrupt"), pairs > 1 ? ", means over pairs" : "");
+    snprintf(h->about[1], HEAT_LINE, "%s run with a part of the %s one%s",
+             strcmp(direction, "noise") == 0 ? "clean" : "corrupt",
+             strcmp(direction, "noise") == 0 ? "corrupt" : "clean",
+             strcmp(method, "attribution") == 0 ? ", estimated to first order" : "");
+}
+
+/* Heads are rows with positions as columns, else columns. */
+static void fill_patches(heat *h, const struct patches *p)
+{
+    const bool head_rows = p->by_head && p->by_position;
+
+    for (size_t j = 0; j < h->columns; j++)
+        if (p->by_position)
+            heat_name_position(h, j, p->r, (size_t)p->position[j]);
+        else if (p->by_head)
+            snprintf(h->column[j], HEAT_NAME, "%zu", p->heads.number[j]);
+        else
+            snprintf(h->column[j], HEAT_NAME, "all");
+    for (size_t i = 0; i < h->rows; i++) {
+        const size_t l = head_rows ? i / p->heads.n : i;
+
+        if (head_rows)
+            heat_name_head(h, i, p->layers.number[l], p->heads.number[i % p->heads.n]);
+        else
+            heat_name_layer(h, i, p->layers.number[l]);
+        for (size_t j = 0; j < h->columns; j++) {
+            const size_t n = head_rows ? i % p->heads.n : p->by_position ? 0 : j;
+
+            h->value[i * h->columns + j] =
+                p->value[(p->layers.index[l] * p->N + p->heads.index[n]) * p->P + (p->by_position ? j : 0)];
+        }
+    }
+}
+
+static tg_status place_patches(heat *h, const struct patches *p, tg_err *err)
+{
+    const bool head_rows = p->by_head && p->by_position;
+
+    h->rows_are = head_rows ? "layer.head" : "layer";
+    h->columns_are = p->by_position ? "token" : p->by_head ? "head" : "patch";
+    return heat_place(h, head_rows ? p->layers.n * p->heads.n : p->layers.n,
+                      p->by_position ? p->P : p->heads.n, p->by_position, false, err);
+}
+
+tg_status heat_of_patch(heat *h, const tg_results *r, const heat_want *want, const char *show, tg_err *err)
+{
+    const tg_results_array *layers = tg_results_find(r, "layers"), *heads = tg_results_find(r, "heads");
+    const tg_results_array *positions = tg_results_find(r, "positions");
+    const bool effect = strcmp(show, "effect") == 0;
+    struct patches p = {.r = r,
+                        .value = tg_results_find(r, effect ? "effect" : "value")->real,
+                        .N = heads->count,
+                        .P = positions->count,
+                        .position = positions->whole,
+                        .by_head = heads->whole[0] >= 0,
+                        .by_position = positions->whole[0] >= 0};
+    tg_status status;
+
+    if (want->heads->n > 0 && !p.by_head)
+        return tg_fail(err, TG_EUSAGE, "--head does not go with patches of all heads together");
+    if (!(status = heat_choose(&p.layers, "layer", layers->whole, layers->count, want->layers, err)) &&
+        !(status = heat_choose(&p.heads, "head", p.by_head ? heads->whole : NULL, heads->count, want->heads,
+                               err)) &&
+        !(status = place_patches(h, &p, err))) {
+        fill_patches(h, &p);
+        describe_patches(h, r, show);
+        heat_set_range(h, effect ? HEAT_DIVERGING : HEAT_ALL);
+    }
+    heat_axis_free(&p.layers);
+    heat_axis_free(&p.heads);
+    return status;
+}
+
+/* ---- heads */
+
+static const char *quantity_of(const char *show)
+{
+    static const struct {
+        const char *show, *quantity;
+    } quantities[] = {
+        {"copying", "copying: eigenvalues of W_E OV W_U"},
+        {"positive", "share of eigenvalues of W_E OV W_U with Re > 0"},
+        {"duplicate", "duplicate: eigenvalues of W_E QK W_E^T"},
+        {"previous", "attention to the previous position"},
+        {"diagonal", "attention to the same position"},
+        {"ov_norm", "norm of OV"},
+        {"qk_norm", "norm of QK"},
+        {"q", "Q-composition"},
+        {"k", "K-composition"},
+        {"v", "V-composition"},
+    };
+    size_t i = 0;
+
+    while (strcmp(quantities[i].show, show) != 0)
+        i++;
+    return quantities[i].quantity;
+}
+
+static tg_status fill_heads(heat *h, const double *value, size_t N, const heat_axis *layers,
+                            const heat_axis *heads, tg_err *err)
+{
+    const tg_status status = heat_place(h, layers->n, heads->n, false, false, err);
+
+    if (status)
+        return status;
+    h->rows_are = "layer";
+    h->columns_are = "head";
+    for (size_t j = 0; j < h->columns; j++)
+        snprintf(h->column[j], HEAT_NAME, "%zu", heads->number[j]);
+    for (size_t i = 0; i < h->rows; i++) {
+        heat_name_layer(h, i, layers->number[i]);
+        for (size_t j = 0; j < h->columns; j++)
+            h->value[i * h->columns + j] = value[layers->index[i] * N + heads->index[j]];
+    }
+    return TG_OK;
+}
+
+/* ---- pairs of heads */
+
+/* Rows: the heads that read; columns: those of earlier layers, which write. */
+static tg_status fill_pairs(heat *h, const tg_results_array *score, const heat_axis *layers,
+                            const heat_axis *heads, tg_err *err)
+{
+    const size_t N = score->shape[1], H = score->shape[3], all = score->shape[2] * H;
+    const size_t last = layers->number[layers->n - 1], columns = tg_size_max(last, 1) * H;
+    const tg_status status = heat_place(h, layers->n * heads->n, columns, false, false, err);
+
+    if (status)
+        return status;
+    h->rows_are = "reader";
+    h->columns_are = "writer";
+    for (size_t j = 0; j < columns; j++)
+        snprintf(h->column[j], HEAT_NAME, "%zu.%zu", j / H, j % H);
+    for (size_t i = 0; i < h->rows; i++) {
+        const size_t l = i / heads->n, n = i % heads->n;
+        const double *row = score->real + (layers->index[l] * N + heads->index[n]) * all;
+
+        heat_name_head(h, i, layers->number[l], heads->number[n]);
+        for (size_t j = 0; j < columns; j++)
+            h->value[i * columns + j] = j / H < layers->number[l] ? row[j] : (double)NAN;
+    }
+    return TG_OK;
+}
+
+tg_status heat_of_circuit(heat *h, const tg_results *r, const heat_want *want, const char *show, tg_err *err)
+{
+    const tg_results_array *layers = tg_results_find(r, "layers"), *heads = tg_results_find(r, "heads");
+    const tg_results_array *value = tg_results_find(r, show);
+    const bool diverges = strcmp(show, "copying") == 0 || strcmp(show, "duplicate") == 0;
+    heat_axis l = {0}, n = {0};
+    tg_status status;
+
+    if (!value)
+        return tg_fail(err, TG_EUSAGE, "the archive has no circuit/%s", show);
+    if (!(status = heat_choose(&l, "layer", layers->whole, layers->count, want->layers, err)) &&
+        !(status = heat_choose(&n, "head", heads->whole, heads->count, want->heads, err)))
+        status = value->dims == 4 ? fill_pairs(h, value, &l, &n, err)
+                                  : fill_heads(h, value->real, heads->count, &l, &n, err);
+    if (!status) {
+        snprintf(h->quantity, HEAT_LINE, "%s", quantity_of(show));
+        heat_set_range(h, diverges ? HEAT_DIVERGING : HEAT_FROM_ZERO);
+        if (value->dims == 4 && tg_results_find(r, "baseline"))
+            snprintf(h->about[0], HEAT_LINE, "of random matrices: %.4g", tg_results_real(r, "baseline"));
+    }
+    heat_axis_free(&l);
+    heat_axis_free(&n);
+    return status;
+}
