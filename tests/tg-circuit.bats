@@ -30,6 +30,74 @@ for line in sys.stdin:
     print(*["%.9g" % x for x in json.loads(line).values()], sep="\t")' | cmp - <(sed 1d tsv)
 }
 
+@test "-o: an archive has the numbers of the lines, for NumPy" {
+    need_numpy
+    tiny
+    for options in '' '-l 1' '-a 1' '-l 2 -a 0'; do
+        # shellcheck disable=SC2086
+        tg-circuit $options --tsv > tsv
+        # shellcheck disable=SC2086
+        tg-circuit $options -o circuit.npz
+        python3 - << 'PY'
+import csv, numpy as np
+a, rows = np.load("circuit.npz"), list(csv.DictReader(open("tsv"), delimiter="\t"))
+assert a.files[:2] == ["kind", "version"] and a["kind"] == b"circuit" and a["version"] == 1
+assert a["circuit/n_layer"] == 3 and a["circuit/n_head"] == 2
+at = [(l, h) for l in a["circuit/layers"] for h in a["circuit/heads"]]
+assert at == [(int(r["layer"]), int(r["head"])) for r in rows]
+for name in "ov_norm", "qk_norm", "copying", "positive", "duplicate", "previous", "diagonal":
+    x = a["circuit/" + name]
+    assert x.shape == (len(a["circuit/layers"]), len(a["circuit/heads"])) and x.dtype == np.float64
+    assert np.allclose(x.ravel(), [float(r[name]) for r in rows], rtol=1e-8, atol=0), name
+PY
+        unzip -qt circuit.npz > unzipped
+    done
+    tg-circuit --threads 3 -o - | cmp - <(tg-circuit -o -)
+    # without learned positions, two numbers are not there
+    tg-init -q -P baby-neox --n-layer 1 --n-head 1 --n-embd 8 --n-ctx 8 -o neox.npz
+    tg-circuit -m neox.npz -o circuit.npz
+    python3 -c 'import numpy as np
+a = np.load("circuit.npz")
+assert "circuit/diagonal" not in a and "circuit/previous" not in a and "circuit/copying" in a'
+}
+
+@test "-o --compose: the pairs, 0 where there is none" {
+    need_numpy
+    tiny
+    for options in '' '-l 2' '-a 1'; do
+        # shellcheck disable=SC2086
+        tg-circuit --compose $options --tsv > tsv
+        # shellcheck disable=SC2086
+        tg-circuit --compose $options -o pairs.npz
+        python3 - << 'PY'
+import csv, numpy as np
+a, rows = np.load("pairs.npz"), list(csv.DictReader(open("tsv"), delimiter="\t"))
+layers, heads = a["circuit/layers"].tolist(), a["circuit/heads"].tolist()
+left = {name: a["circuit/" + name].copy() for name in "qkv"}
+for r in rows:
+    at = layers.index(int(r["layer"])), heads.index(int(r["head"])), int(r["from_layer"]), int(r["from_head"])
+    assert abs(left[r["type"]][at] - float(r["score"])) <= 1e-8 * float(r["score"])
+    left[r["type"]][at] = 0
+assert all(x.shape == (len(layers), len(heads), 3, 2) and (x == 0).all() for x in left.values())
+assert abs(a["circuit/baseline"] - float(rows[0]["baseline"])) < 1e-8
+PY
+    done
+}
+
+@test "-o: what does not go with it, and what is not replaced" {
+    tiny
+    refused() { run -2 --separate-stderr tg-circuit "${@:2}" && [[ -z $output ]] && said "$1"; }
+    refused '--output writes an archive of heads or of pairs: it takes no --tokens' --tokens -o out.npz
+    refused '--output writes an archive of heads or of pairs: it takes no --format' --tsv -o out.npz
+    refused '--output writes an archive of heads or of pairs: it takes no --no-header' --no-header -o out.npz
+    refused 'model.npz is read, and the output would replace it' -o model.npz
+    refused 'out.svg: -o writes an archive (.npz), of which tg-attn-view makes pictures' -o out.svg
+    tg-lens -m model.npz -p ab -o lens.npz
+    refused 'lens.npz: predictions after each layer; --force replaces it' -o lens.npz
+    tg-circuit -o lens.npz --force
+    tg-circuit --compose -o lens.npz
+}
+
 @test "a head that copies, one that does the opposite, one that attends to the position before" {
     tg-init --n-layer 1 --n-head 4 --n-embd 32 --n-ctx 8 --vocab-size 256 -o model.npz 2> /dev/null
     need_numpy

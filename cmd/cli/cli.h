@@ -251,6 +251,7 @@ typedef enum cli_content {
     CLI_OUT_VECTORS,
     CLI_OUT_LENS,  /* predictions after each layer, or the parts of a logit */
     CLI_OUT_PATCH, /* effects of patches */
+    CLI_OUT_CIRCUIT,
     CLI_OUT_PNG,
     CLI_OUT_SVG,
     CLI_OUT_PAGE, /* HTML */

@@ -74,7 +74,8 @@ static void find_archive_kind(file_kind *f, const char *kind)
                  {"vectors", "vectors of the residual stream", CLI_OUT_VECTORS},
                  {"lens", "predictions after each layer", CLI_OUT_LENS},
                  {"attribution", "the parts of a logit", CLI_OUT_LENS},
-                 {"patch", "effects of patches", CLI_OUT_PATCH}};
+                 {"patch", "effects of patches", CLI_OUT_PATCH},
+                 {"circuit", "what heads do by their weights", CLI_OUT_CIRCUIT}};
 
     is(f, CLI_OUT_KINDS, "an archive of arrays");
     for (size_t i = 0; i < sizeof kinds / sizeof kinds[0]; i++)

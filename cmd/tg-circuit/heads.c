@@ -13,7 +13,9 @@ struct heads {
     tg_factors f;
     tg_vocab_grams vocab;
     tg_heads_scratch scratch;
-    tg_head_numbers *numbers;
+    tg_head_numbers *numbers; /* [H] of a layer; [L,H] for an archive */
+    tg_circuit_kept kept;     /* of an archive */
+    bool all;                 /* layers at once */
 };
 
 static void place_heads(tg_arena *arena, void *context)
@@ -24,7 +26,7 @@ static void place_heads(tg_arena *arena, void *context)
     tg_factors_place(arena, &s->f, c);
     tg_vocab_grams_place(arena, &s->vocab, c);
     tg_heads_scratch_place(arena, &s->scratch, s->model);
-    s->numbers = tg_arena_take(arena, c->n_head, sizeof *s->numbers);
+    s->numbers = tg_arena_take_rows(arena, s->all ? c->n_layer : 1, c->n_head, sizeof *s->numbers);
 }
 
 static table table_of(const struct heads *s, table_format format)
@@ -81,14 +83,20 @@ static void print_head(const table *t, size_t layer, size_t head, const tg_head_
     table_print_line(t, cells);
 }
 
+/* Find the numbers of a layer's heads. */
+static tg_status find_layer(struct heads *s, tg_head_numbers *numbers, const cli_model *m, size_t layer,
+                            tg_err *err)
+{
+    tg_factors_set(&s->f, &m->model, layer);
+    tg_heads_of_layer(numbers, &s->f, &s->vocab, &m->model, &s->scratch);
+    return cli_model_check(m, err) ? err->code : TG_OK; /* after the last weights are read, positions */
+}
+
 static tg_status print_layers(struct heads *s, const cli_model *m, const circuit_options *o, tg_err *err)
 {
     const tg_config *c = &m->model.config;
     const table t = table_of(s, o->format);
-    cli_job job;
 
-    (void)tg_vocab_grams_set(&s->vocab, &m->model, cli_job_begin(&job, "tokens"));
-    cli_progress_end();
     if (!o->no_header && o->format == TABLE_TEXT)
         print_explanation(s);
     if (!o->no_header)
@@ -96,9 +104,7 @@ static tg_status print_layers(struct heads *s, const cli_model *m, const circuit
     for (size_t l = 0; l < c->n_layer; l++) {
         if (!tg_attn_keeps(o->filter.layer, l))
             continue;
-        tg_factors_set(&s->f, &m->model, l);
-        tg_heads_of_layer(s->numbers, &s->f, &s->vocab, &m->model, &s->scratch);
-        if (cli_model_check(m, err)) /* after the last weights are read, positions */
+        if (find_layer(s, s->numbers, m, l, err))
             return err->code;
         for (size_t h = 0; h < c->n_head; h++)
             if (tg_attn_keeps(o->filter.head, h))
@@ -110,15 +116,40 @@ static tg_status print_layers(struct heads *s, const cli_model *m, const circuit
     return TG_OK;
 }
 
+/* ---- an archive */
+
+static tg_status put_archive(void *context, int fd, tg_err *err)
+{
+    const struct heads *s = context;
+
+    return tg_circuit_write_heads(fd, &s->kept, s->numbers, s->scratch.T > 0, err);
+}
+
+static tg_status write_layers(struct heads *s, const cli_model *m, const circuit_options *o, tg_err *err)
+{
+    const tg_config *c = &m->model.config;
+
+    for (size_t l = 0; l < c->n_layer; l++)
+        if (tg_attn_keeps(o->filter.layer, l) && find_layer(s, s->numbers + l * c->n_head, m, l, err))
+            return err->code;
+    s->kept = circuit_kept(o, c);
+    return cli_archive_write(o->output, CLI_OUT_CIRCUIT, put_archive, s, err);
+}
+
+/* ---- all of it */
+
 tg_status circuit_print_heads(const cli_model *m, const circuit_options *o, tg_err *err)
 {
-    struct heads s = {.model = &m->model};
+    struct heads s = {.model = &m->model, .all = o->output != NULL};
+    cli_job job;
     tg_arena arena;
     tg_status status;
 
     if ((status = tg_arena_build(&arena, place_heads, &s, err)))
         return status;
-    status = print_layers(&s, m, o, err);
+    (void)tg_vocab_grams_set(&s.vocab, &m->model, cli_job_begin(&job, "tokens"));
+    cli_progress_end();
+    status = (o->output ? write_layers : print_layers)(&s, m, o, err);
     tg_arena_free(&arena);
     return status;
 }

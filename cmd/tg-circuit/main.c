@@ -6,8 +6,8 @@ static tg_status show(const cli_model *m, const circuit_options *o, tg_err *err)
     const tg_config *c = &m->model.config;
     const tg_status status = tg_attn_filter_check(&o->filter, c->n_layer, c->n_head, c->n_ctx, err);
 
-    if (status)
-        return status;
+    if (status || (o->output && cli_archive_check(o->output, m->path, CLI_OUT_CIRCUIT, err)))
+        return err->code;
     return o->tokens    ? circuit_print_tokens(m, o, err)
            : o->compose ? circuit_print_pairs(m, o, err)
                         : circuit_print_heads(m, o, err);

@@ -7,7 +7,8 @@ static const char examples[] =
     "  $ tg-circuit\n"
     "  $ tg-circuit -f tsv | sort -t \"$(printf '\\t')\" -gk 5 | tail -n 4\n"
     "  $ tg-circuit --tokens --layer 0 --head 1\n"
-    "  $ tg-circuit --compose -f tsv | sort -t \"$(printf '\\t')\" -gk 8 | tail -n 4";
+    "  $ tg-circuit --compose -f tsv | sort -t \"$(printf '\\t')\" -gk 8 | tail -n 4\n"
+    "  $ tg-circuit -o circuit.npz";
 
 /* Which options go together. */
 static int check(const circuit_options *o)
@@ -25,6 +26,11 @@ static int check(const circuit_options *o)
                                                                    : "directions");
     if (token && o->directions_given)
         return cli_usage("--directions does not go with a token");
+    if (o->output && (o->tokens || o->format_given || o->no_header))
+        return cli_usage("--output writes an archive of heads or of pairs: it takes no %s",
+                         o->tokens         ? "--tokens"
+                         : o->format_given ? "--format"
+                                           : "--no-header");
     return CLI_OK;
 }
 
@@ -51,9 +57,13 @@ int circuit_parse(int argc, char **argv, circuit_options *o)
         CLI_SIZE_OPTION('n', "directions", &o->directions, "N", 1, 1e6,
                         "with --tokens: how many directions of each circuit", .given = &o->directions_given),
         CLI_ENUM_OPTION('f', "format", &o->format, TABLE_FORMATS,
-                        "aligned columns, tab-separated values, or a JSON object per line"),
+                        "aligned columns, tab-separated values, or a JSON object per line",
+                        .given = &o->format_given),
         CLI_FLAG_OPTION(0, "no-header", &o->no_header,
                         "print neither the explanations before the numbers nor titles"),
+        CLI_OUTPUT_OPTION('o', "output", &o->output, "FILE",
+                          "write an archive (.npz) of whole arrays instead of lines; '-' is standard output"),
+        CLI_FORCE(0),
         CLI_THREADS(&o->threads, "the results"),
         {0},
     };

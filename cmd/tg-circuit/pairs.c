@@ -42,6 +42,7 @@ static void print_header(const table *t, const tg_config *config)
 
 struct composing {
     const tg_config *config;
+    const circuit_options *o;
     tg_compose c;
 };
 
@@ -82,6 +83,14 @@ static void print_pairs(const table *t, const struct composing *s, const tg_attn
     }
 }
 
+static tg_status put_archive(void *context, int fd, tg_err *err)
+{
+    const struct composing *s = context;
+    const tg_circuit_kept kept = circuit_kept(s->o, s->config);
+
+    return tg_circuit_write_pairs(fd, &kept, &s->c, tg_compose_baseline(s->config), err);
+}
+
 static void place(tg_arena *arena, void *context)
 {
     struct composing *s = context;
@@ -91,7 +100,7 @@ static void place(tg_arena *arena, void *context)
 
 tg_status circuit_print_pairs(const cli_model *m, const circuit_options *o, tg_err *err)
 {
-    struct composing s = {.config = &m->model.config};
+    struct composing s = {.config = &m->model.config, .o = o};
     const table t = table_of(o->format);
     cli_job job;
     tg_arena arena;
@@ -105,7 +114,9 @@ tg_status circuit_print_pairs(const cli_model *m, const circuit_options *o, tg_e
         return status;
     (void)tg_compose_run(&s.c, &m->model, cli_job_begin(&job, "composition"));
     cli_progress_end();
-    if (!(status = cli_model_check(m, err))) {
+    if (!(status = cli_model_check(m, err)) && o->output) {
+        status = cli_archive_write(o->output, CLI_OUT_CIRCUIT, put_archive, &s, err);
+    } else if (!status) {
         if (!o->no_header)
             print_header(&t, &m->model.config);
         print_pairs(&t, &s, &o->filter);
