@@ -11,6 +11,7 @@ setup_file() {
     make_tokens
     make_models
     make_dumps
+    make_results
 }
 
 # tokens of each kind of tokenizer, and these tokenizers
@@ -41,6 +42,16 @@ make_dumps() {
     done
     tg-attn-dump -m tiny.npz -p ab --layout bhtd --mask=-inf -s q -o dump-bhtd.npz
     tg-eval -m tiny.npz -p ab --logits -o logits.npz 2> /dev/null
+}
+
+# what the other tools write, of a model as small as composition allows
+make_results() {
+    tg-init -P tinygpt -t char.npz --vocab-size 2 --n-layer 2 --n-head 1 --n-embd 2 --n-ctx 2 -o two.npz 2> /dev/null
+    tg-lens -m two.npz -p ab --top 1 -o lens.npz
+    tg-lens -m two.npz -p ab --attribute b -o attribution.npz
+    tg-patch -m two.npz -p ab --corrupt bb --metric kl -s z --each both -o patch.npz
+    tg-circuit -m two.npz -o circuit.npz
+    tg-circuit -m two.npz --compose -o pairs.npz
 }
 
 setup() {
@@ -88,6 +99,12 @@ unnoticed() {
 @test "attention of each stage, and logits" {
     slow
     damaged_tg dump*.npz logits.npz
+    [[ $same = 0 ]]
+}
+
+@test "lenses, attributions, patches and circuits" {
+    slow
+    damaged_tg lens.npz attribution.npz patch.npz circuit.npz pairs.npz
     [[ $same = 0 ]]
 }
 
@@ -175,7 +192,7 @@ each_damage() {
 
 @test "every tool: one line, exit 1, nothing written, old files as they were" {
     slow
-    local tried=0
+    local tried=0 kind
     echo old > old
     cp old old.html
     cp char-vocabulary.npz vocabulary.npz
@@ -193,6 +210,9 @@ each_damage() {
     each_damage run.npz tg-info run.npz
     each_damage dump.npz tg-attn-view --force -o old.html dump.npz
     each_damage dump.npz tg-attn-dump -m tiny.npz --check dump.npz
+    for kind in lens attribution patch circuit pairs; do
+        each_damage $kind.npz tg-attn-view --ansi --force -o old $kind.npz
+    done
     each_damage logits.npz tg-info logits.npz
     cases "$tried" "damaged files given to tools"
 }

@@ -29,6 +29,9 @@ make_fault_files() {
         tg-convert run.npz --to llmc --lossy -o run.bin
         tg-convert t.npz --to uint16 -o t.bin
         tg-attn-dump -m run.npz -p Tobe -o dump.npz
+        tg-lens -m run.npz -p Tobe -o lens.npz
+        tg-lens -m run.npz -p Tobe --attribute e -o parts.npz
+        tg-circuit -m run.npz -o circuit.npz
         printf 'a b\nab c\n' > merges.txt
         printf 'step\tloss\tval_loss\tlr\tgrad_norm\ttokens_per_s\ttime_s\n1\t5.5\t\t1e-3\t1.3\t9\t0.1\n' > m.tsv
         printf 'abcab abc' > short
@@ -50,6 +53,7 @@ make_old_files() {
     tg-lens -m m.npz -p abc -o old/lens.npz
     tg-lens -m m.npz -p abc --attribute b -o old/parts.npz
     tg-patch -m m.npz -p abc --corrupt abd --metric kl -o old/patch.npz
+    tg-circuit -m m.npz -o old/circuit.npz
     tg-convert old/t.npz --to uint16 -o old/t.bin
     tg-convert old/t.npz --to llmc-tokens -o old/l.bin
     echo old | tee old/back old/m.gguf > old/m.safetensors # replaced with --force
@@ -102,10 +106,16 @@ tg-attn-dump --example mha
 tg-circuit -m in/run.npz
 tg-circuit -m in/neox.npz -f jsonl
 tg-circuit -m in/neox.npz --tokens -k 1
+tg-circuit -m in/run.npz -o circuit.npz
+tg-circuit -m in/neox.npz --compose
 tg-attn-view in/dump.npz
 tg-attn-view -o d.png in/dump.npz
 tg-attn-view --svg in/dump.npz
 tg-attn-view -o d.html in/dump.npz
+tg-attn-view in/lens.npz
+tg-attn-view -o d.png in/lens.npz
+tg-attn-view --svg in/parts.npz
+tg-attn-view in/circuit.npz
 tg-convert in/run.npz --to hf --lossy --force -o hf
 tg-convert in/neox.npz --to hf --force -o neox
 tg-convert in/run.npz --to gguf --lossy --force -o m.gguf

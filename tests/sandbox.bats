@@ -214,6 +214,7 @@ same() {
     same "tg-info"
     same "tg-attn-dump --check dump.npz -m model.npz"
     same "tg-attn-view - < dump.npz"
+    same "tg-lens -m model.npz -p To -o - | tg-attn-view"
     same "tg-attn-dump --example mha"
     cases $tried "commands"
 }
@@ -247,6 +248,7 @@ same() {
     same "tg-lens -m model.npz -p To -o made"
     same "tg-lens -m model.npz -p To --attribute b -o made"
     same "tg-patch -m model.npz -p To --corrupt Do --metric kl -o made"
+    same "tg-circuit -m model.npz -o made"
     same "tg-attn-dump -m model.npz -p To -o made"
     same "tg-sample -m model.npz -p To -n 3 --attention made"
     same "tg-attn-view dump.npz --png -o made"

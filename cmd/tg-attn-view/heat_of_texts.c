@@ -79,7 +79,8 @@ static tg_status set_lens_range(heat *h, const tg_results *r, const heat_want *w
         heat_set_range(h, HEAT_FROM_ZERO);
         return TG_OK;
     }
-    snprintf(h->quantity, sizeof h->quantity, "%s %s", strcmp(show, "probs") == 0 ? "probability" : show, of);
+    snprintf(h->quantity, sizeof h->quantity, "%s %s%s", strcmp(show, "probs") == 0 ? "probability" : show,
+             of, strcmp(show, "rank") == 0 ? ", from 1" : "");
     if (strcmp(show, "probs") == 0)
         return set_probability_range(h, want->scale, err);
     heat_set_range(h, HEAT_ALL);
@@ -123,7 +124,7 @@ tg_status heat_of_lens(heat *h, const tg_results *r, const heat_want *want, cons
         h->columns_are = "token";
         fill_lens(h, r, &axis, show);
         status = set_lens_range(h, r, want, show, err);
-        snprintf(h->about[0], HEAT_LINE, "after so many of %lld blocks%s",
+        snprintf(h->about[0], HEAT_LINE, "layer: blocks that have run, of %lld%s",
                  (long long)tg_results_whole(r, "n_layer"),
                  h->text ? "; in each cell the most probable token" : "");
     }

@@ -152,12 +152,25 @@ static tg_status fill_heads(heat *h, const double *value, size_t N, const heat_a
 
 /* ---- pairs of heads */
 
+/* Layer 0 reads from no head. */
+static tg_status leave_out_first(heat_axis *layers, tg_err *err)
+{
+    if (layers->number[0] > 0)
+        return TG_OK;
+    if (layers->n == 1)
+        return tg_fail(err, TG_EUSAGE, "layer 0 has no earlier layer, whose heads it would read");
+    layers->n--;
+    memmove(layers->index, layers->index + 1, layers->n * sizeof *layers->index);
+    memmove(layers->number, layers->number + 1, layers->n * sizeof *layers->number);
+    return TG_OK;
+}
+
 /* Rows: the heads that read; columns: those of earlier layers, which write. */
 static tg_status fill_pairs(heat *h, const tg_results_array *score, const heat_axis *layers,
                             const heat_axis *heads, tg_err *err)
 {
     const size_t N = score->shape[1], H = score->shape[3], all = score->shape[2] * H;
-    const size_t last = layers->number[layers->n - 1], columns = tg_size_max(last, 1) * H;
+    const size_t last = layers->number[layers->n - 1], columns = last * H;
     const tg_status status = heat_place(h, layers->n * heads->n, columns, false, false, err);
 
     if (status)
@@ -188,7 +201,8 @@ tg_status heat_of_circuit(heat *h, const tg_results *r, const heat_want *want, c
     if (!value)
         return tg_fail(err, TG_EUSAGE, "the archive has no circuit/%s", show);
     if (!(status = heat_choose(&l, "layer", layers->whole, layers->count, want->layers, err)) &&
-        !(status = heat_choose(&n, "head", heads->whole, heads->count, want->heads, err)))
+        !(status = heat_choose(&n, "head", heads->whole, heads->count, want->heads, err)) &&
+        (value->dims < 4 || !(status = leave_out_first(&l, err))))
         status = value->dims == 4 ? fill_pairs(h, value, &l, &n, err)
                                   : fill_heads(h, value->real, heads->count, &l, &n, err);
     if (!status) {

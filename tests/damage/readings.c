@@ -10,6 +10,7 @@
 #include "formats/sha256.h"
 #include "lib/attn/qkv.h"
 #include "lib/dump/dump_read.h"
+#include "lib/results/results.h"
 #include "lib/info/info.h"
 #include "lib/models/model_archive.h"
 #include "lib/models/model_file.h"
@@ -232,6 +233,39 @@ static tg_status read_qkv(int fd, uint32_t *digest, tg_err *err)
     return TG_OK;
 }
 
+static void add_results(uint32_t *digest, const tg_results *r)
+{
+    for (size_t i = 0; i < TG_RESULTS_ARRAYS; i++) {
+        const tg_results_array *a = &r->array[i];
+
+        add(digest, a->shape, a->dims * sizeof *a->shape);
+        if (a->real)
+            add(digest, a->real, a->count * sizeof *a->real);
+        if (a->whole)
+            add(digest, a->whole, a->count * sizeof *a->whole);
+        if (a->text)
+            add(digest, a->text, a->count * a->size);
+    }
+}
+
+static tg_status read_results(int fd, uint32_t *digest, tg_err *err)
+{
+    tg_archive_reader *r;
+    tg_results results;
+    size_t kind;
+    tg_status status = tg_archive_open(&r, fd, err);
+
+    if (status)
+        return status;
+    if (!(status = tg_archive_read_kind(r, TG_RESULTS_KIND_NAMES, &kind, err)) &&
+        !(status = tg_results_read(&results, (tg_results_kind)kind, r, err))) {
+        add_results(digest, &results);
+        tg_results_free(&results);
+    }
+    tg_archive_close(r);
+    return status;
+}
+
 /* ---- what tg-info shows */
 
 static void add_info(uint32_t *digest, const tg_info *info)
@@ -279,11 +313,14 @@ const reading readings[] = {
     {"tokenizer", " tokenizer ", true, read_tokenizer},
     {"dump", " attention ", true, read_dump},
     {"qkv", " arrays ", true, read_qkv},
+    {"results", " lens attribution patch circuit ", true, read_results},
     {"archive", " logits ", true, read_archive},
-    {"archive", " model tokens tokenizer attention arrays ", false, read_archive},
+    {"archive", " model tokens tokenizer attention arrays lens attribution patch circuit ", false,
+     read_archive},
     {"model", " model ", false, read_model},
     {"tokenizer", " model tokens ", false, read_tokenizer},
-    {"info", " model tokens tokenizer attention logits arrays ", false, read_info},
+    {"info", " model tokens tokenizer attention logits arrays lens attribution patch circuit ", false,
+     read_info},
 };
 const size_t n_readings = sizeof readings / sizeof readings[0];
 

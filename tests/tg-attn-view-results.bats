@@ -1,0 +1,308 @@
+#!/usr/bin/env bats
+# tg-attn-view of what tg-lens, tg-patch and tg-circuit wrote: heat maps.  Uses the model in docs/data/induction.
+
+load helper
+load dumps
+load pictures
+
+setup() {
+    tg_setup
+    ln -s "$ROOT/docs/data/induction" induction
+    export TG_MODEL=$PWD/induction
+}
+
+# ---- in the terminal
+
+@test "a lens: the most probable tokens, and shades of what is asked for" {
+    tg-lens -q -p CatDogCat -o lens.npz
+    run -0 --separate-stderr tg-attn-view -w 60 lens.npz
+    [[ -z $stderr ]]
+    is_output 'token 0   1   2   3   4   5   6   7   8   
+      C   a   t   D   o   g   C   a   t   
+    0 C . a . t . D . o . g . C . a . t   
+    1 C : a . t . D . o . g . C . a . t   
+    2 C : S : t : D : I : g : a @ t @ D   
+probability of the next token 0 .:-=+*#%@ 0.7265 or more
+colours follow the square root: 0.18 is in the middle
+layer: blocks that have run, of 2; in each cell the most
+probable token
+layer down, token across'
+    run -0 tg-attn-view -w 60 --show rank lens.npz
+    [[ ${lines[5]} =~ ^'rank of the next token, from 1 1 .:-=+*#%@ '[0-9]+$ && ${lines[4]} = *'a . t . D   ' ]]
+    run -0 tg-attn-view -w 60 --show kl -l 2 lens.npz
+    is_output 'token 0   1   2   3   4   5   6   7   8   
+      C   a   t   D   o   g   C   a   t   
+    2 C . S . t . D . I . g . a . t . D . 
+divergence from the output (nats) 0 .:-=+*#%@ 1
+layer: blocks that have run, of 2; in each cell the most
+probable token
+layer down, token across'
+    # without tokens, the numbers
+    tg-lens -q -p CatDog --top 0 -o lens.npz
+    run -0 tg-attn-view --show logit lens.npz
+    [[ ${lines[0]} =~ ^'token '(\ +[0-5]){6}\ $ && ${lines[2]} =~ ^\ {4}0(\ +-?[0-9]+\.[0-9]{2}){5}\ +$ ]]
+    # a token that is looked for everywhere
+    tg-lens -q -p CatDog --target t -o lens.npz
+    [[ $(tg-attn-view lens.npz) = *'probability of the target 0 '* ]]
+}
+
+@test "numbers are those of the archive" {
+    need_numpy
+    tg-lens -q -p CatDogCat --top 0 -o lens.npz
+    for show in probs rank logit entropy kl; do
+        tg-attn-view -w 200 --show $show lens.npz > drawn
+        SHOW=$show python3 - << 'END'
+import os, numpy as np
+a, show = np.load("lens.npz"), os.environ["SHOW"]
+value = np.exp(a["lens/logit"] - a["lens/sum"]) if show == "probs" else a["lens/" + show] + (show == "rank")
+shown = [line.split()[1:] for line in open("drawn").read().split("\n")[2:5]]
+targets = 8 if show in ("probs", "rank", "logit") else 9
+assert [len(row) for row in shown] == [targets] * 3
+for row, want in zip(shown, value):
+    for text, x in zip(row, want):
+        digits = len(text.partition(".")[2])
+        assert abs(float(text) - x) <= 0.5001 * 10**-digits and (digits >= 1 or x == int(x)), (text, x)
+END
+    done
+}
+
+@test "the parts of a logit, and what heads take from keys" {
+    tg-lens -q -p CatDogCat --attribute D -o parts.npz
+    run -0 tg-attn-view parts.npz
+    [[ ${lines[0]} =~ ^head(\ +[0-3]){4}\ +bias\ +mlp\ +bias\ $ ]]
+    [[ ${lines[1]} =~ ^\ +0(\ +-?[0-9]+\.[0-9]{2}){7}\ $ && ${lines[2]} =~ ^\ +1(\ +-?[0-9]+\.[0-9]{2}){7}\ $ ]]
+    [[ ${lines[3]} =~ ^'part of the logit -'([0-9.]+)' .:-=+*#%@ '([0-9.]+)$ && ${BASH_REMATCH[1]} = "${BASH_REMATCH[2]}" ]]
+    [[ ${lines[4]} =~ ^'logit '[0-9.]+' of "D" after token 8'$ && ${lines[5]} = 'besides: embedding '*', position '*", norm's bias "* ]]
+    [[ ${lines[6]} = 'layer down, head across' ]]
+    run -0 tg-attn-view --show keys -l 1 -a 0,2 -w 100 parts.npz
+    [[ ${lines[2]} = '1.0 '* && ${lines[3]} = '1.2 '* && ${lines[1]} =~ ^\ +C\ +a\ +t\ +D\ +o\ +g\ +C\ +a\ +t\ $ ]]
+    [[ ${lines[4]} = 'part of the logit, by key '* && ${#lines[@]} = 7 ]]
+    # of the difference of two, one of which the text does not have
+    tg-lens -q -p CatDogCat --attribute D-P -o parts.npz
+    [[ $(tg-attn-view parts.npz) = *' of "D" less id '[0-9]*' after token 8'* ]]
+}
+
+patched=(-q -p CatDogCat --corrupt CatPigCat --answer D --wrong P)
+
+@test "patches: by position, head, both, layer" {
+    tg-patch "${patched[@]}" -o patch.npz
+    run -0 tg-attn-view patch.npz
+    [[ ${lines[0]} =~ ^token(\ +[0-8]){9}\ $ && ${lines[2]} =~ ^\ +0\ +0\ +0\ +0\ +0\.99\  ]]
+    [[ ${lines[4]} = 'effect of patches of x -'*' .:-=+*#%@ '* && ${lines[5]} = 'diff: clean '*', corrupt -'* ]]
+    [[ ${lines[6]} = 'corrupt run with a part of the clean one' && ${lines[7]} = 'layer down, token across' ]]
+    tg-patch "${patched[@]}" --site z --direction noise --attribution -o patch.npz
+    run -0 tg-attn-view --show metric patch.npz
+    [[ ${lines[0]} =~ ^head(\ +[0-3]){4}\ $ && ${lines[3]} = 'diff after patches of z '* ]]
+    [[ ${lines[5]} = 'clean run with a part of the corrupt one, estimated to first order' ]]
+    tg-patch "${patched[@]}" --site z --each both -o patch.npz
+    run -0 tg-attn-view -a 0,3 patch.npz
+    [[ ${lines[2]} = '  0.0 '* && ${lines[3]} = '  0.3 '* && ${lines[4]} = '  1.0 '*' 1.00 ' && ${lines[5]} = '  1.3 '* ]]
+    tg-patch "${patched[@]}" --each layer -o patch.npz
+    run -0 tg-attn-view patch.npz
+    is_output 'patch  all 
+    0 1.00 
+    1 1.00 
+effect of patches of x -1 .:-=+*#%@ 1
+'"${lines[4]}"'
+corrupt run with a part of the clean one
+layer down, patch across'
+}
+
+@test "circuits: heads, and pairs of them" {
+    tg-circuit -q -o circuit.npz
+    run -0 tg-attn-view circuit.npz
+    is_output 'head     0     1     2     3 
+   0 -0.17  0.88  0.79  0.84 
+   1  1.00  0.13  0.31  0.33 
+copying: eigenvalues of W_E OV W_U -0.9999 .:-=+*#%@ 0.9999
+layer down, head across'
+    run -0 tg-attn-view --show previous -l 0 circuit.npz
+    [[ ${lines[1]} =~ ^\ +0\ 1\.00(\ 0\.0[0-9]){3}\ $ && ${lines[2]} = 'attention to the previous position 0 '* ]]
+    tg-circuit -q --compose -o pairs.npz
+    run -0 tg-attn-view pairs.npz
+    is_output 'writer  0.0  0.1  0.2  0.3 
+   1.0 0.25 0.18 0.19 0.19 
+   1.1 0.13 0.54 0.57 0.54 
+   1.2 0.13 0.57 0.58 0.56 
+   1.3 0.13 0.60 0.60 0.56 
+K-composition 0 .:-=+*#%@ 0.5986
+of random matrices: 0.125
+reader down, writer across'
+    [[ $(tg-attn-view --show v -a 0 pairs.npz | sed -n 2p) = '   1.0 0.042 '* ]]
+}
+
+@test "columns that do not fit are drawn in blocks, very many without their texts" {
+    tg-lens -q -p CatDogHenCatDogHen -o lens.npz
+    run -0 tg-attn-view -w 40 lens.npz
+    [[ $(grep -c '^token' <<< "$output") = 3 && $(grep -c '^    2 ' <<< "$output") = 3 ]]
+    while read -r line; do [[ ${#line} -le 40 ]]; done <<< "$output"
+    run -0 tg-attn-view -w 20 lens.npz
+    [[ $(grep -c '^token' <<< "$output") = 6 ]]
+    tg-lens -q --ids "$(seq -s ' ' 0 47)" --target t -o lens.npz
+    run -0 tg-attn-view -w 40 lens.npz
+    [[ $(grep -c '^token' <<< "$output") = 3 && ${lines[0]} = 'token 0   1   2 '* || ${lines[0]} = 'token 0 '* ]]
+    while read -r line; do [[ ${#line} -le 40 ]]; done <<< "$output"
+}
+
+@test "colours: cells have them, and are left before the line ends" {
+    tg-lens -q -p CatDogCat -o lens.npz
+    tg-attn-view --color 256 lens.npz > drawn
+    grep -q $'\033\\[48;5;' drawn
+    sed $'s/\033\\[[0-9;]*m//g' drawn > plain
+    grep -qx '    2 C  S  t  D  I  g  a  t  D  ' plain
+    grep $'\033' drawn | while IFS= read -r line; do [[ $line = *$'\033[49m'* ]]; done
+    run -0 tg-attn-view --color truecolor --paper light --show entropy lens.npz
+    [[ $output = *$'\033[48;2;'* ]]
+}
+
+@test "texts that are not ASCII, and texts of other programs, stay on their line" {
+    need_numpy
+    tg-lens -q -p CatDogCat -o lens.npz
+    alter lens.npz other.npz 'a["lens/top_text"] = a["lens/top_text"].copy(); a["lens/top_text"][0, 0, 0] = "\u4e16\x1b[31m\n".encode()
+a["lens/text"] = a["lens/text"].copy(); a["lens/text"][1] = "\x1b[2J\u00e9".encode()'
+    LC_ALL=C.UTF-8 tg-attn-view -w 120 other.npz > drawn
+    [[ $(LC_ALL=C grep -c $'\033' drawn) = 0 && $(wc -l < drawn) = 9 ]]
+    grep -q '世' drawn
+    LC_ALL=C tg-attn-view -w 120 other.npz > drawn
+    LC_ALL=C grep -q '[^ -~]' drawn && false
+    tg-attn-view --png -o lens.png other.npz 2> notes
+    grep -q "characters that the PNG's font lacks" notes
+}
+
+# ---- images
+
+@test "images: cells of the colours of their numbers, and labels" {
+    need_numpy
+    tg-lens -q -p CatDogCat -o lens.npz
+    tg-attn-view -o lens.svg --scale linear lens.npz
+    tg-attn-view -o lens.png --scale linear lens.npz
+    svg_module
+    png_module
+    python3 - << 'END'
+import numpy as np, png, svg
+image = svg.Image("lens.svg")
+a = np.load("lens.npz")
+assert image.title == "lens.npz: probability of the next token"
+texts = image.text
+assert texts[:2] == [image.title, "layer"]
+assert texts[2:11] == ["%d %s" % (t, c) for t, c in enumerate("CatDogCat")]
+cells = [row.tolist() for row in a["lens/top_text"][:, :, 0].astype(str)]
+assert texts[11:41] == [x for l, row in enumerate(cells) for x in [str(l)] + row], texts[11:41]
+assert texts[41:] == ["0", "0.5", "1", "probability of the next token", "layer down, token across",
+                      "layer: blocks that have run, of 2; in each cell the most probable token"]
+rows, palette = png.read("lens.png")
+assert image.size == (len(rows[0]), len(rows))
+rects = image.rects[1:25]  # the last token has no next one
+assert len({r[0] for r, _ in rects}) == 8 and len({r[1] for r, _ in rects}) == 3
+probs = np.exp(a["lens/logit"].astype(float) - a["lens/sum"])
+for n, ((x, y, w, h), fill) in enumerate(rects):
+    step = int(probs[n // 8, n % 8] * 239 + 0.5)
+    assert rows[y][x] == rows[y + h - 1][x + w - 1] == step
+    assert fill == "#" + palette[step].hex()
+END
+}
+
+@test "images of every kind, light and dark" {
+    need_numpy
+    tg-lens -q -p CatDogCat --attribute D -o parts.npz
+    tg-patch "${patched[@]}" --site z --each both -o patch.npz
+    tg-circuit -q -o circuit.npz
+    tg-circuit -q --compose -o pairs.npz
+    svg_module
+    png_module
+    for kind in parts patch circuit pairs; do
+        tg-attn-view -o $kind.svg $kind.npz
+        tg-attn-view -o $kind.png $kind.npz
+        tg-attn-view -o dark.png --paper dark --title "A title" --force $kind.npz
+        KIND=$kind python3 - << 'END'
+import os, png, svg
+kind = os.environ["KIND"]
+image = svg.Image(kind + ".svg")
+rows, palette = png.read(kind + ".png")
+assert image.size == (len(rows[0]), len(rows))
+want = {"parts": ["0", "3", "mlp", "bias", "layer down, head across", "part of the logit"],
+        "patch": ["0 C", "8 t", "0.0", "1.3", "layer.head", "layer.head down, token across", "effect of patches of z"],
+        "circuit": ["0", "3", "copying: eigenvalues of W_E OV W_U"],
+        "pairs": ["1.0", "0.3", "reader", "K-composition", "of random matrices: 0.125"]}[kind]
+assert set(want) <= set(image.text), image.text
+dark, colors = png.read("dark.png")
+assert max(colors[dark[0][0]]) < 40 and min(palette[rows[0][0]]) == 255
+assert any(x < 240 for row in dark for x in row)
+END
+    done
+}
+
+# ---- errors
+
+@test "options that do not go with what is drawn" {
+    tg-lens -q -p CatDog -o lens.npz
+    tg-lens -q -p CatDog --attribute D -o parts.npz
+    tg-patch "${patched[@]}" -o patch.npz
+    tg-circuit -q -o circuit.npz
+    tg-circuit -q --compose -o pairs.npz
+    tg-attn-dump -q -p CatDog -o dump.npz
+    refused() { # MESSAGE ARGUMENT...
+        run -2 --separate-stderr tg-attn-view "${@:2}"
+        [[ -z $output && ${#stderr_lines[@]} = 1 ]] && said "tg-attn-view: $1"
+    }
+    refused 'lens.npz: --show effect is not of a lens: expected one of probs|rank|logit|entropy|kl' --show effect lens.npz
+    refused 'lens.npz: --show scores is not of a lens' --show scores lens.npz
+    refused 'parts.npz: --show probs is not of an attribution: expected one of parts|keys' --show probs parts.npz
+    refused 'patch.npz: --show rank is not of patches: expected one of effect|metric' --show rank patch.npz
+    refused 'circuit.npz: --show k is not of a circuit: expected one of copying|positive|' --show k circuit.npz
+    refused 'pairs.npz: --show copying is not of a circuit: expected one of k|q|v' --show copying pairs.npz
+    refused 'dump.npz: --show kl is not of attention: expected one of probs|scores|steps' --show kl dump.npz
+    refused 'lens.npz: --scale is for probabilities, not for --show kl' --scale log --show kl lens.npz
+    refused 'lens.npz: --head does not go with a lens' -a 0 lens.npz
+    refused 'patch.npz: --head does not go with patches of all heads together' -a 0 patch.npz
+    refused 'lens.npz: layer 3 is not in the archive' -l 3 lens.npz
+    refused 'parts.npz: head 4 is not in the archive' -a 1,4 parts.npz
+    refused 'pairs.npz: layer 0 has no earlier layer' -l 0 pairs.npz
+    refused 'lens.npz: --batch does not go with an archive of kind "lens"' -b 1 lens.npz
+    refused 'lens.npz: there are no pages of archives of kind "lens"' --html lens.npz
+    refused '--show steps is an SVG image' --show steps lens.npz
+    refused 'lens.npz: --show steps is not of a lens' --svg --show steps lens.npz
+    tg-init -q -P baby-neox --n-layer 1 --n-head 1 --n-embd 8 --n-ctx 8 -o neox.npz
+    tg-circuit -m neox.npz -o circuit.npz --force
+    refused 'circuit.npz: the archive has no circuit/previous' --show previous circuit.npz
+}
+
+@test "a damaged archive is refused in a line, with its numbers" {
+    need_numpy
+    tg-lens -q -p CatDog -o lens.npz
+    tg-patch "${patched[@]}" -o patch.npz
+    tg-circuit -q --compose -o pairs.npz
+    refused() { # FILE STATEMENT MESSAGE
+        alter "$1" bad.npz "$2"
+        run -1 --separate-stderr tg-attn-view bad.npz
+        [[ -z $output && ${#stderr_lines[@]} = 1 ]]
+        said "bad.npz: $3" || { echo "$2"; return 1; }
+    }
+    refused lens.npz 'a["kind"] = np.bytes_("model")' 'the archive has kind "model", expected "attention", "lens", "attribution", "patch", "circuit"'
+    refused lens.npz 'a["version"] = np.int64(2)' 'the archive has version 2, expected 1'
+    refused lens.npz 'del a["lens/kl"]' 'array lens/kl is missing'
+    refused lens.npz 'a["lens/kl"] = a["lens/kl"].reshape(6, 3)' 'array lens/kl is f8 of shape (6, 3), expected f8 or f4 of shape (3, 6)'
+    refused lens.npz 'a["lens/kl"] = a["lens/kl"].astype("i8")' 'array lens/kl is i8 of shape (3, 6), expected f8 or f4'
+    refused lens.npz 'a["lens/kl"][1, 2] = np.nan' 'lens/kl[8] is nan: it must be finite'
+    refused lens.npz 'a["lens/layers"][2] = 3' 'lens/layers[2] is 3, which is out of range'
+    refused lens.npz 'a["lens/layers"][2] = 1' 'lens/layers[2] is 1, expected an ascending order'
+    refused lens.npz 'a["lens/positions"][5] = 6' 'lens/positions[5] is 6, which is out of range'
+    refused lens.npz 'a["lens/rank"][0, 0] = -2' 'lens/rank[0] is -2, which is out of range'
+    refused lens.npz 'a["lens/ids"] = a["lens/ids"][:0]' 'array lens/ids is i8 of shape (0'
+    refused patch.npz 'a["patch/site"] = np.bytes_("y")' 'patch/site is "y", expected one of x|q|k|v'
+    refused patch.npz 'a["patch/heads"] = np.array([-1, 0])' 'array patch/value is f8 of shape'
+    refused patch.npz 'a["patch/n_layer"] = np.int64(-1)' 'patch/n_layer[0] is -1, which is out of range'
+    refused pairs.npz 'del a["circuit/k"]' 'circuit/copying and circuit/k are missing: expected one of them'
+    refused pairs.npz 'a["circuit/n_layer"] = np.int64(3)' 'circuit/k has 2 layers of 4 heads, but circuit/n_layer is 3'
+    cat lens.npz lens.npz > bad.npz
+    run -1 --separate-stderr tg-attn-view bad.npz
+    said 'bad.npz: data follows the archive: expected one archive'
+    # what other programs write: compressed, in another precision, with other arrays
+    alter lens.npz fine.npz 'a["lens/kl"] = a["lens/kl"].astype("f4"); a["lens/notes"] = np.arange(3); a["more"] = np.arange(2)'
+    tg-attn-view --show kl fine.npz | cmp - <(tg-attn-view --show kl lens.npz)
+    python3 -c 'import numpy as np
+np.savez_compressed("small.npz", **np.load("lens.npz"))'
+    tg-attn-view small.npz | cmp - <(tg-attn-view lens.npz)
+    tg-attn-view < lens.npz | cmp - <(tg-attn-view lens.npz)
+    cat lens.npz | tg-attn-view - | cmp - <(tg-attn-view lens.npz)
+}
