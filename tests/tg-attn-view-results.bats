@@ -277,6 +277,7 @@ END
         run -1 --separate-stderr tg-attn-view bad.npz
         [[ -z $output && ${#stderr_lines[@]} = 1 ]]
         said "bad.npz: $3" || { echo "$2"; return 1; }
+        run -1 --separate-stderr tg-info --check bad.npz
     }
     refused lens.npz 'a["kind"] = np.bytes_("model")' 'the archive has kind "model", expected "attention", "lens", "attribution", "patch", "circuit"'
     refused lens.npz 'a["version"] = np.int64(2)' 'the archive has version 2, expected 1'

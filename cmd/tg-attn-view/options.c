@@ -106,6 +106,22 @@ static int check_pairs(const struct options *o)
     return CLI_OK;
 }
 
+/* What follows from the options, and the n operands. */
+static int settle(struct options *o, char **argv, size_t n)
+{
+    if (choose_format(o) || parse_list("layer", o->layer_list, &o->layers) ||
+        parse_list("head", o->head_list, &o->heads) || check_pairs(o))
+        return CLI_USAGE;
+    if (n > 1 && o->format != HTML)
+        return cli_usage("unexpected operand '%s': several dumps make a page, -o FILE.html", argv[2]);
+    if (n == 0 && !cli_stdin_has_data())
+        return cli_usage("no dump: name a file, or give one on standard input");
+    o->input = n > 0 ? (const char *const *)argv + 1 : &standard_input;
+    o->n_inputs = n > 0 ? n : 1;
+    o->stage = o->show == SHOW_SCORES ? TG_ATTN_SCORES : TG_ATTN_PROBS;
+    return CLI_OK;
+}
+
 static const char examples[] = "  $ tg-attn-dump -p 'To be' -o dump.npz\n"
                                "  $ tg-attn-view dump.npz\n"
                                "  $ tg-attn-view -l 0 -a 1 dump.npz\n"
@@ -167,15 +183,5 @@ int options_parse(int argc, char **argv, struct options *o)
 
     if (n < 0)
         return CLI_USAGE;
-    if (choose_format(o) || parse_list("layer", o->layer_list, &o->layers) ||
-        parse_list("head", o->head_list, &o->heads) || check_pairs(o))
-        return CLI_USAGE;
-    if (n > 1 && o->format != HTML)
-        return cli_usage("unexpected operand '%s': several dumps make a page, -o FILE.html", argv[2]);
-    if (n == 0 && !cli_stdin_has_data())
-        return cli_usage("no dump: name a file, or give one on standard input");
-    o->input = n > 0 ? (const char *const *)argv + 1 : &standard_input;
-    o->n_inputs = n > 0 ? (size_t)n : 1;
-    o->stage = o->show == SHOW_SCORES ? TG_ATTN_SCORES : TG_ATTN_PROBS;
-    return CLI_OK;
+    return settle(o, argv, (size_t)n);
 }

@@ -8,8 +8,10 @@
 #include "formats/archive.h"
 #include "formats/format.h"
 #include "formats/path.h"
+#include "lib/base/choice.h"
 #include "lib/base/size.h"
 #include "lib/dump/dump_read.h"
+#include "lib/results/results.h"
 #include "lib/info/parts.h"
 #include "lib/models/model_archive.h"
 #include "lib/tokens/tokens_read.h"
@@ -51,6 +53,8 @@ static tg_status check_archive(const tg_info *info, int fd, const char *path, tg
     const tg_tokenizer *tok;
     tg_model m;
     tg_dump dump;
+    tg_results results;
+    size_t number;
     tg_status status = TG_OK;
 
     if (lseek(fd, 0, SEEK_SET) != 0)
@@ -66,6 +70,9 @@ static tg_status check_archive(const tg_info *info, int fd, const char *path, tg
     } else if (strcmp(info->kind, "tokenizer") == 0) {
         if (strcmp(path, "-") != 0 && !(status = tg_vocab_file_open(&tok, path, NULL, err)))
             tg_tokenizer_free(tok);
+    } else if (tg_choice_find(&number, TG_RESULTS_KIND_NAMES, info->kind)) {
+        if (!(status = tg_results_read_any(&results, fd, err)))
+            tg_results_free(&results);
     } else {
         for (size_t i = 0; !status && i < info->n; i++)
             status = tg_info_check_finite(&info->tensor[i], err);

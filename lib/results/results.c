@@ -242,6 +242,20 @@ tg_status tg_results_read(tg_results *results, tg_results_kind kind, tg_archive_
     return status;
 }
 
+tg_status tg_results_read_any(tg_results *results, int fd, tg_err *err)
+{
+    tg_archive_reader *r;
+    size_t kind;
+    tg_status status = tg_archive_open(&r, fd, err);
+
+    if (status)
+        return status;
+    if (!(status = tg_archive_read_kind(r, TG_RESULTS_KIND_NAMES, &kind, err)))
+        status = tg_results_read(results, (tg_results_kind)kind, r, err);
+    tg_archive_close(r);
+    return status;
+}
+
 void tg_results_free(tg_results *results)
 {
     for (size_t i = 0; i < TG_RESULTS_ARRAYS; i++) {

@@ -51,6 +51,9 @@ typedef struct tg_results {
  */
 TG_MUST_CHECK tg_status tg_results_read(tg_results *results, tg_results_kind kind, tg_archive_reader *reader,
                                         tg_err *err);
+
+/* Read an archive of any of these kinds from fd.  Errors likewise. */
+TG_MUST_CHECK tg_status tg_results_read_any(tg_results *results, int fd, tg_err *err);
 void tg_results_free(tg_results *results); /* a zeroed one is fine */
 
 /* The array of that name, which the kind's table must have; NULL: it is absent. */

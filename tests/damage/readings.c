@@ -250,20 +250,14 @@ static void add_results(uint32_t *digest, const tg_results *r)
 
 static tg_status read_results(int fd, uint32_t *digest, tg_err *err)
 {
-    tg_archive_reader *r;
     tg_results results;
-    size_t kind;
-    tg_status status = tg_archive_open(&r, fd, err);
+    const tg_status status = tg_results_read_any(&results, fd, err);
 
     if (status)
         return status;
-    if (!(status = tg_archive_read_kind(r, TG_RESULTS_KIND_NAMES, &kind, err)) &&
-        !(status = tg_results_read(&results, (tg_results_kind)kind, r, err))) {
-        add_results(digest, &results);
-        tg_results_free(&results);
-    }
-    tg_archive_close(r);
-    return status;
+    add_results(digest, &results);
+    tg_results_free(&results);
+    return TG_OK;
 }
 
 /* ---- what tg-info shows */
