@@ -147,6 +147,11 @@ mutated() {
     mutated dump dump-probs.npz 5
     mutated dump dump.npz 11
     mutated run tiny.npz 17
+    mutated results lens.npz 13
+    mutated results attribution.npz 17
+    mutated results patch.npz 17
+    mutated results circuit.npz 13
+    mutated results pairs.npz 11
     ! soak || mutated run run.npz
     ! soak || mutated tokens bpe.npz
     ! soak || mutated model gpt2.npz

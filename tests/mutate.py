@@ -154,14 +154,82 @@ def check_dump(arrays):
             need(len(shape) == 1 and sizes.setdefault("T", shape[0]) == shape[0], name)
 
 
+# of each kind: arrays that must be there with their types and dimensions, and those that may be
+RESULTS = {
+    "lens": ("ids iT n_layer i layers iM positions iN target iN rank iMN logit fMN kl fMN entropy fMN sum fMN",
+             "text ST top_ids iMNK top_logits fMNK top_text SMNK"),
+    "attribution": ("ids iT position i token i minus i logit f capped f sum f scale f embedding f position_embedding f norm_bias f "
+                    "head_bias f head fLH key fLHT att_bias fL mlp fL unit fLU mlp_bias fL", "text ST"),
+    "patch": ("site S metric S direction S method S pairs i clean f corrupt f n_layer i layers iM heads iN positions iP value fMNP "
+              "effect fMNP", "ids iT text ST corrupt_ids iT corrupt_text ST"),
+    "circuit": ("n_layer i n_head i layers iM heads iN", "ov_norm fMN qk_norm fMN copying fMN positive fMN duplicate fMN previous fMN "
+                "diagonal fMN q fMNLH k fMNLH v fMNLH baseline f"),
+}
+
+
+def whole(arrays, name):
+    data = arrays[name][2]
+    return struct.unpack(f"<{len(data) // 8}q", data)
+
+
+def ascending(numbers, bound, what):
+    need(list(numbers) == sorted(set(numbers)) and 0 <= numbers[0] and numbers[-1] < bound, what)
+
+
+def check_places(arrays, kind, sizes):
+    """Layers, heads and positions, which are in the model and the text."""
+    L = number(arrays, kind + "/n_layer")
+    ascending(whole(arrays, kind + "/layers"), L + (kind == "lens"), "layers")
+    if kind == "circuit":
+        ascending(whole(arrays, "circuit/heads"), number(arrays, "circuit/n_head"), "heads")
+        need(sizes.get("L", L) == L and sizes.get("H", number(arrays, "circuit/n_head")) == number(arrays, "circuit/n_head"), "pairs")
+        need("circuit/copying" in arrays or "circuit/k" in arrays, "numbers")
+        return
+    places = [whole(arrays, kind + "/" + name) for name in ("positions", "heads") if kind + "/" + name in arrays]
+    if kind == "lens" or places[0] != (-1,):
+        ascending(places[0], sizes.get("T", 1 << 63), "positions")
+    if kind == "patch" and places[1] != (-1,):
+        ascending(places[1], 1 << 63, "heads")
+
+
+def check_results(arrays):
+    kind = text(arrays, "kind")
+    need(kind in RESULTS, "kind")
+    must, may = (s.split() for s in RESULTS[kind])
+    sizes = {}
+    for i, (name, dims) in enumerate(zip((must + may)[::2], (must + may)[1::2])):
+        name = kind + "/" + name
+        if i >= len(must) // 2 and name not in arrays:
+            continue
+        dtype, shape, data = arrays[name]
+        need(dtype in {"i": ("i8",), "f": ("f4", "f8"), "S": (dtype,) if dtype[0] == "S" else ()}[dims[0]], "type of " + name)
+        need(len(shape) == len(dims) - 1 and 0 not in shape, "shape of " + name)
+        need(all(sizes.setdefault(c, n) == n for c, n in zip(dims[1:], shape)), "shape of " + name)
+        if dims[0] == "f":
+            code, size = ("f", 4) if dtype == "f4" else ("d", 8)
+            need(all(map(math.isfinite, struct.unpack(f"<{len(data) // size}{code}", data))), name + " is not finite")
+        elif dims[0] == "i":
+            need(min(whole(arrays, name)) >= -1, name)
+    if kind == "attribution":
+        need(0 <= number(arrays, "attribution/position") < sizes["T"], "position")
+    else:
+        check_places(arrays, kind, sizes)
+    if kind == "patch":
+        need(text(arrays, "patch/site") in "x q k v pattern z att mlp".split() and
+             text(arrays, "patch/metric") in "diff prob loss kl".split() and
+             text(arrays, "patch/direction") in ("noise", "denoise") and
+             text(arrays, "patch/method") in ("patch", "attribution"), "texts")
+
+
 CHECKS = {"run": ("model", check_model), "model": ("model", check_model), "tokens": ("tokens", check_tokens),
-          "dump": ("attention", check_dump), "tokenizer": ("tokenizer", check_tokenizer)}
+          "dump": ("attention", check_dump), "tokenizer": ("tokenizer", check_tokenizer),
+          "results": (None, check_results)}
 
 
 def check(reader, data):
     arrays = {name[:-4].decode(): array(content) for name, content in members(data)}
     kind, more = CHECKS[reader]
-    need(list(arrays)[:2] == ["kind", "version"] and text(arrays, "kind") == kind and number(arrays, "version") == 1, "kind")
+    need(list(arrays)[:2] == ["kind", "version"] and text(arrays, "kind") == (kind or text(arrays, "kind")) and number(arrays, "version") == 1, "kind")
     try:
         more(arrays)
     except KeyError as missing:

@@ -87,6 +87,7 @@ patched=(-q -p CatDogCat --corrupt CatPigCat --answer D --wrong P)
 @test "patches: by position, head, both, layer" {
     tg-patch "${patched[@]}" -o patch.npz
     run -0 tg-attn-view patch.npz
+    [[ ${lines[1]} =~ ^\ +C\ +a\ +t\ +D/P\ +o/i\ +g\ +C\ +a\ +t\ $ ]]
     [[ ${lines[0]} =~ ^token(\ +[0-8]){9}\ $ && ${lines[2]} =~ ^\ +0\ +0\ +0\ +0\ +0\.99\  ]]
     [[ ${lines[4]} = 'effect of patches of x -'*' .:-=+*#%@ '* && ${lines[5]} = 'diff: clean '*', corrupt -'* ]]
     [[ ${lines[6]} = 'corrupt run with a part of the clean one' && ${lines[7]} = 'layer down, token across' ]]
@@ -97,6 +98,9 @@ patched=(-q -p CatDogCat --corrupt CatPigCat --answer D --wrong P)
     tg-patch "${patched[@]}" --site z --each both -o patch.npz
     run -0 tg-attn-view -a 0,3 patch.npz
     [[ ${lines[2]} = '  0.0 '* && ${lines[3]} = '  0.3 '* && ${lines[4]} = '  1.0 '*' 1.00 ' && ${lines[5]} = '  1.3 '* ]]
+    printf '%s\n' $'CatDogCat\tCatPigCat\tD\tP' $'DogCatDog\tDogPigDog\tC\tP' > pairs
+    tg-patch -q --pairs pairs -o patch.npz
+    [[ $(tg-attn-view patch.npz) =~ ^position(\ +[0-8]){9}\ $'\n'\ +0\ .*', means over pairs' ]]
     tg-patch "${patched[@]}" --each layer -o patch.npz
     run -0 tg-attn-view patch.npz
     is_output 'patch  all 

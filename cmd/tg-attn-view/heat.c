@@ -82,17 +82,24 @@ void heat_free(heat *h)
     free(h->text);
 }
 
-void heat_name_position(heat *h, size_t column, const tg_results *r, size_t position)
+void heat_label(char label[VIEW_LABEL], const tg_results *r, const char *ids_name, const char *text_name,
+                size_t t)
 {
-    const tg_results_array *text = tg_results_find(r, "text"), *ids = tg_results_find(r, "ids");
+    const tg_results_array *text = tg_results_find(r, text_name), *ids = tg_results_find(r, ids_name);
     char raw[VIEW_LABEL] = "";
 
-    snprintf(h->column[column], HEAT_NAME, "%zu", position);
     if (text)
-        tg_results_text(raw, sizeof raw, text, position);
+        tg_results_text(raw, sizeof raw, text, t);
     else if (ids)
-        snprintf(raw, sizeof raw, "%lld", (long long)ids->whole[position]);
-    view_make_label(h->token[column], raw, strlen(raw));
+        snprintf(raw, sizeof raw, "%lld", (long long)ids->whole[t]);
+    view_make_label(label, raw, strlen(raw));
+}
+
+void heat_name_position(heat *h, size_t column, const tg_results *r, size_t position)
+{
+    snprintf(h->column[column], HEAT_NAME, "%zu", position);
+    if (h->token)
+        heat_label(h->token[column], r, "ids", "text", position);
 }
 
 void heat_name_layer(heat *h, size_t row, size_t layer)

@@ -85,8 +85,12 @@ void heat_axis_free(heat_axis *axis);
 TG_MUST_CHECK tg_status heat_place(heat *h, size_t rows, size_t columns, bool tokens, bool texts,
                                    tg_err *err);
 
-/* Name the columns of tokens: position and text, or id where there are no texts. */
+/* Name the column of a position: its number, and if the map has tokens the token. */
 void heat_name_position(heat *h, size_t column, const tg_results *r, size_t position);
+
+/* The label of token t of an archive: its text, or its id where there are no texts; "" without ids. */
+void heat_label(char label[VIEW_LABEL], const tg_results *r, const char *ids_name, const char *text_name,
+                size_t t);
 
 /* Name a row: a layer, or a head in it. */
 void heat_name_layer(heat *h, size_t row, size_t layer);

@@ -66,7 +66,8 @@ static void put_cell(struct ansi *a, const struct heat_layout *l, const heat *h,
         ansi_colors(a, ANSI_NONE, ANSI_NONE);
     } else {
         ansi_colors(a, ansi_ink(a, step), step);
-        shade[0] = shades ? ansi_shade(tg_scale_place(&h->scale, h->value[i * h->columns + j])) : ' ';
+        if (shades)
+            shade[0] = ansi_shade(tg_scale_place(&h->scale, h->value[i * h->columns + j]));
     }
     if (l->compact) {
         ansi_repeat(a, shade, l->cell);

@@ -6,6 +6,7 @@
 #include "cmd/tg-attn-view/heat.h"
 #include "lib/base/choice.h"
 #include "lib/base/size.h"
+#include "lib/view/label.h"
 
 /* ---- patches */
 
@@ -39,6 +40,20 @@ static void describe_patches(heat *h, const tg_results *r, const char *show)
              strcmp(method, "attribution") == 0 ? ", estimated to first order" : "");
 }
 
+/* The clean prompt's token, and after it the corrupt one's where that is another. */
+static void name_tokens(heat *h, size_t column, const tg_results *r, size_t position)
+{
+    const tg_results_array *ids = tg_results_find(r, "ids"), *other = tg_results_find(r, "corrupt_ids");
+    char corrupt[VIEW_LABEL], both[2 * VIEW_LABEL];
+
+    heat_name_position(h, column, r, position);
+    if (!h->token || !ids || !other || ids->whole[position] == other->whole[position])
+        return;
+    heat_label(corrupt, r, "corrupt_ids", "corrupt_text", position);
+    snprintf(both, sizeof both, "%s/%s", h->token[column], corrupt);
+    tg_label_copy(h->token[column], VIEW_LABEL, VIEW_LABEL, both);
+}
+
 /* Heads are rows with positions as columns, else columns. */
 static void fill_patches(heat *h, const struct patches *p)
 {
@@ -46,7 +61,7 @@ static void fill_patches(heat *h, const struct patches *p)
 
     for (size_t j = 0; j < h->columns; j++)
         if (p->by_position)
-            heat_name_position(h, j, p->r, (size_t)p->position[j]);
+            name_tokens(h, j, p->r, (size_t)p->position[j]);
         else if (p->by_head)
             snprintf(h->column[j], HEAT_NAME, "%zu", p->heads.number[j]);
         else
@@ -70,11 +85,13 @@ static void fill_patches(heat *h, const struct patches *p)
 static tg_status place_patches(heat *h, const struct patches *p, tg_err *err)
 {
     const bool head_rows = p->by_head && p->by_position;
+    const bool tokens =
+        p->by_position && tg_results_whole(p->r, "pairs") == 1; /* not those of the first pair */
 
     h->rows_are = head_rows ? "layer.head" : "layer";
-    h->columns_are = p->by_position ? "token" : p->by_head ? "head" : "patch";
+    h->columns_are = tokens ? "token" : p->by_position ? "position" : p->by_head ? "head" : "patch";
     return heat_place(h, head_rows ? p->layers.n * p->heads.n : p->layers.n,
-                      p->by_position ? p->P : p->heads.n, p->by_position, false, err);
+                      p->by_position ? p->P : p->heads.n, tokens, false, err);
 }
 
 tg_status heat_of_patch(heat *h, const tg_results *r, const heat_want *want, const char *show, tg_err *err)

@@ -17,6 +17,7 @@ typedef struct view_picture {
     void (*draw)(const struct view_picture *p);
     /* What it is drawn on; the arguments, and the inks, are those of lib/view/raster.h. */
     void *canvas;
+    tg_raster raster; /* of a PNG image: its canvas */
     void (*fill)(const struct view_picture *p, size_t x, size_t y, size_t width, size_t height, unsigned ink);
     void (*hatch)(const struct view_picture *p, size_t x, size_t y, size_t width, size_t height);
     void (*text)(const struct view_picture *p, size_t x, size_t y, size_t dot, tg_direction direction,

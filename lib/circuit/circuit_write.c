@@ -2,6 +2,7 @@
 
 #include <math.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "formats/archive.h"
 #include "lib/base/choice.h"
@@ -59,7 +60,7 @@ static tg_status begin(struct writer *w, int fd, tg_err *err)
 }
 
 /* `each`: the numbers of a kept head. */
-static tg_status open(struct writer *w, const tg_circuit_kept *kept, size_t each, tg_err *err)
+static tg_status make_room(struct writer *w, const tg_circuit_kept *kept, size_t each, tg_err *err)
 {
     size_t bytes;
 
@@ -96,6 +97,15 @@ static const struct {
     {"circuit/diagonal", offsetof(tg_head_numbers, diagonal), true},
 };
 
+/* The number at this offset of a head's. */
+static double number_at(const tg_head_numbers *numbers, size_t offset)
+{
+    double x;
+
+    memcpy(&x, (const char *)numbers + offset, sizeof x);
+    return finite(x);
+}
+
 static tg_status put_column(const struct writer *w, const tg_head_numbers *numbers, const char *name,
                             size_t offset, tg_err *err)
 {
@@ -106,7 +116,7 @@ static tg_status put_column(const struct writer *w, const tg_head_numbers *numbe
     for (size_t l = 0; l < kept->L; l++)
         for (size_t h = 0; h < kept->H; h++)
             if (keeps(kept->layer, l) && keeps(kept->head, h))
-                w->value[n++] = finite(*(const double *)((const char *)&numbers[l * kept->H + h] + offset));
+                w->value[n++] = number_at(&numbers[l * kept->H + h], offset);
     return tg_archive_put(w->archive, name, TG_F64, 2, shape, w->value, err);
 }
 
@@ -116,7 +126,7 @@ tg_status tg_circuit_write_heads(int fd, const tg_circuit_kept *kept, const tg_h
     struct writer w;
     tg_status status;
 
-    if (!(status = open(&w, kept, 1, err)))
+    if (!(status = make_room(&w, kept, 1, err)))
         status = begin(&w, fd, err);
     for (size_t i = 0; i < sizeof columns / sizeof columns[0] && !status; i++)
         if (positions || !columns[i].of_positions)
@@ -149,7 +159,7 @@ tg_status tg_circuit_write_pairs(int fd, const tg_circuit_kept *kept, const tg_c
     struct writer w;
     tg_status status;
 
-    if (!(status = open(&w, kept, c->N, err)))
+    if (!(status = make_room(&w, kept, c->N, err)))
         status = begin(&w, fd, err);
     if (!status)
         status = tg_archive_put_f64(w.archive, "circuit/baseline", baseline, err);

@@ -13,7 +13,7 @@ enum { LAYERS, HEADS, POSITIONS, AXES };
 static void find_shape(size_t shape[AXES], const tg_patch_grid *g)
 {
     const tg_patch_edit *e = g->edit;
-    size_t layer = 0, head = 0;
+    size_t layer = 1, head = 1;
 
     while (layer < g->n && e[layer].layer == e[0].layer)
         layer++;
