@@ -21,7 +21,7 @@ char ansi_shade(double place)
 
 void ansi_put_words(struct ansi *a, const char *format, ...)
 {
-    char text[256];
+    char text[1024];
     size_t at = 0;
     va_list ap;
 

@@ -19,7 +19,7 @@
 
 #define HEAT_NAME 48  /* bytes of a row's or a column's name, with NUL */
 #define HEAT_LINES 4  /* of words about the map */
-#define HEAT_LINE 160 /* bytes of one */
+#define HEAT_LINE 240 /* bytes of one */
 
 typedef struct heat {
     const char *name, *title; /* of the input; of the picture, or NULL */

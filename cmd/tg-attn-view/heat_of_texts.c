@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "cmd/tg-attn-view/heat.h"
-#include "lib/base/size.h"
+#include "lib/view/label.h"
 
 /* ---- predictions after each layer */
 
@@ -134,18 +134,21 @@ tg_status heat_of_lens(heat *h, const tg_results *r, const heat_want *want, cons
 
 /* ---- the parts of a logit */
 
-/* The token of an id where the text has it, else the id. */
-static void name_id(char out[VIEW_LABEL], const tg_results *r, int64_t id)
-{
-    const tg_results_array *text = tg_results_find(r, "text"), *ids = tg_results_find(r, "ids");
-    char raw[VIEW_LABEL], label[VIEW_LABEL];
+#define NAME_SIZE 64    /* bytes of a token in a sentence, with NUL, */
+#define NAME_COLUMNS 16 /* and columns */
 
-    snprintf(out, VIEW_LABEL, "id %lld", (long long)id);
-    for (size_t t = 0; text && t < ids->count; t++)
+/* The token of an id where the text has it, else the id. */
+static void name_id(char out[NAME_SIZE + 2], const tg_results *r, int64_t id)
+{
+    const tg_results_array *ids = tg_results_find(r, "ids");
+    char label[VIEW_LABEL], name[NAME_SIZE];
+
+    snprintf(out, NAME_SIZE, "id %lld", (long long)id);
+    for (size_t t = 0; tg_results_find(r, "text") && t < ids->count; t++)
         if (ids->whole[t] == id) {
-            tg_results_text(raw, sizeof raw, text, t);
-            view_make_label(label, raw, strlen(raw));
-            snprintf(out, VIEW_LABEL, "\"%.40s\"", label);
+            heat_label(label, r, "ids", "text", t);
+            tg_label_copy(name, sizeof name, NAME_COLUMNS, label);
+            snprintf(out, NAME_SIZE + 2, "\"%s\"", name);
             return;
         }
 }
@@ -153,15 +156,14 @@ static void name_id(char out[VIEW_LABEL], const tg_results *r, int64_t id)
 static void describe(heat *h, const tg_results *r, const char *by)
 {
     const int64_t minus = tg_results_whole(r, "minus");
-    char token[VIEW_LABEL], other[VIEW_LABEL] = "";
+    char token[NAME_SIZE + 2], other[NAME_SIZE + 2] = "";
 
     name_id(token, r, tg_results_whole(r, "token"));
     if (minus >= 0)
         name_id(other, r, minus);
     snprintf(h->quantity, HEAT_LINE, "part of the logit%s", by);
-    snprintf(h->about[0], HEAT_LINE, "logit %.4g of %.50s%s%.50s after token %lld",
-             tg_results_real(r, "logit"), token, minus >= 0 ? " less " : "", other,
-             (long long)tg_results_whole(r, "position"));
+    snprintf(h->about[0], HEAT_LINE, "logit %.4g of %s%s%s after token %lld", tg_results_real(r, "logit"),
+             token, minus >= 0 ? " less " : "", other, (long long)tg_results_whole(r, "position"));
 }
 
 /* What is not of a layer. */
