@@ -175,9 +175,10 @@ size_t heat_widest_number(const heat *h)
     return widest;
 }
 
-void heat_axes(char out[HEAT_LINE], const heat *h)
+void heat_axes(char out[HEAT_LINE], const heat *h, bool texts)
 {
-    snprintf(out, HEAT_LINE, "%s down, %s across", h->rows_are, h->columns_are);
+    snprintf(out, HEAT_LINE, "%s down, %s across%s", h->rows_are, h->columns_are,
+             h->text && texts ? "; in each cell the most probable token" : "");
 }
 
 /* ---- of what */

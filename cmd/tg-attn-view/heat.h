@@ -29,7 +29,7 @@ typedef struct heat {
     char (*column)[HEAT_NAME]; /* [columns] "12", "mlp" */
     char (*token)[VIEW_LABEL]; /* [columns], or NULL */
     double *value;             /* [rows,columns]; NaN: none */
-    char (*text)[VIEW_LABEL];  /* [rows,columns] what a cell has in place of its number; or NULL */
+    char (*text)[VIEW_LABEL];  /* [rows,columns] the most probable token, in place of the number; or NULL */
     const char *rows_are, *columns_are;
     int decimals; /* of a number in a cell */
     bool diverges;
@@ -59,8 +59,8 @@ bool heat_step(unsigned *step, const heat *h, size_t row, size_t column);
 void heat_number(char out[HEAT_NUMBER], const heat *h, size_t row, size_t column);
 size_t heat_widest_number(const heat *h);
 
-/* "layer down, token across" */
-void heat_axes(char out[HEAT_LINE], const heat *h);
+/* "layer down, token across", and what cells have, if their texts are drawn. */
+void heat_axes(char out[HEAT_LINE], const heat *h, bool texts);
 
 /* In a terminal, or as text; as images: as the functions of view.h do. */
 TG_MUST_CHECK tg_status heat_ansi(const heat *h, tg_sink *out, view_color color, size_t width, tg_err *err);

@@ -65,7 +65,7 @@ static void put_cell(struct ansi *a, const struct heat_layout *l, const heat *h,
     if (!heat_step(&step, h, i, j)) {
         ansi_colors(a, ANSI_NONE, ANSI_NONE);
     } else {
-        ansi_colors(a, ansi_ink(a, step), step);
+        ansi_colors(a, l->compact ? ANSI_NONE : ansi_ink(a, step), step);
         if (shades)
             shade[0] = ansi_shade(tg_scale_place(&h->scale, h->value[i * h->columns + j]));
     }
@@ -160,7 +160,7 @@ tg_status heat_ansi(const heat *h, tg_sink *out, view_color color, size_t width,
     for (size_t n = 0; n < HEAT_LINES; n++)
         if (h->about[n][0] != '\0')
             ansi_put_line(&a, h->about[n]);
-    heat_axes(axes, h);
+    heat_axes(axes, h, !l.compact);
     ansi_put_words(&a, "%s", axes);
     return TG_OK;
 }

@@ -111,7 +111,7 @@ static bool make_words(char out[LINE_SIZE], const struct heat_picture *p, size_t
     char axes[HEAT_LINE];
 
     *out = '\0';
-    heat_axes(axes, h);
+    heat_axes(axes, h, p->texts);
     if (n == 0)
         snprintf(out, LINE_SIZE, "%s%s%s", h->quantity, scale ? ", colours by " : "", scale ? scale : "");
     else if (n < HEAT_LINES + 2)

@@ -124,9 +124,8 @@ tg_status heat_of_lens(heat *h, const tg_results *r, const heat_want *want, cons
         h->columns_are = "token";
         fill_lens(h, r, &axis, show);
         status = set_lens_range(h, r, want, show, err);
-        snprintf(h->about[0], HEAT_LINE, "layer: blocks that have run, of %lld%s",
-                 (long long)tg_results_whole(r, "n_layer"),
-                 h->text ? "; in each cell the most probable token" : "");
+        snprintf(h->about[0], HEAT_LINE, "layer: blocks that have run, of %lld",
+                 (long long)tg_results_whole(r, "n_layer"));
     }
     heat_axis_free(&axis);
     return status;
