@@ -67,7 +67,7 @@ TG_MUST_CHECK tg_status heat_ansi(const heat *h, tg_sink *out, view_color color,
 TG_MUST_CHECK tg_status heat_png(const heat *h, int fd, tg_err *err);
 TG_MUST_CHECK tg_status heat_svg(const heat *h, tg_sink *out, tg_err *err);
 
-/* ---- what makes a map of each kind (heat_make.c, heat_of_texts.c, heat_of_weights.c) */
+/* ---- what makes a map of each kind (heat_lens.c, heat_patch.c, heat_circuit.c) */
 
 /* Which rows or columns of an archive are kept. */
 typedef struct heat_axis {
