@@ -300,6 +300,11 @@ END
     refused patch.npz 'a["patch/n_layer"] = np.int64(-1)' 'patch/n_layer[0] is -1, which is out of range'
     refused pairs.npz 'del a["circuit/k"]' 'circuit/copying and circuit/k are missing: expected one of them'
     refused pairs.npz 'a["circuit/n_layer"] = np.int64(3)' 'circuit/k has 2 layers of 4 heads, but circuit/n_layer is 3'
+    for kind in lens patch pairs; do
+        tg-info --check $kind.npz > got
+        [[ $(head -n 1 got) =~ ^$kind'.npz: '(lens|patch|circuit)' (an archive of tg), ' ]]
+        grep -qx 'checked     everything is as it should be' got
+    done
     cat lens.npz lens.npz > bad.npz
     run -1 --separate-stderr tg-attn-view bad.npz
     said 'bad.npz: data follows the archive: expected one archive'
