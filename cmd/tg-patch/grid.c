@@ -107,7 +107,7 @@ static tg_status find_values(struct grid *g, const tg_patch_plan *plan, tg_err *
 {
     if (!g->job->o->attributes)
         return tg_patch_run(&g->job->patch, plan, g->values, err);
-    tg_patch_attribution_run(&g->attribution, plan->base, plan->source, plan->metric);
+    tg_patch_attribution_run(&g->attribution, plan->base, plan->source, plan->metric, 0);
     for (size_t i = 0; i < g->n; i++)
         g->values[i] = tg_patch_measure(plan->metric, plan->base->logits) +
                        tg_patch_attribution_of(&g->attribution, &g->edit[i]);

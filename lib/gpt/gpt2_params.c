@@ -88,5 +88,7 @@ const tg_family tg_gpt2 = {
     .k = TG_GPT2_K,
     .v = TG_GPT2_V,
     .att = TG_GPT2_ATT,
+    .mlp = TG_GPT2_LN_2,
+    .mlp_in = TG_GPT2_X2,
     .units = TG_GPT2_GELU,
 };

@@ -204,20 +204,21 @@ static const tg_act_row nanochat_acts[TG_NANOCHAT_ACTS] = {
     .norm = TG_LLAMA_NORM_1, .q = TG_LLAMA_Q_ROTATED, .k = TG_LLAMA_K_ROTATED, .v = TG_LLAMA_V,              \
     .att = TG_LLAMA_ATT, .q_projected = TG_LLAMA_Q, .k_projected = TG_LLAMA_K,                               \
     .q_normed = TG_LLAMA_Q_NORMED, .k_normed = TG_LLAMA_K_NORMED
-#define FAMILY(of_name, which, rows, acts, of_units)                                                         \
+#define GATED_MLP(PREFIX) .mlp = PREFIX##_NORM_2, .mlp_in = PREFIX##_X2, .units = PREFIX##_GATED
+#define FAMILY(of_name, which, rows, acts, PREFIX)                                                           \
     {                                                                                                        \
-        MEMBERS(of_name, which, rows, acts), LLAMA_ACTS, .units = (of_units)                                 \
+        MEMBERS(of_name, which, rows, acts), LLAMA_ACTS, GATED_MLP(PREFIX)                                   \
     }
 
-const tg_family tg_llama = FAMILY("llama", LLAMA_SETTINGS, llama, llama_acts, TG_LLAMA_GATED);
-const tg_family tg_qwen2 = FAMILY("qwen2", LLAMA_SETTINGS, llama, llama_acts, TG_LLAMA_GATED);
-const tg_family tg_qwen3 = FAMILY("qwen3", LLAMA_SETTINGS, llama, llama_acts, TG_LLAMA_GATED);
-const tg_family tg_phi3 = FAMILY("phi3", LLAMA_SETTINGS, llama, llama_acts, TG_LLAMA_GATED);
-const tg_family tg_gemma = FAMILY("gemma", LLAMA_SETTINGS, llama, llama_acts, TG_LLAMA_GATED);
+const tg_family tg_llama = FAMILY("llama", LLAMA_SETTINGS, llama, llama_acts, TG_LLAMA);
+const tg_family tg_qwen2 = FAMILY("qwen2", LLAMA_SETTINGS, llama, llama_acts, TG_LLAMA);
+const tg_family tg_qwen3 = FAMILY("qwen3", LLAMA_SETTINGS, llama, llama_acts, TG_LLAMA);
+const tg_family tg_phi3 = FAMILY("phi3", LLAMA_SETTINGS, llama, llama_acts, TG_LLAMA);
+const tg_family tg_gemma = FAMILY("gemma", LLAMA_SETTINGS, llama, llama_acts, TG_LLAMA);
 const tg_family tg_gemma2 =
-    FAMILY("gemma2", SETTINGS | BIT(FINAL_LOGIT_SOFTCAPPING), gemma2, gemma_acts, TG_GEMMA_GATED);
-const tg_family tg_gemma3 = FAMILY("gemma3", SETTINGS, gemma2, gemma_acts, TG_GEMMA_GATED);
-const tg_family tg_olmo2 = FAMILY("olmo2", SETTINGS, olmo2, gemma_acts, TG_GEMMA_GATED);
+    FAMILY("gemma2", SETTINGS | BIT(FINAL_LOGIT_SOFTCAPPING), gemma2, gemma_acts, TG_GEMMA);
+const tg_family tg_gemma3 = FAMILY("gemma3", SETTINGS, gemma2, gemma_acts, TG_GEMMA);
+const tg_family tg_olmo2 = FAMILY("olmo2", SETTINGS, olmo2, gemma_acts, TG_GEMMA);
 
 #define ROTATION                                                                                             \
     (BIT(ROPE_THETA) | BIT(ROPE_SCALING) | BIT(ROPE_FACTOR) | BIT(ROPE_LOW_FREQ) | BIT(ROPE_HIGH_FREQ) |     \
@@ -234,6 +235,8 @@ const tg_family tg_stablelm = {
     .k = TG_STABLELM_K_ROTATED,
     .v = TG_STABLELM_V,
     .att = TG_STABLELM_ATT,
+    .mlp = TG_STABLELM_LN_2,
+    .mlp_in = TG_STABLELM_X2,
     .units = TG_STABLELM_GATED,
     .q_projected = TG_STABLELM_Q,
     .k_projected = TG_STABLELM_K,
@@ -243,6 +246,8 @@ const tg_family tg_nanochat = {
             FEWER_SETTINGS | BIT(HEAD_DIM) | BIT(OUT_BIAS) | BIT(QK_NORM) | BIT(FINAL_LOGIT_SOFTCAPPING),
             nanochat, nanochat_acts),
     LLAMA_ACTS,
+    .mlp = TG_NANOCHAT_NORM_2,
+    .mlp_in = TG_NANOCHAT_X2,
     .units = TG_NANOCHAT_ACT,
     .bare_norms = true,
     .normed_embed = true,

@@ -1,28 +1,23 @@
 #include "lib/patch/attribution.h"
 
-#include "lib/base/convert.h"
+#include <string.h>
+
 #include "lib/base/size.h"
 #include "lib/gpt/family.h"
-#include "lib/gpt/head.h"
 #include "lib/gpt/layers.h"
 #include "lib/gpt/sublayer.h"
 
 static size_t heads_of(const tg_patch_attribution *a, tg_patch_site site)
 {
-    return tg_size_max(tg_patch_heads(&a->acts, site), 1);
+    return tg_size_max(tg_patch_heads(&a->run.acts, site), 1);
 }
 
 static void place_attribution(tg_arena *arena, void *context)
 {
     tg_patch_attribution *a = context;
     const tg_config *c = &a->model->config;
-    const tg_binding bound = {.model = a->model};
-    const tg_acts_size size = {
-        .B = 1, .T = a->capacity, .kind = TG_ACTS_KEPT, .between = TG_TYPE_DOUBLE, .type = TG_TYPE_DOUBLE};
 
-    tg_acts_place(arena, &a->acts, &bound, &size);
-    a->logits = tg_arena_take(arena, c->vocab_size, sizeof *a->logits);
-    a->dlogits = tg_arena_take(arena, c->vocab_size, sizeof *a->dlogits);
+    tg_patch_backward_place(arena, &a->run, a->model, a->capacity);
     a->dunits = tg_matrix_place(arena, TG_TYPE_DOUBLE, a->capacity, tg_dim_size(TG_DIM_INNER, c));
     for (tg_patch_site s = 0; s < TG_PATCH_SITES; s++)
         a->change[s] =
@@ -31,7 +26,8 @@ static void place_attribution(tg_arena *arena, void *context)
 
 tg_status tg_patch_attribution_open(tg_patch_attribution *a, const tg_model *model, size_t T, tg_err *err)
 {
-    *a = (tg_patch_attribution){.model = model, .capacity = T};
+    *a = (tg_patch_attribution){
+        .model = model, .capacity = T, .normed = tg_model_weight(model, TG_DOWN_NORM_W, 0)};
     return tg_arena_build(&a->arena, place_attribution, a, err);
 }
 
@@ -66,7 +62,7 @@ static void attribute(const tg_patch_attribution *a, tg_patch_site site, size_t 
 
             for (size_t i = h * D; i < (h + 1) * D; i++)
                 sum += ((double)source[i] - (double)base[i]) * d[i];
-            change_at(a, site, layer, t)[h] = sum;
+            change_at(a, site, layer, t)[h] += a->weight * sum;
         }
     }
 }
@@ -83,7 +79,7 @@ static bool take(void *context, tg_acts *acts, size_t layer, size_t row)
 
     for (size_t i = 0; row == acts->family->att && i < sizeof sites / sizeof *sites; i++)
         attribute(a, sites[i], layer, tg_acts_gradient(acts, tg_patch_row(acts, sites[i])));
-    if (row == acts->family->units)
+    if (row == acts->family->units && a->normed)
         attribute(a, TG_PATCH_MLP, layer, tg_acts_gradient(acts, row));
     return true;
 }
@@ -92,18 +88,19 @@ static bool take(void *context, tg_acts *acts, size_t layer, size_t row)
  * layer and the activation in one operation, which the tap does not see. */
 static void take_units(tg_patch_attribution *a, size_t layer)
 {
-    tg_sublayer mlp = tg_sublayer_of(&a->acts, TG_SUBLAYER_MLP, layer);
+    tg_sublayer mlp;
     const tg_matrix none = {0};
 
-    if (mlp.norm.C > 0)
+    if (a->normed)
         return;
-    tg_linear_backward(a->dunits, tg_acts_gradient(&a->acts, TG_ACT_X), none, &mlp.map, a->acts.T);
+    mlp = tg_sublayer_of(&a->run.acts, TG_SUBLAYER_MLP, layer);
+    tg_linear_backward(a->dunits, tg_acts_gradient(&a->run.acts, TG_ACT_X), none, &mlp.map, a->run.acts.T);
     attribute(a, TG_PATCH_MLP, layer, a->dunits);
 }
 
 static void backward(tg_patch_attribution *a)
 {
-    tg_acts *acts = &a->acts;
+    tg_acts *acts = &a->run.acts;
 
     for (size_t l = acts->L; l-- > 0;) {
         take_units(a, l);
@@ -114,30 +111,25 @@ static void backward(tg_patch_attribution *a)
 
 /* ---- a run */
 
-static void forward(tg_patch_attribution *a)
+static void clear(tg_patch_attribution *a)
 {
-    tg_acts *acts = &a->acts;
-    const tg_matrix x = tg_acts_row(acts, 0, TG_ACT_X);
-
-    tg_double_from_float(tg_doubles(x), tg_patch_kept_at(a->base, TG_PATCH_X, 0, 0), acts->T * acts->C);
-    (void)tg_layers_forward(acts, 0, tg_layers_end(acts), NULL);
+    for (tg_patch_site site = 0; site < TG_PATCH_SITES; site++)
+        memset(a->change[site], 0, a->run.acts.L * a->capacity * heads_of(a, site) * sizeof *a->change[site]);
 }
 
 void tg_patch_attribution_run(tg_patch_attribution *a, const tg_patch_kept *base, const tg_patch_kept *source,
-                              const tg_patch_metric *metric)
+                              const tg_patch_metric *metric, size_t steps)
 {
-    tg_acts *acts = &a->acts;
-    const tg_matrix logits = tg_matrix_of(a->logits, TG_TYPE_DOUBLE, metric->V);
-    const tg_matrix dlogits = tg_matrix_of(a->dlogits, TG_TYPE_DOUBLE, metric->V);
+    const size_t runs = tg_patch_backward_runs(steps);
 
     a->base = base;
     a->source = source;
-    acts->T = base->T;
-    forward(a);
-    tg_head_forward(acts, logits, tg_matrix_from(acts->x, acts->T - 1), 1);
-    tg_patch_measure_backward(a->dlogits, metric, a->logits);
-    tg_head_backward(acts, dlogits, logits, acts->T - 1, 1);
-    backward(a);
+    a->weight = 1 / (double)runs;
+    clear(a);
+    for (size_t i = 0; i < runs; i++) {
+        tg_patch_backward_begin(&a->run, base, source, tg_patch_backward_fraction(steps, i), metric);
+        backward(a);
+    }
 }
 
 double tg_patch_attribution_of(const tg_patch_attribution *a, const tg_patch_edit *e)

@@ -124,6 +124,8 @@ const tg_family family_parallel = {
     .k = K,
     .v = V,
     .att = ATT,
+    .mlp = LN_2,
+    .mlp_in = X,
     .units = GELU,
 };
 
