@@ -2,45 +2,30 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "cmd/tg-patch/job.h"
+#include "cmd/tg-patch/circuit_parts.h"
+#include "cmd/tg-patch/names.h"
+#include "lib/base/size.h"
+
+#define CIRCUIT_NAME_SIZE (PATCH_NAME_SIZE + 16) /* "without:" and a name */
 
 /*
- * Components are numbered l*(H + 1) + h; h = H is layer l's MLP.  A case is the set of those that are as in
- * the clean run; the others are ablated.  The first two cases are the model, with all of them, and none.
+ * A case is the set of parts that are as in the clean run; the others are ablated.  The first two cases are
+ * the model, with all of them, and none.
  */
 struct circuit {
     patch_job *job;
-    size_t L, H, all; /* all = L*(H + 1) */
-    bool *named;      /* [all] by --without or --keep */
-    size_t n;         /* cases: the model, none, the circuit of --keep or the model without --without's */
-    char (*name)[PATCH_NAME_SIZE]; /* [n] */
-    bool *kept;                    /* [n,all] */
-    tg_patch_edit *edit;           /* [n,all] */
-    tg_patch_case *cases;          /* [n] */
-    double *sum, *values;          /* [n] of all pairs; of one */
+    node_parts nodes; /* `parts` is of one of these */
+    edge_parts edges;
+    circuit_parts *parts;
+    bool *named;                     /* [all] by --without or --keep */
+    size_t n;                        /* cases: the model, none, the circuit of --keep or the model without
+                                      * --without's; and those that lack one part */
+    char (*name)[CIRCUIT_NAME_SIZE]; /* [n] */
+    bool *kept;                      /* [n,all] */
+    double *sum, *values;            /* [n] of all pairs; of one */
 };
 
 enum { MODEL, NONE, WHOLE, FIRST_MEMBER };
-
-/* ---- lists: L.H and L.mlp, separated by commas; for the latter, head is TG_PATCH_ALL, SIZE_MAX */
-
-static tg_status mark(struct circuit *c, const char *list, tg_err *err)
-{
-    const char *at = list;
-    size_t layer, head;
-
-    do {
-        if (!cli_take_head(&at, &layer, &head, "mlp"))
-            return tg_fail(err, TG_EUSAGE, "expected LAYER.HEAD or LAYER.mlp, separated by commas, got '%s'",
-                           list);
-        if (layer >= c->L)
-            return tg_fail(err, TG_EUSAGE, "layer %zu is out of range: expected 0 to %zu", layer, c->L - 1);
-        if (head != TG_PATCH_ALL && head >= c->H)
-            return tg_fail(err, TG_EUSAGE, "head %zu is out of range: expected 0 to %zu", head, c->H - 1);
-        c->named[layer * (c->H + 1) + (head == TG_PATCH_ALL ? c->H : head)] = true;
-    } while (*at != '\0');
-    return TG_OK;
-}
 
 /* ---- cases */
 
@@ -48,94 +33,73 @@ static size_t count_named(const struct circuit *c)
 {
     size_t n = 0;
 
-    for (size_t i = 0; i < c->all; i++)
+    for (size_t i = 0; i < c->parts->all; i++)
         n += c->named[i];
     return n;
 }
 
-static void set_name(const struct circuit *c, size_t number, size_t component)
+static void set_name(const struct circuit *c, size_t number, size_t part)
 {
-    const size_t l = component / (c->H + 1), h = component % (c->H + 1);
+    char name[PATCH_NAME_SIZE];
 
-    if (h < c->H)
-        snprintf(c->name[number], PATCH_NAME_SIZE, "without:%zu.%zu", l, h);
-    else
-        snprintf(c->name[number], PATCH_NAME_SIZE, "without:%zu.mlp", l);
+    c->parts->name(c->parts, name, sizeof name, part);
+    snprintf(c->name[number], CIRCUIT_NAME_SIZE, "without:%s", name);
 }
 
 /* What a case keeps: of --keep the circuit, and it without each member; else the model, and it without the
- * named components, or without each. */
+ * named parts, or without each. */
 static void set_kept(struct circuit *c)
 {
     const patch_options *o = c->job->o;
+    const size_t all = c->parts->all;
     size_t number = o->without ? c->n : FIRST_MEMBER - !o->keep;
 
     strcpy(c->name[MODEL], "model");
     strcpy(c->name[NONE], "none");
     if (o->keep || o->without)
         strcpy(c->name[WHOLE], o->keep ? "circuit" : "without");
-    for (size_t i = 0; i < c->all; i++) {
+    for (size_t i = 0; i < all; i++) {
         const bool whole = o->keep ? c->named[i] : !c->named[i];
 
-        c->kept[MODEL * c->all + i] = true;
+        c->kept[MODEL * all + i] = true;
         for (size_t k = WHOLE; k < c->n; k++)
-            c->kept[k * c->all + i] = whole;
+            c->kept[k * all + i] = whole;
     }
-    for (size_t i = 0; i < c->all && number < c->n; i++)
+    for (size_t i = 0; i < all && number < c->n; i++)
         if (o->keep ? c->named[i] : true) {
             set_name(c, number, i);
-            c->kept[number++ * c->all + i] = false;
+            c->kept[number++ * all + i] = false;
         }
-}
-
-static void set_edits(struct circuit *c)
-{
-    for (size_t k = 0; k < c->n; k++) {
-        tg_patch_edit *edit = c->edit + k * c->all;
-        size_t n = 0;
-
-        for (size_t i = 0; i < c->all; i++) {
-            const size_t l = i / (c->H + 1), h = i % (c->H + 1);
-
-            if (!c->kept[k * c->all + i])
-                edit[n++] = (tg_patch_edit){h < c->H ? TG_PATCH_Z : TG_PATCH_MLP, l,
-                                            h < c->H ? h : TG_PATCH_ALL, TG_PATCH_ALL};
-        }
-        c->cases[k] = (tg_patch_case){edit, n};
-    }
 }
 
 static tg_status make(struct circuit *c, tg_err *err)
 {
     const patch_options *o = c->job->o;
     const char *list = o->keep ? o->keep : o->without;
+    const size_t all = c->parts->all;
     tg_status status;
 
-    if (!(c->named = calloc(c->all, sizeof *c->named)))
-        return tg_fail_memory(err, c->all, "the components");
-    if (list && (status = mark(c, list, err)))
+    if (!(c->named = calloc(all, sizeof *c->named)))
+        return tg_fail_memory(err, all, "the parts of the model");
+    if (list && (status = c->parts->mark(c->parts, c->named, list, err)))
         return status;
-    c->n = o->keep ? FIRST_MEMBER + count_named(c) : o->without ? FIRST_MEMBER : WHOLE + c->all;
+    c->n = o->keep ? FIRST_MEMBER + count_named(c) : o->without ? FIRST_MEMBER : WHOLE + all;
     c->name = calloc(c->n, sizeof *c->name);
-    c->kept = calloc(c->n * c->all, sizeof *c->kept);
-    c->edit = calloc(c->n * c->all, sizeof *c->edit);
-    c->cases = calloc(c->n, sizeof *c->cases);
+    c->kept = calloc(c->n * all, sizeof *c->kept);
     c->sum = calloc(c->n, sizeof *c->sum);
     c->values = calloc(c->n, sizeof *c->values);
-    if (!c->name || !c->kept || !c->edit || !c->cases || !c->sum || !c->values)
-        return tg_fail_memory(err, c->n * c->all * (1 + sizeof *c->edit), "the cases");
+    if (!c->name || !c->kept || !c->sum || !c->values)
+        return tg_fail_memory(err, c->n * (all + sizeof *c->name), "the cases");
     set_kept(c);
-    set_edits(c);
-    return TG_OK;
+    return c->parts->take_cases(c->parts, c->kept, c->n, err);
 }
 
 static void drop(struct circuit *c)
 {
+    c->parts->drop(c->parts);
     free(c->named);
     free(c->name);
     free(c->kept);
-    free(c->edit);
-    free(c->cases);
     free(c->sum);
     free(c->values);
 }
@@ -154,7 +118,7 @@ static tg_status find_means(struct circuit *c, tg_err *err)
                        cli_input_name(c->job->o->pairs));
     for (size_t i = 0; i < c->job->pairs; i++) {
         (void)patch_keep_pair(c->job, &c->job->pair[i]);
-        tg_patch_add_to_mean(&p->kept[TG_PATCH_MEAN], &p->kept[TG_PATCH_CORRUPT], i, c->L);
+        tg_patch_add_to_mean(&p->kept[TG_PATCH_MEAN], &p->kept[TG_PATCH_CORRUPT], i, p->pass.acts.L);
     }
     return TG_OK;
 }
@@ -166,10 +130,9 @@ static tg_status add_pair(struct circuit *c, const patch_pair *pair, const tg_wa
                                       [PATCH_MEAN] = &p->kept[TG_PATCH_MEAN],
                                       [PATCH_RESAMPLE] = &p->kept[TG_PATCH_CORRUPT]};
     const tg_patch_metric metric = patch_keep_pair(c->job, pair);
-    const tg_patch_plan plan = {c->cases, c->n, &p->kept[TG_PATCH_CLEAN], sources[c->job->o->ablation],
-                                &metric,  watch};
+    const circuit_run run = {&p->kept[TG_PATCH_CLEAN], sources[c->job->o->ablation], &metric, watch};
 
-    if (tg_patch_run(p, &plan, c->values, err))
+    if (c->parts->run(c->parts, &run, c->values, err))
         return err->code;
     for (size_t k = 0; k < c->n; k++)
         c->sum[k] += c->values[k];
@@ -186,7 +149,7 @@ static const table lines = {.n = 4,
 
 static double faithfulness(const struct circuit *c, size_t k)
 {
-    return (c->sum[k] - c->sum[NONE]) / (c->sum[MODEL] - c->sum[NONE]) + 0.0; /* no -0 */
+    return (c->sum[k] - c->sum[NONE]) / (c->sum[MODEL] - c->sum[NONE]);
 }
 
 /* A member is compared with its circuit, all else with the model. */
@@ -197,12 +160,22 @@ static double change(const struct circuit *c, size_t k)
     return faithfulness(c, k) - (member ? faithfulness(c, WHOLE) : 1);
 }
 
+static size_t longest_name(const struct circuit *c)
+{
+    size_t n = 14;
+
+    for (size_t k = 0; k < c->n; k++)
+        n = tg_size_max(n, strlen(c->name[k]));
+    return n;
+}
+
 static void print(const struct circuit *c)
 {
     const patch_options *o = c->job->o;
     table t = lines;
 
     t.format = o->format;
+    t.column[0].width = o->format == TABLE_TEXT ? longest_name(c) : 0;
     cli_progress_end();
     if (t.format == TABLE_TEXT && !o->no_header)
         printf("# metric    of the last prediction, with the named components ablated\n"
@@ -212,13 +185,13 @@ static void print(const struct circuit *c)
     if (!o->no_header)
         table_print_titles(&t);
     for (size_t k = 0; k < c->n; k++) {
-        char name[PATCH_NAME_SIZE];
+        char name[CIRCUIT_NAME_SIZE];
         const table_cell cells[] = {{.text = name},
                                     {.real = c->sum[k] / (double)c->job->pairs},
-                                    {.real = faithfulness(c, k)},
-                                    {.real = change(c, k)}};
+                                    {.real = patch_fraction(o, faithfulness(c, k))},
+                                    {.real = patch_fraction(o, change(c, k))}};
 
-        snprintf(name, sizeof name, "%*s", t.format == TABLE_TEXT ? 14 : 0, c->name[k]);
+        snprintf(name, sizeof name, "%*s", (int)t.column[0].width, c->name[k]);
         table_print_line(&t, cells);
     }
 }
@@ -234,19 +207,22 @@ static tg_status run(struct circuit *c, tg_err *err)
         if ((status = add_pair(c, &job->pair[i], cli_job_begin(&c->job->progress, "ablating"), err)))
             return status;
     if (!(c->sum[MODEL] < c->sum[NONE] || c->sum[MODEL] > c->sum[NONE]))
-        return tg_fail(err, TG_EDATA,
-                       "the metric is the same with all heads and MLPs ablated: it has no scale");
+        return tg_fail(err, TG_EDATA, "the metric is the same with everything ablated: it has no scale");
     print(c);
     return TG_OK;
 }
 
 tg_status patch_circuit(patch_job *job, tg_err *err)
 {
-    const tg_acts *a = &job->patch.pass.acts;
-    const size_t H = tg_patch_heads(a, TG_PATCH_Z);
-    struct circuit c = {.job = job, .L = a->L, .H = H, .all = a->L * (H + 1)};
-    const tg_status status = run(&c, err);
+    const char *list = job->o->keep ? job->o->keep : job->o->without;
+    const bool of_edges = list && strchr(list, ':');
+    struct circuit c = {.job = job};
+    tg_status status;
 
+    circuit_nodes(&c.nodes, job);
+    circuit_edges(&c.edges, job);
+    c.parts = of_edges ? &c.edges.parts : &c.nodes.parts;
+    status = run(&c, err);
     drop(&c);
     return status;
 }

@@ -1,5 +1,4 @@
 /* A line for each patch of a site, and its effect. */
-#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -8,7 +7,6 @@
 #include "cmd/tg-patch/job.h"
 #include "lib/base/choice.h"
 #include "lib/attn/attn.h"
-#include "lib/base/finite.h"
 #include "lib/base/size.h"
 #include "lib/patch/attribution.h"
 #include "lib/patch/patch_write.h"
@@ -18,9 +16,8 @@ struct grid {
     size_t L, H, T;      /* H = 0: heads do not divide the site; T of the first pair */
     tg_patch_edit *edit; /* [n] */
     tg_patch_case *cases;
-    double *sum, *values; /* [n] of all pairs; of one */
     size_t n;
-    double clean, corrupt; /* sums of the metric */
+    patch_effects effects;
     tg_patch_attribution attribution;
     token_labels labels;
 };
@@ -79,23 +76,19 @@ static tg_status make(struct grid *g, tg_err *err)
     g->n = list(g, NULL);
     g->edit = calloc(g->n, sizeof *g->edit);
     g->cases = calloc(g->n, sizeof *g->cases);
-    g->sum = calloc(g->n, sizeof *g->sum);
-    g->values = calloc(g->n, sizeof *g->values);
-    if (!g->edit || !g->cases || !g->sum || !g->values)
-        return tg_fail_memory(err, g->n * (sizeof *g->edit + sizeof *g->cases + 2 * sizeof *g->sum),
-                              "the patches");
+    if (!g->edit || !g->cases)
+        return tg_fail_memory(err, g->n * (sizeof *g->edit + sizeof *g->cases), "the patches");
     (void)list(g, g->edit);
     for (size_t i = 0; i < g->n; i++)
         g->cases[i] = (tg_patch_case){&g->edit[i], 1};
-    return TG_OK;
+    return patch_effects_make(&g->effects, g->job, g->n, err);
 }
 
 static void drop(struct grid *g)
 {
     free(g->edit);
     free(g->cases);
-    free(g->sum);
-    free(g->values);
+    patch_effects_free(&g->effects);
     labels_free(&g->labels);
     tg_patch_attribution_close(&g->attribution);
 }
@@ -103,40 +96,30 @@ static void drop(struct grid *g)
 /* ---- pairs */
 
 /* The metric after each patch, by a pass; or estimated. */
-static tg_status find_values(struct grid *g, const tg_patch_plan *plan, tg_err *err)
+static tg_status find_values(struct grid *g, const patch_sides *sides, const tg_watch *watch, tg_err *err)
 {
-    if (!g->job->o->attributes)
-        return tg_patch_run(&g->job->patch, plan, g->values, err);
-    tg_patch_attribution_run(&g->attribution, plan->base, plan->source, plan->metric, 0);
+    const patch_options *o = g->job->o;
+    const tg_patch_plan plan = {g->cases, g->n, sides->base, sides->source, &sides->metric, watch};
+
+    if (!o->attributes)
+        return tg_patch_run(&g->job->patch, &plan, g->effects.values, err);
+    tg_patch_attribution_run(&g->attribution, sides->base, sides->source, &sides->metric, o->steps);
     for (size_t i = 0; i < g->n; i++)
-        g->values[i] = tg_patch_measure(plan->metric, plan->base->logits) +
-                       tg_patch_attribution_of(&g->attribution, &g->edit[i]);
-    if (tg_model_check_lent(&g->job->m.model, err))
-        return err->code;
-    return tg_find_not_finite64(g->values, g->n) == g->n
-               ? TG_OK
-               : tg_fail(err, TG_EDATA, "the gradient is not finite");
+        g->effects.values[i] = tg_patch_attribution_of(&g->attribution, &g->edit[i]);
+    return patch_effects_estimated(&g->effects, sides, err);
 }
 
 static tg_status add_pair(struct grid *g, const patch_pair *pair, const tg_watch *watch, tg_err *err)
 {
-    tg_patch *p = &g->job->patch;
-    const bool noise = g->job->o->noise;
-    const tg_patch_metric metric = patch_keep_pair(g->job, pair);
-    tg_patch_kept *base = &p->kept[noise ? TG_PATCH_CLEAN : TG_PATCH_CORRUPT];
-    tg_patch_kept *source = &p->kept[noise ? TG_PATCH_CORRUPT : TG_PATCH_CLEAN];
-    const tg_patch_plan plan = {g->cases, g->n, base, source, &metric, watch};
+    const patch_sides sides = patch_effects_begin(&g->effects, pair);
     tg_status status;
 
     if (g->job->o->site == TG_PATCH_PATTERN &&
-        (status = tg_patch_keep_pattern(source, base, &p->pass.acts, err)))
+        (status = tg_patch_keep_pattern(sides.source, sides.base, &g->job->patch.pass.acts, err)))
         return status;
-    if ((status = find_values(g, &plan, err)))
+    if ((status = find_values(g, &sides, watch, err)))
         return status;
-    g->clean += tg_patch_measure(&metric, p->kept[TG_PATCH_CLEAN].logits);
-    g->corrupt += tg_patch_measure(&metric, p->kept[TG_PATCH_CORRUPT].logits);
-    for (size_t i = 0; i < g->n; i++)
-        g->sum[i] += g->values[i];
+    patch_effects_add(&g->effects);
     return TG_OK;
 }
 
@@ -168,16 +151,6 @@ static table table_of(const struct grid *g)
     return t;
 }
 
-/* Never -0; and 0 where a line has five decimals of nothing, which the sign of a rounding error would
- * precede. */
-static double effect_of(const struct grid *g, size_t i)
-{
-    const patch_options *o = g->job->o;
-    const double effect = (g->sum[i] - g->corrupt) / (g->clean - g->corrupt);
-
-    return fabs(effect) <= (o->format == TABLE_TEXT && !o->output ? 5e-6 : 0) ? 0 : effect;
-}
-
 static void print_patch(const struct grid *g, const table *t, const char *site, size_t i)
 {
     const tg_patch_edit *e = &g->edit[i];
@@ -191,27 +164,14 @@ static void print_patch(const struct grid *g, const table *t, const char *site, 
         [POSITION] = {.kind = e->position == TG_PATCH_ALL ? CELL_MISSING : CELL_VALUE, .size = e->position},
         [TOKEN] = {.kind = has_token ? CELL_WORD : CELL_MISSING,
                    .text = has_token ? label_of(&g->labels, e->position) : NULL},
-        [CLEAN] = {.real = g->clean / pairs},
-        [CORRUPT] = {.real = g->corrupt / pairs},
-        [METRIC] = {.real = g->sum[i] / pairs},
-        [EFFECT] = {.real = effect_of(g, i)},
+        [CLEAN] = {.real = g->effects.clean / pairs},
+        [CORRUPT] = {.real = g->effects.corrupt / pairs},
+        [METRIC] = {.real = g->effects.sum[i] / pairs},
+        [EFFECT] = {.real = patch_effect(&g->effects, i)},
     };
 
     snprintf(padded, sizeof padded, "%*s", t->format == TABLE_TEXT ? 9 : 0, site);
     table_print_line(t, cells);
-}
-
-static void print_header(const struct grid *g, const char *metric)
-{
-    const double pairs = (double)g->job->pairs;
-
-    printf("# %s of the last prediction: clean %.6f, corrupt %.6f", metric, g->clean / pairs,
-           g->corrupt / pairs);
-    printf(g->job->pairs > 1 ? ", means of %zu pairs\n" : "\n", g->job->pairs);
-    printf("# metric   %s, of the %s run with a part of the %s one\n",
-           g->job->o->attributes ? "estimated to first order" : "after the patch",
-           g->job->o->noise ? "clean" : "corrupt", g->job->o->noise ? "corrupt" : "clean");
-    printf("# effect   (metric - corrupt) / (clean - corrupt)\n");
 }
 
 static tg_status print_lines(struct grid *g, tg_err *err)
@@ -219,7 +179,7 @@ static tg_status print_lines(struct grid *g, tg_err *err)
     const patch_options *o = g->job->o;
     const tg_tokens_prompt *prompt = &g->job->pair[0].clean;
     const tg_tokenizer *tok = g->job->m.model.tokenizer;
-    char metric[TG_CHOICE_SIZE], site[TG_CHOICE_SIZE];
+    char site[TG_CHOICE_SIZE];
     table t;
     tg_status status = TG_OK;
 
@@ -232,7 +192,7 @@ static tg_status print_lines(struct grid *g, tg_err *err)
     cli_progress_end();
     t = table_of(g);
     if (o->format == TABLE_TEXT && !o->no_header)
-        print_header(g, tg_choice_name(metric, TG_PATCH_METRIC_NAMES, o->metric));
+        patch_effects_header(&g->effects);
     if (!o->no_header)
         table_print_titles(&t);
     for (size_t i = 0; i < g->n; i++)
@@ -248,15 +208,15 @@ static tg_status put_archive(void *context, int fd, tg_err *err)
     const patch_job *job = g->job;
     const tg_patch_grid grid = {.edit = g->edit,
                                 .n = g->n,
-                                .value = g->values,
-                                .effect = g->sum,
+                                .value = g->effects.values,
+                                .effect = g->effects.sum,
                                 .metric = job->o->metric,
                                 .estimated = job->o->attributes,
                                 .noise = job->o->noise,
                                 .pairs = job->pairs,
                                 .n_layer = g->L,
-                                .clean = g->clean / (double)job->pairs,
-                                .corrupt = g->corrupt / (double)job->pairs,
+                                .clean = g->effects.clean / (double)job->pairs,
+                                .corrupt = g->effects.corrupt / (double)job->pairs,
                                 .tok = job->m.model.tokenizer,
                                 .text_of = cli_token_text_of,
                                 .clean_ids = job->same_length ? job->pair[0].clean.ids : NULL,
@@ -270,8 +230,8 @@ static tg_status put_archive(void *context, int fd, tg_err *err)
 static tg_status write_archive(struct grid *g, tg_err *err)
 {
     for (size_t i = 0; i < g->n; i++) {
-        g->values[i] = g->sum[i] / (double)g->job->pairs;
-        g->sum[i] = effect_of(g, i);
+        g->effects.values[i] = g->effects.sum[i] / (double)g->job->pairs;
+        g->effects.sum[i] = patch_effect(&g->effects, i);
     }
     return cli_archive_write(g->job->o->output, CLI_OUT_PATCH, put_archive, g, err);
 }
@@ -299,9 +259,8 @@ static tg_status run(struct grid *g, tg_err *err)
     for (size_t i = 0; i < g->job->pairs; i++)
         if ((status = add_pair(g, &g->job->pair[i], cli_job_begin(&g->job->progress, "patching"), err)))
             return status;
-    if (!(g->clean < g->corrupt || g->clean > g->corrupt))
-        return tg_fail(err, TG_EDATA,
-                       "the clean and the corrupt prompt have the same metric: effects have no scale");
+    if ((status = patch_effects_check(&g->effects, err)))
+        return status;
     return g->job->o->output ? write_archive(g, err) : print_lines(g, err);
 }
 

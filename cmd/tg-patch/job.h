@@ -25,6 +25,8 @@ typedef enum patch_each {
 } patch_each;
 #define PATCH_EACHES "layer|position|head|both"
 
+#define PATCH_STEPS_MAX 1e6
+
 typedef enum patch_ablation { PATCH_ZERO, PATCH_MEAN, PATCH_RESAMPLE } patch_ablation;
 enum { PATCH_ABLATION_KINDS = PATCH_RESAMPLE + 1 };
 #define PATCH_ABLATIONS "zero|mean|resample"
@@ -36,6 +38,8 @@ typedef struct patch_options {
     const char *answer, *wrong;   /* texts, or */
     size_t answer_id, wrong_id;   /* ids; SIZE_MAX: not given */
     const char *without, *keep;   /* lists of components, with an ablation */
+    const char *path;             /* SENDERS:RECEIVERS */
+    size_t steps;                 /* of integrated gradients; 0: none */
     size_t layer, head, position; /* or TG_PATCH_ALL */
     size_t direction;             /* 1: noise */
     tg_patch_metric_kind metric;
@@ -75,12 +79,51 @@ void patch_free_pairs(patch_job *job);
 /* Keep both runs of a pair; returns what is measured of it, relative to the clean run. */
 tg_patch_metric patch_keep_pair(patch_job *job, const patch_pair *pair);
 
+/* ---- effects.c */
+
+/* What patches do to the metric, summed over pairs. */
+typedef struct patch_effects {
+    patch_job *job;
+    size_t n;
+    double *sum, *values;  /* [n] of all pairs; of one */
+    double clean, corrupt; /* sums of the metric */
+} patch_effects;
+
+/* TG_ENOMEM.  After a failure, too, patch_effects_free(). */
+TG_MUST_CHECK tg_status patch_effects_make(patch_effects *e, patch_job *job, size_t n, tg_err *err);
+void patch_effects_free(patch_effects *e);
+
+/* Both runs of a pair: that which is patched, and that whose activations it gets. */
+typedef struct patch_sides {
+    tg_patch_metric metric;
+    tg_patch_kept *base, *source;
+} patch_sides;
+
+/* Run a pair's prompts and add their metrics; when its values are there, add them. */
+patch_sides patch_effects_begin(patch_effects *e, const patch_pair *pair);
+void patch_effects_add(patch_effects *e);
+
+/* The values were estimated as changes of the base run's metric: make metrics of them.  TG_EDATA: one is not
+ * finite. */
+TG_MUST_CHECK tg_status patch_effects_estimated(patch_effects *e, const patch_sides *sides, tg_err *err);
+
+/* TG_EDATA: the two prompts have the same metric. */
+TG_MUST_CHECK tg_status patch_effects_check(const patch_effects *e, tg_err *err);
+
+/* A fraction as it is printed: never -0; and 0 where a line of text has five decimals of nothing, which the
+ * sign of a rounding error would precede. */
+double patch_fraction(const patch_options *o, double fraction);
+
+/* (metric - corrupt) / (clean - corrupt), as printed. */
+double patch_effect(const patch_effects *e, size_t i);
+
+/* The lines before a table of text. */
+void patch_effects_header(const patch_effects *e);
+
 /* ---- what is done with them: each prints its lines */
 
 TG_MUST_CHECK tg_status patch_sites(patch_job *job, tg_err *err);   /* grid.c */
+TG_MUST_CHECK tg_status patch_edges(patch_job *job, tg_err *err);   /* edges.c */
 TG_MUST_CHECK tg_status patch_circuit(patch_job *job, tg_err *err); /* circuit.c */
-
-/* Bytes of a case's name, "without:L.H" or "without:L.mlp" at most. */
-#define PATCH_NAME_SIZE 64
 
 #endif

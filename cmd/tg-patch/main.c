@@ -18,7 +18,9 @@ static tg_status work(patch_job *job, tg_err *err)
     if ((status = patch_read_pairs(job, err)) ||
         (status = tg_patch_open(&job->patch, &job->m.model, longest(job), err)))
         return status;
-    status = job->o->ablates ? patch_circuit(job, err) : patch_sites(job, err);
+    status = job->o->ablates ? patch_circuit(job, err)
+             : job->o->path  ? patch_edges(job, err)
+                             : patch_sites(job, err);
     tg_patch_close(&job->patch);
     return cli_model_check(&job->m, err) ? err->code : status;
 }

@@ -30,7 +30,7 @@ static int check_metric(const patch_options *o)
         return cli_usage("a wrong answer is read by --metric diff alone");
     if (has_answer(o) && o->metric == TG_PATCH_KL)
         return cli_usage("--metric kl compares whole predictions: give no answer");
-    if (o->metric == TG_PATCH_KL && o->noise && o->attributes)
+    if (o->metric == TG_PATCH_KL && o->noise && o->attributes && o->steps == 0)
         return cli_usage("--metric kl has no gradient at the clean run, from which --direction noise begins: "
                          "--attribution would say nothing");
     if (o->pairs || o->metric == TG_PATCH_KL)
@@ -74,6 +74,13 @@ static int check(const patch_options *o)
         return cli_usage("--ablate takes --without and --keep, not --attribution, --site, --each, --layer, "
                          "--head, --position "
                          "or --direction");
+    if (o->steps > 0 && !o->attributes)
+        return cli_usage("--steps is of --attribution");
+    if (o->path && !strchr(o->path, ':'))
+        return cli_usage("--path must be SENDER:RECEIVER, such as 0.1:1.0.k, got '%s'", o->path);
+    if (o->path && (o->ablates || o->site_given || o->each_given || o->layer != TG_PATCH_ALL ||
+                    o->head != TG_PATCH_ALL || o->position != TG_PATCH_ALL))
+        return cli_usage("--path does not go with --ablate, --site, --each, --layer, --head or --position");
     if (o->output && (o->ablates || o->format_given || o->no_header))
         return cli_usage("--output writes an archive of the patches of a site: it takes no %s",
                          o->ablates        ? "--ablate"
@@ -111,7 +118,7 @@ static int settle(patch_options *o)
     return check(o);
 }
 
-#define OPTIONS_MAX 32
+#define OPTIONS_MAX 40
 
 /* The options that name prompts and answers; returns their number. */
 static size_t list_prompts(cli_option *to, patch_options *o)
@@ -160,8 +167,15 @@ static void list_others(cli_option *to, patch_options *o)
         CLI_SIZE_OPTION('t', "position", &o->position, "T", 0, PATCH_INDEX_MAX, "only this position, from 0"),
         CLI_CHOICE_OPTION(0, "direction", &o->direction, "denoise|noise",
                           "carry from the clean run into the corrupt one, or the other way"),
+        CLI_TEXT_OPTION(0, "path", &o->path, "SENDER:RECEIVER",
+                        "patch the edge from one part to another, with all else as it is: senders are embed, "
+                        "L.H, L.mlp; receivers L.H.q, L.H.k, L.H.v, L.mlp, logits; lists of them, with "
+                        "commas; or nothing, for all"),
         CLI_FLAG_OPTION(0, "attribution", &o->attributes,
                         "estimate each patch's metric to first order, all by one backward pass"),
+        CLI_SIZE_OPTION(0, "steps", &o->steps, "N", 0, PATCH_STEPS_MAX,
+                        "with --attribution, integrate gradients: the mean of N on the way from one run to "
+                        "the other"),
         CLI_ENUM_OPTION(0, "ablate", &o->ablation, PATCH_ABLATIONS,
                         "instead, replace heads and MLPs of the clean run by zeros, by their means over the "
                         "corrupt prompts, or by those of the corrupt prompt: each in turn",

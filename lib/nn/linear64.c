@@ -8,14 +8,44 @@
 #define ROWS 8     /* of inp, computed together: w is read once for all of them */
 #define COLUMNS 32 /* of out, computed together: their sums stay in the first-level cache */
 
-/* out[0..rows, o0..o0+width), which is added to if `adds` */
-static void forward_block(double *out, const double *inp, const float *w, size_t rows, size_t C, size_t OC,
-                          size_t width, bool adds)
+/* A product's arrays, with its rows and w's shape. */
+struct product {
+    double *out;
+    const double *inp;
+    const float *w;
+    size_t N, C, OC;
+    bool adds;
+    size_t first, end; /* of each row of inp, all elements before and from there on are 0 */
+};
+
+static bool column_is_zero(const double *inp, size_t N, size_t width, size_t column)
 {
+    bool zero = true;
+
+    for (size_t n = 0; n < N && zero; n++)
+        zero = inp[n * width + column] == 0;
+    return zero;
+}
+
+/* The gradient of one head's columns has zeros in all others: these products take the time of the head's. */
+static void set_range(struct product *p, size_t width)
+{
+    p->end = width;
+    while (p->first < p->end && column_is_zero(p->inp, p->N, width, p->first))
+        p->first++;
+    while (p->first < p->end && column_is_zero(p->inp, p->N, width, p->end - 1))
+        p->end--;
+}
+
+/* out[0..rows, o0..o0+width), which is added to if `adds` */
+static void forward_block(const struct product *p, double *out, const double *inp, const float *w,
+                          size_t rows, size_t width)
+{
+    const size_t C = p->C, OC = p->OC;
     double sum[ROWS][COLUMNS] = {{0}};
     double w_c[COLUMNS] = {0};
 
-    for (size_t c = 0; c < C; c++) {
+    for (size_t c = p->first; c < p->end; c++) {
         for (size_t o = 0; o < width; o++)
             w_c[o] = (double)w[c * OC + o];
         for (size_t n = 0; n < rows; n++) {
@@ -28,18 +58,9 @@ static void forward_block(double *out, const double *inp, const float *w, size_t
     }
     for (size_t n = 0; n < rows; n++) {
         for (size_t o = 0; o < width; o++)
-            out[n * OC + o] = adds ? out[n * OC + o] + sum[n][o] : sum[n][o];
+            out[n * OC + o] = p->adds ? out[n * OC + o] + sum[n][o] : sum[n][o];
     }
 }
-
-/* A product's arrays, with its rows and w's shape. */
-struct product {
-    double *out;
-    const double *inp;
-    const float *w;
-    size_t N, C, OC;
-    bool adds;
-};
 
 /* The grain for columns that cost C multiply-adds in each row. */
 static size_t grain(size_t N, size_t C, size_t unit)
@@ -50,41 +71,42 @@ static size_t grain(size_t N, size_t C, size_t unit)
 static void product_columns(void *context, size_t begin, size_t end)
 {
     const struct product *p = context;
-    const size_t C = p->C, OC = p->OC;
 
     for (size_t o = begin; o < end; o += COLUMNS)
         for (size_t n = 0; n < p->N; n += ROWS)
-            forward_block(p->out + n * OC + o, p->inp + n * C, p->w + o, tg_size_min(ROWS, p->N - n), C, OC,
-                          tg_size_min(COLUMNS, OC - o), p->adds);
+            forward_block(p, p->out + n * p->OC + o, p->inp + n * p->C, p->w + o, tg_size_min(ROWS, p->N - n),
+                          tg_size_min(COLUMNS, p->OC - o));
 }
 
 /* out[n,o] = sum over c of inp[n,c] * w[c,o], w [C,OC]; added if `adds` */
 static void product(double *out, const double *inp, const float *w, size_t N, size_t C, size_t OC, bool adds)
 {
-    struct product p = {out, inp, w, N, C, OC, adds};
+    struct product p = {out, inp, w, N, C, OC, adds, 0, 0};
 
-    tg_threads_run(OC, grain(N, C, COLUMNS), product_columns, &p);
+    set_range(&p, C);
+    tg_threads_run(OC, grain(N, p.end - p.first, COLUMNS), product_columns, &p);
 }
 
 /* dinp[0..rows, c] for one row w_c [OC] of w. */
-static void transposed_block(double *dinp, const double *dout, const float *w_c, size_t rows, size_t C,
-                             size_t OC, bool adds)
+static void transposed_block(const struct product *p, double *dinp, const double *dout, const float *w_c,
+                             size_t rows)
 {
+    const size_t C = p->C, OC = p->OC;
     double sum[ROWS] = {0};
 
     if (rows == ROWS) { /* a constant count: the sums stay in registers */
-        for (size_t o = 0; o < OC; o++) {
+        for (size_t o = p->first; o < p->end; o++) {
             for (size_t n = 0; n < ROWS; n++)
                 sum[n] += dout[n * OC + o] * (double)w_c[o];
         }
     } else {
         for (size_t n = 0; n < rows; n++) {
-            for (size_t o = 0; o < OC; o++)
+            for (size_t o = p->first; o < p->end; o++)
                 sum[n] += dout[n * OC + o] * (double)w_c[o];
         }
     }
     for (size_t n = 0; n < rows; n++)
-        dinp[n * C] = adds ? dinp[n * C] + sum[n] : sum[n];
+        dinp[n * C] = p->adds ? dinp[n * C] + sum[n] : sum[n];
 }
 
 static void product_rows(void *context, size_t begin, size_t end)
@@ -94,17 +116,18 @@ static void product_rows(void *context, size_t begin, size_t end)
 
     for (size_t c = begin; c < end; c++)
         for (size_t n = 0; n < p->N; n += ROWS)
-            transposed_block(p->out + n * C + c, p->inp + n * OC, p->w + c * OC, tg_size_min(ROWS, p->N - n),
-                             C, OC, p->adds);
+            transposed_block(p, p->out + n * C + c, p->inp + n * OC, p->w + c * OC,
+                             tg_size_min(ROWS, p->N - n));
 }
 
 /* dinp[n,c] = sum over o of dout[n,o] * w[c,o], w [C,OC]; added if `adds` */
 static void product_transposed(double *dinp, const double *dout, const float *w, size_t N, size_t C,
                                size_t OC, bool adds)
 {
-    struct product p = {dinp, dout, w, N, C, OC, adds};
+    struct product p = {dinp, dout, w, N, C, OC, adds, 0, 0};
 
-    tg_threads_run(C, grain(N, OC, 1), product_rows, &p);
+    set_range(&p, OC);
+    tg_threads_run(C, grain(N, p.end - p.first, 1), product_rows, &p);
 }
 
 /* out[n,o] += bias[o] */

@@ -1,0 +1,92 @@
+/* What patches do to the metric, of one pair of prompts or of many. */
+#include <math.h>
+#include <stdlib.h>
+
+#include "cmd/tg-patch/job.h"
+#include "lib/base/choice.h"
+#include "lib/base/finite.h"
+
+tg_status patch_effects_make(patch_effects *e, patch_job *job, size_t n, tg_err *err)
+{
+    *e = (patch_effects){.job = job, .n = n, .sum = calloc(n, sizeof *e->sum)};
+    e->values = calloc(n, sizeof *e->values);
+    return e->sum && e->values ? TG_OK : tg_fail_memory(err, 2 * n * sizeof *e->sum, "the effects");
+}
+
+void patch_effects_free(patch_effects *e)
+{
+    free(e->sum);
+    free(e->values);
+}
+
+patch_sides patch_effects_begin(patch_effects *e, const patch_pair *pair)
+{
+    const bool noise = e->job->o->noise;
+    tg_patch_kept *kept = e->job->patch.kept;
+    const patch_sides sides = {patch_keep_pair(e->job, pair),
+                               &kept[noise ? TG_PATCH_CLEAN : TG_PATCH_CORRUPT],
+                               &kept[noise ? TG_PATCH_CORRUPT : TG_PATCH_CLEAN]};
+
+    e->clean += tg_patch_measure(&sides.metric, kept[TG_PATCH_CLEAN].logits);
+    e->corrupt += tg_patch_measure(&sides.metric, kept[TG_PATCH_CORRUPT].logits);
+    return sides;
+}
+
+void patch_effects_add(patch_effects *e)
+{
+    for (size_t i = 0; i < e->n; i++)
+        e->sum[i] += e->values[i];
+}
+
+tg_status patch_effects_estimated(patch_effects *e, const patch_sides *sides, tg_err *err)
+{
+    const double base = tg_patch_measure(&sides->metric, sides->base->logits);
+
+    for (size_t i = 0; i < e->n; i++)
+        e->values[i] += base;
+    if (tg_model_check_lent(&e->job->m.model, err))
+        return err->code;
+    return tg_find_not_finite64(e->values, e->n) == e->n
+               ? TG_OK
+               : tg_fail(err, TG_EDATA, "the gradient is not finite");
+}
+
+tg_status patch_effects_check(const patch_effects *e, tg_err *err)
+{
+    if (e->clean < e->corrupt || e->clean > e->corrupt)
+        return TG_OK;
+    return tg_fail(err, TG_EDATA,
+                   "the clean and the corrupt prompt have the same metric: effects have no scale");
+}
+
+double patch_fraction(const patch_options *o, double fraction)
+{
+    return fabs(fraction) <= (o->format == TABLE_TEXT ? 5e-6 : 0) ? 0 : fraction;
+}
+
+double patch_effect(const patch_effects *e, size_t i)
+{
+    return patch_fraction(e->job->o, (e->sum[i] - e->corrupt) / (e->clean - e->corrupt));
+}
+
+/* What the metric of a line is. */
+static const char *method(const patch_options *o)
+{
+    if (!o->attributes)
+        return "after the patch";
+    return o->steps > 0 ? "estimated by integrated gradients" : "estimated to first order";
+}
+
+void patch_effects_header(const patch_effects *e)
+{
+    const patch_options *o = e->job->o;
+    const double pairs = (double)e->job->pairs;
+    char metric[TG_CHOICE_SIZE];
+
+    printf("# %s of the last prediction: clean %.6f, corrupt %.6f",
+           tg_choice_name(metric, TG_PATCH_METRIC_NAMES, o->metric), e->clean / pairs, e->corrupt / pairs);
+    printf(e->job->pairs > 1 ? ", means of %zu pairs\n" : "\n", e->job->pairs);
+    printf("# metric   %s, of the %s run with a part of the %s one\n", method(o),
+           o->noise ? "clean" : "corrupt", o->noise ? "corrupt" : "clean");
+    printf("# effect   (metric - corrupt) / (clean - corrupt)\n");
+}
