@@ -196,6 +196,91 @@ a = np.load("patch.npz")
 print([name for name in a.files if "ids" in name or "text" in name])') = "['patch/ids', 'patch/corrupt_ids']" ]]
 }
 
+# ---- edges
+
+@test "--path: a line for each edge, the direct paths between parts" {
+    tiny
+    tg-patch "${both[@]}" --path : --tsv > all
+    [[ $(head -n 1 all) = $'sender\treceiver\tclean\tcorrupt\tmetric\teffect' ]]
+    # of a layer six receivers of heads, that read 1 and 4 senders, and an MLP, that reads two more; the output's 7
+    [[ $(wc -l < all) = $((1 + 6 * 1 + 3 + 6 * 4 + 6 + 7)) ]]
+    [[ $(sed -n 2p all | cut -f 1,2) = $'embed\t0.0.q' && $(tail -n 1 all | cut -f 1,2) = $'1.mlp\tlogits' ]]
+    # lists of edges are lines of these
+    tg-patch "${both[@]}" --path embed,0.1:1.0,logits --tsv > some
+    [[ $(wc -l < some) = 9 ]]
+    [[ $(cut -f 1,2 some | grep -cxFf <(cut -f 1,2 all)) = 9 ]]
+    tg-patch "${both[@]}" --path 0.mlp: --tsv | tail -n +2 | cut -f 1 | sort -u > senders
+    [[ $(cat senders) = 0.mlp ]]
+    # for the eye
+    run -0 --separate-stderr tg-patch "${both[@]}" --path 0.1:1.mlp
+    [[ ${lines[3]} = '# sender receiver      metric     effect' ]]
+    [[ ${lines[4]} =~ ^'     0.1    1.mlp '.*[0-9]$ && ${#lines[@]} = 5 && -z $stderr ]]
+}
+
+@test "the edges of a head, all together, are its patch" {
+    tiny --n-layer 1
+    tg-patch "${both[@]}" --site z --direction noise --tsv > patch
+    tg-patch "${both[@]}" --ablate resample --without 0.1:logits,0.1:0.mlp --tsv > edges
+    near "$(tail -n 1 patch | cut -f 7)" "$(tail -n 1 edges | cut -f 2)"
+    # and one of them alone is its path
+    tg-patch "${both[@]}" --path 0.1:logits --direction noise --tsv > path
+    tg-patch "${both[@]}" --ablate resample --without 0.1:logits --tsv > edge
+    near "$(tail -n 1 path | cut -f 5)" "$(tail -n 1 edge | cut -f 2)"
+}
+
+@test "circuits of edges: all are the model, none the corrupt run" {
+    tiny
+    everything=$(tg-patch "${both[@]}" --path : --tsv | tail -n +2 | cut -f 1,2 | tr '\t\n' ':,')
+    tg-patch "${both[@]}" --ablate resample --keep "${everything%,}" --tsv > all
+    [[ $(sed -n 4p all | cut -f 1,3) = $'circuit\t1' ]]
+    [[ $(sed -n 5p all | cut -f 1) = without:embed:0.0.q ]]
+    tg-patch "${both[@]}" --tsv > x
+    near "$(sed -n 3p all | cut -f 2)" "$(sed -n 2p x | cut -f 6)"
+    tg-patch "${both[@]}" --ablate resample --without "${everything%,}" --tsv > none
+    near "$(sed -n 4p none | cut -f 3)" 0
+}
+
+@test "--path --attribution estimates all edges, and with --steps their sum" {
+    tiny
+    tg-patch "${both[@]}" --path : --tsv > runs
+    tg-patch "${both[@]}" --path : --attribution --tsv > estimates
+    [[ $(cut -f 1,2 runs) = "$(cut -f 1,2 estimates)" && $(cut -f 6 runs) != "$(cut -f 6 estimates)" ]]
+    # the embedding's edges, and the first block's x, make the whole effect
+    for what in '--path embed:' '--site x --layer 0'; do
+        # shellcheck disable=SC2086
+        tg-patch "${both[@]}" $what --attribution --steps 200 --tsv | column effect |
+            awk '{ sum += $1 } END { exit !(sum > 0.999 && sum < 1.001) }'
+    done
+    for threads in 1 3; do
+        tg-patch "${both[@]}" --path : --attribution --steps 2 --threads $threads --tsv > "of $threads"
+    done
+    cmp 'of 1' 'of 3'
+}
+
+@test "edges that the model lacks are refused in a line" {
+    tiny
+    while IFS='|' read -r path message; do
+        run -2 tg-patch "${both[@]}" --path "$path"
+        [[ ${#lines[@]} = 1 && $output = "tg-patch: --path$message" ]]
+        run -2 tg-patch "${both[@]}" --ablate zero --keep "0.0:logits,$path"
+        [[ ${#lines[@]} = 1 && $output = 'tg-patch: '* ]]
+    done << 'EOF'
+0.5:logits|: head 5 is out of range: expected 0 to 1
+7.mlp:logits|: layer 7 is out of range: expected 0 to 1
+0.0:1.0.x|: expected a receiver, LAYER.HEAD.q, .k or .v, LAYER.HEAD, LAYER.mlp or logits, got '1.0.x'
+0.0,:logits|: expected a sender, embed, LAYER.HEAD or LAYER.mlp, got ''
+1.0:0.0.q| 1.0:0.0.q: no receiver reads what a sender has written before it
+EOF
+    run -2 tg-patch "${both[@]}" --path 0.0
+    [[ $output = "tg-patch: --path must be SENDER:RECEIVER, such as 0.1:1.0.k, got '0.0' "* ]]
+    run -2 tg-patch "${both[@]}" --path : --site z
+    [[ $output = 'tg-patch: --path does not go with '* ]]
+    run -2 tg-patch "${both[@]}" --steps 3
+    [[ $output = 'tg-patch: --steps is of --attribution '* ]]
+    run -2 tg-patch "${both[@]}" --ablate zero --without 0.0:logits,1.0
+    [[ $output = "tg-patch: expected edges, SENDER:RECEIVER, separated by commas, got '1.0'" ]]
+}
+
 # ---- ablation
 
 @test "--ablate: the model, nothing, and each component left out" {
