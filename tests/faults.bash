@@ -145,7 +145,10 @@ tg-lens -m in/neox.npz -p Tobe --attribute e -o parts.npz
 tg-patch -m in/run.npz -p Tobe --corrupt Todo --answer o --site pattern
 tg-patch -m in/run.npz -p Tobe --corrupt Todo --metric kl --attribution
 tg-patch -m in/run.npz -p Tobe --corrupt Todo --metric kl --site z -o patch.npz
-tg-patch -m in/run.npz -p Tobe --corrupt Todo --metric kl --ablate zero --keep 0.0'
+tg-patch -m in/run.npz -p Tobe --corrupt Todo --metric kl --ablate zero --keep 0.0
+tg-patch -m in/run.npz -p Tobe --corrupt Todo --metric kl --ablate zero --keep 0.0:logits
+tg-patch -m in/run.npz -p Tobe --corrupt Todo --metric kl --path : -o edges.npz
+tg-patch -m in/run.npz -p Tobe --corrupt Todo --metric kl --path 0.0: --attribution --steps 2'
 
 make_fault_place() {
     ln -s "$FIXTURES" in

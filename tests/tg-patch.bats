@@ -257,6 +257,37 @@ print([name for name in a.files if "ids" in name or "text" in name])') = "['patc
     cmp 'of 1' 'of 3'
 }
 
+@test "--path -o: an archive has the same values as the lines, by receiver and sender" {
+    need python3 && need_numpy
+    tiny
+    tg-patch "${both[@]}" --path : --tsv > lines
+    tg-patch "${both[@]}" --path : -o edges.npz
+    python3 - << 'END'
+import numpy as np
+z = np.load("edges.npz")
+assert bytes(z["kind"]) == b"edges" and z["version"] == 1 and z["edges/steps"] == 0 and z["edges/pairs"] == 1
+assert bytes(z["edges/metric"]) == b"diff" and bytes(z["edges/method"]) == b"patch"
+senders, receivers = [[x.decode() for x in z["edges/" + name]] for name in ("senders", "receivers")]
+seen = np.zeros_like(z["edges/edge"])
+for line in open("lines").readlines()[1:]:
+    s, r, clean, corrupt, metric, effect = line.split("\t")
+    at = receivers.index(r), senders.index(s)
+    seen[at] = 1
+    for name, x in (("value", metric), ("effect", effect)):
+        assert abs(z["edges/" + name][at] - float(x)) <= 1e-8 * max(1, abs(float(x))), line
+    assert abs(z["edges/clean"] - float(clean)) < 1e-8 and abs(z["edges/corrupt"] - float(corrupt)) < 1e-8
+assert (seen == z["edges/edge"]).all() and (z["edges/effect"][seen == 0] == 0).all()
+END
+    # only the parts that have edges
+    tg-patch "${both[@]}" --path 0.1:1.0.q,logits --attribution --steps 3 -o few.npz
+    run -0 tg-info --tsv few.npz
+    run -0 tg-attn-view --color never few.npz
+    [[ ${lines[0]} =~ ^sender\ +0\.1\ *$ && ${lines[1]} =~ ^' 1.0.q ' && ${lines[2]} =~ ^'logits ' ]]
+    [[ $output = *'estimated by integrated gradients'* ]]
+    run -2 --separate-stderr tg-attn-view -l 0 few.npz
+    [[ $stderr = 'tg-attn-view: few.npz: --layer and --head do not go with edges'* ]]
+}
+
 @test "edges that the model lacks are refused in a line" {
     tiny
     while IFS='|' read -r path message; do
@@ -358,9 +389,9 @@ says() {
     tiny
     says 2 'layer 2 is out of range: expected 0 to 1' tg-patch "${both[@]}" --layer 2
     says 2 'head 2 is out of range: expected 0 to 1' tg-patch "${both[@]}" --site z --head 2
-    says 2 '--output writes an archive of the patches of a site: it takes no --ablate' tg-patch "${both[@]}" -o o --ablate zero
-    says 2 '--output writes an archive of the patches of a site: it takes no --format' tg-patch "${both[@]}" -o o --tsv
-    says 2 '--output writes an archive of the patches of a site: it takes no --no-header' tg-patch "${both[@]}" -o o --no-header
+    says 2 '--output writes an archive of patches: it takes no --ablate' tg-patch "${both[@]}" -o o --ablate zero
+    says 2 '--output writes an archive of patches: it takes no --format' tg-patch "${both[@]}" -o o --tsv
+    says 2 '--output writes an archive of patches: it takes no --no-header' tg-patch "${both[@]}" -o o --no-header
     says 2 'model.npz is read, and the output would replace it' tg-patch "${both[@]}" -o model.npz
     says 2 'x.png: -o writes an archive (.npz), of which tg-attn-view makes pictures' tg-patch "${both[@]}" -o x.png
     echo text > notes

@@ -67,7 +67,7 @@ TG_MUST_CHECK tg_status heat_ansi(const heat *h, tg_sink *out, view_color color,
 TG_MUST_CHECK tg_status heat_png(const heat *h, int fd, tg_err *err);
 TG_MUST_CHECK tg_status heat_svg(const heat *h, tg_sink *out, tg_err *err);
 
-/* ---- what makes a map of each kind (heat_lens.c, heat_patch.c, heat_circuit.c) */
+/* ---- what makes a map of each kind (heat_lens.c, heat_patch.c, heat_circuit.c, heat_edges.c) */
 
 /* Which rows or columns of an archive are kept. */
 typedef struct heat_axis {
@@ -108,5 +108,7 @@ TG_MUST_CHECK tg_status heat_of_patch(heat *h, const tg_results *r, const heat_w
                                       tg_err *err);
 TG_MUST_CHECK tg_status heat_of_circuit(heat *h, const tg_results *r, const heat_want *want, const char *show,
                                         tg_err *err);
+TG_MUST_CHECK tg_status heat_of_edges(heat *h, const tg_results *r, const heat_want *want, const char *show,
+                                      tg_err *err);
 
 #endif

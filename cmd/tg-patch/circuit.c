@@ -3,10 +3,9 @@
 #include <string.h>
 
 #include "cmd/tg-patch/circuit_parts.h"
-#include "cmd/tg-patch/names.h"
 #include "lib/base/size.h"
 
-#define CIRCUIT_NAME_SIZE (PATCH_NAME_SIZE + 16) /* "without:" and a name */
+#define CIRCUIT_NAME_SIZE (TG_PATCH_EDGE_SIZE + 16) /* "without:" and a name */
 
 /*
  * A case is the set of parts that are as in the clean run; the others are ablated.  The first two cases are
@@ -40,9 +39,9 @@ static size_t count_named(const struct circuit *c)
 
 static void set_name(const struct circuit *c, size_t number, size_t part)
 {
-    char name[PATCH_NAME_SIZE];
+    char name[TG_PATCH_EDGE_SIZE];
 
-    c->parts->name(c->parts, name, sizeof name, part);
+    c->parts->name(c->parts, name, part);
     snprintf(c->name[number], CIRCUIT_NAME_SIZE, "without:%s", name);
 }
 

@@ -24,7 +24,7 @@ struct circuit_parts {
     size_t all;
     /* Mark the parts [all] that a list names.  TG_EUSAGE. */
     tg_status (*mark)(circuit_parts *parts, bool *named, const char *list, tg_err *err);
-    void (*name)(const circuit_parts *parts, char *out, size_t size, size_t part);
+    void (*name)(const circuit_parts *parts, char out[TG_PATCH_EDGE_SIZE], size_t part);
     /* Take n cases, of each of which the parts that kept [n,all] does not mark are ablated.  TG_ENOMEM. */
     tg_status (*take_cases)(circuit_parts *parts, const bool *kept, size_t n, tg_err *err);
     /* values [n] of these cases.  TG_ENOMEM; TG_EDATA: a value is not finite. */

@@ -18,12 +18,12 @@ static tg_patch_edge edge_of(const edge_parts *p, size_t part)
     return (tg_patch_edge){part, receiver};
 }
 
-static void name(const circuit_parts *parts, char *out, size_t size, size_t part)
+static void name(const circuit_parts *parts, char out[TG_PATCH_EDGE_SIZE], size_t part)
 {
     const edge_parts *p = (const edge_parts *)parts;
     const tg_patch_edge edge = edge_of(p, part);
 
-    patch_edge_name(out, size, &p->g, &edge);
+    tg_patch_edge_name(out, &p->g, &edge);
 }
 
 /* ---- lists */

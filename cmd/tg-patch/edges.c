@@ -5,6 +5,7 @@
 #include "cmd/tg-patch/job.h"
 #include "cmd/tg-patch/names.h"
 #include "lib/patch/edge_attribution.h"
+#include "lib/patch/edge_write.h"
 #include "lib/patch/paths.h"
 
 struct edges {
@@ -124,7 +125,7 @@ static void print_edge(const struct edges *e, const table *t, size_t i)
 {
     const double pairs = (double)e->job->pairs;
     const int width = t->format == TABLE_TEXT ? 8 : 0;
-    char name[2][PATCH_PART_SIZE], padded[2][PATCH_NAME_SIZE];
+    char name[2][TG_PATCH_PART_SIZE], padded[2][TG_PATCH_EDGE_SIZE];
     const table_cell cells[COLUMNS] = {[FROM] = {.text = padded[0]},
                                        [TO] = {.text = padded[1]},
                                        [CLEAN] = {.real = e->effects.clean / pairs},
@@ -132,8 +133,8 @@ static void print_edge(const struct edges *e, const table *t, size_t i)
                                        [METRIC] = {.real = e->effects.sum[i] / pairs},
                                        [EFFECT] = {.real = patch_effect(&e->effects, i)}};
 
-    patch_sender_name(name[0], sizeof name[0], &e->g, e->edge[i].sender);
-    patch_receiver_name(name[1], sizeof name[1], &e->g, e->edge[i].receiver);
+    tg_patch_sender_name(name[0], &e->g, e->edge[i].sender);
+    tg_patch_receiver_name(name[1], &e->g, e->edge[i].receiver);
     for (size_t k = 0; k < 2; k++)
         snprintf(padded[k], sizeof padded[k], "%*s", width, name[k]);
     table_print_line(t, cells);
@@ -156,6 +157,38 @@ static void print(const struct edges *e)
         print_edge(e, &t, i);
 }
 
+/* ---- an archive */
+
+static tg_status put_archive(void *context, int fd, tg_err *err)
+{
+    const struct edges *e = context;
+    const patch_job *job = e->job;
+    const tg_edge_grid grid = {.graph = &e->g,
+                               .edge = e->edge,
+                               .n = e->n,
+                               .value = e->effects.values,
+                               .effect = e->effects.sum,
+                               .metric = job->o->metric,
+                               .noise = job->o->noise,
+                               .estimated = job->o->attributes,
+                               .steps = job->o->steps,
+                               .pairs = job->pairs,
+                               .clean = e->effects.clean / (double)job->pairs,
+                               .corrupt = e->effects.corrupt / (double)job->pairs};
+
+    return tg_edges_write(fd, &grid, err);
+}
+
+static tg_status put(struct edges *e, tg_err *err)
+{
+    if (!e->job->o->output) {
+        print(e);
+        return TG_OK;
+    }
+    patch_effects_finish(&e->effects);
+    return cli_archive_write(e->job->o->output, CLI_OUT_PATCH, put_archive, e, err);
+}
+
 /* ---- all of it */
 
 static tg_status run(struct edges *e, tg_err *err)
@@ -164,13 +197,12 @@ static tg_status run(struct edges *e, tg_err *err)
     const tg_model *model = &e->job->m.model;
     tg_status status;
 
-    if ((status = make(e, err)) ||
+    if ((status = patch_check_output(e->job, err)) || (status = make(e, err)) ||
         (status = e->job->o->attributes ? tg_edge_attribution_open(&e->attribution, model, T, err)
                                         : tg_patch_paths_open(&e->paths, model, T, err)) ||
         (status = add_pairs(e, err)))
         return status;
-    print(e);
-    return TG_OK;
+    return put(e, err);
 }
 
 tg_status patch_edges(patch_job *job, tg_err *err)

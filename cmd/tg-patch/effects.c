@@ -90,3 +90,24 @@ void patch_effects_header(const patch_effects *e)
            o->noise ? "clean" : "corrupt", o->noise ? "corrupt" : "clean");
     printf("# effect   (metric - corrupt) / (clean - corrupt)\n");
 }
+
+/* ---- archives */
+
+void patch_effects_finish(patch_effects *e)
+{
+    for (size_t i = 0; i < e->n; i++) {
+        e->values[i] = e->sum[i] / (double)e->job->pairs;
+        e->sum[i] = patch_effect(e, i);
+    }
+}
+
+tg_status patch_check_output(const patch_job *job, tg_err *err)
+{
+    const patch_options *o = job->o;
+    tg_status status;
+
+    if (!o->output)
+        return TG_OK;
+    status = cli_archive_check(o->output, job->m.path, CLI_OUT_PATCH, err);
+    return status || !o->pairs ? status : cli_check_output_differs(o->output, o->pairs, err);
+}

@@ -226,22 +226,10 @@ static tg_status put_archive(void *context, int fd, tg_err *err)
     return tg_patch_write(fd, &grid, err);
 }
 
-/* The means of the values, and the effects where the sums were. */
 static tg_status write_archive(struct grid *g, tg_err *err)
 {
-    for (size_t i = 0; i < g->n; i++) {
-        g->effects.values[i] = g->effects.sum[i] / (double)g->job->pairs;
-        g->effects.sum[i] = patch_effect(&g->effects, i);
-    }
+    patch_effects_finish(&g->effects);
     return cli_archive_write(g->job->o->output, CLI_OUT_PATCH, put_archive, g, err);
-}
-
-static tg_status check_output(const patch_job *job, tg_err *err)
-{
-    const patch_options *o = job->o;
-    const tg_status status = cli_archive_check(o->output, job->m.path, CLI_OUT_PATCH, err);
-
-    return status || !o->pairs ? status : cli_check_output_differs(o->output, o->pairs, err);
 }
 
 /* ---- all of it */
@@ -250,8 +238,7 @@ static tg_status run(struct grid *g, tg_err *err)
 {
     tg_status status;
 
-    if ((g->job->o->output && (status = check_output(g->job, err))) || (status = check(g, err)) ||
-        (status = make(g, err)))
+    if ((status = patch_check_output(g->job, err)) || (status = check(g, err)) || (status = make(g, err)))
         return status;
     if (g->job->o->attributes &&
         (status = tg_patch_attribution_open(&g->attribution, &g->job->m.model, g->job->patch.capacity, err)))

@@ -120,6 +120,12 @@ double patch_effect(const patch_effects *e, size_t i);
 /* The lines before a table of text. */
 void patch_effects_header(const patch_effects *e);
 
+/* For an archive: the values become the means over pairs, and the sums the effects. */
+void patch_effects_finish(patch_effects *e);
+
+/* Whether -o may be written.  TG_EUSAGE, TG_EIO. */
+TG_MUST_CHECK tg_status patch_check_output(const patch_job *job, tg_err *err);
+
 /* ---- what is done with them: each prints its lines */
 
 TG_MUST_CHECK tg_status patch_sites(patch_job *job, tg_err *err);   /* grid.c */

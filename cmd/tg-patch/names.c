@@ -6,47 +6,6 @@
 
 #include "cmd/cli/cli.h"
 
-/* ---- to text */
-
-void patch_sender_name(char *out, size_t size, const tg_patch_graph *g, size_t sender)
-{
-    if (sender == TG_PATCH_EMBEDDING)
-        snprintf(out, size, "embed");
-    else if (tg_patch_sender_head(g, sender) == g->H)
-        snprintf(out, size, "%zu.mlp", tg_patch_sender_layer(g, sender));
-    else
-        snprintf(out, size, "%zu.%zu", tg_patch_sender_layer(g, sender), tg_patch_sender_head(g, sender));
-}
-
-static char letter(tg_patch_site site)
-{
-    return site == TG_PATCH_Q ? 'q' : site == TG_PATCH_K ? 'k' : 'v';
-}
-
-void patch_receiver_name(char *out, size_t size, const tg_patch_graph *g, size_t receiver)
-{
-    const tg_patch_receiver r = tg_patch_receiver_of(g, receiver);
-
-    if (r.site == TG_PATCH_X)
-        snprintf(out, size, "logits");
-    else if (r.site == TG_PATCH_MLP)
-        snprintf(out, size, "%zu.mlp", r.layer);
-    else
-        snprintf(out, size, "%zu.%zu.%c", r.layer, r.head, letter(r.site));
-}
-
-void patch_edge_name(char *out, size_t size, const tg_patch_graph *g, const tg_patch_edge *edge)
-{
-    size_t n;
-
-    patch_sender_name(out, size, g, edge->sender);
-    n = strlen(out);
-    snprintf(out + n, size - n, ":");
-    patch_receiver_name(out + n + 1, size - n - 1, g, edge->receiver);
-}
-
-/* ---- from text */
-
 static tg_status check_range(size_t layer, size_t head, const tg_patch_graph *g, size_t heads, tg_err *err)
 {
     if (layer >= g->L)
@@ -147,7 +106,7 @@ static tg_status mark_items(bool *marked, const tg_patch_graph *g, const char *a
 
     while (more && !status) {
         const char *comma = memchr(at, ',', (size_t)(end - at)), *to = comma ? comma : end;
-        char item[PATCH_NAME_SIZE];
+        char item[TG_PATCH_EDGE_SIZE];
 
         snprintf(item, sizeof item, "%.*s", (int)(to - at), at);
         status = mark_one(marked, g, item, err);

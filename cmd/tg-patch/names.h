@@ -1,11 +1,5 @@
 /*
- * names: what the parts of a model and the edges between them are called, on the command line and in lines.
- *
- *     embed  L.H  L.mlp               senders
- *     L.H.q  L.H.k  L.H.v  L.mlp  logits    receivers
- *     SENDER:RECEIVER                 an edge
- *
- * Layers L and heads H count from 0; heads of k and v are those of the keys.
+ * names: lists of parts of a model, by the names that lib/patch/graph.h gives them.
  */
 #ifndef TG_CMD_PATCH_NAMES_H
 #define TG_CMD_PATCH_NAMES_H
@@ -15,14 +9,6 @@
 
 #include "lib/base/status.h"
 #include "lib/patch/graph.h"
-
-/* Bytes of the name of a part, and of an edge, NUL included. */
-#define PATCH_PART_SIZE 64
-#define PATCH_NAME_SIZE 128
-
-void patch_sender_name(char *out, size_t size, const tg_patch_graph *g, size_t sender);
-void patch_receiver_name(char *out, size_t size, const tg_patch_graph *g, size_t receiver);
-void patch_edge_name(char *out, size_t size, const tg_patch_graph *g, const tg_patch_edge *edge);
 
 /* Mark the senders [g->senders] that are named at list .. end - 1, with commas between them; and the
  * receivers [g->receivers], of which L.H names q, k and v of a head.  An empty list: all.  TG_EUSAGE: a name

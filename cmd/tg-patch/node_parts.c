@@ -24,15 +24,15 @@ static tg_status mark(circuit_parts *parts, bool *named, const char *list, tg_er
     return TG_OK;
 }
 
-static void name(const circuit_parts *parts, char *out, size_t size, size_t part)
+static void name(const circuit_parts *parts, char out[TG_PATCH_EDGE_SIZE], size_t part)
 {
     const node_parts *p = (const node_parts *)parts;
     const size_t l = part / (p->H + 1), h = part % (p->H + 1);
 
     if (h < p->H)
-        snprintf(out, size, "%zu.%zu", l, h);
+        snprintf(out, TG_PATCH_EDGE_SIZE, "%zu.%zu", l, h);
     else
-        snprintf(out, size, "%zu.mlp", l);
+        snprintf(out, TG_PATCH_EDGE_SIZE, "%zu.mlp", l);
 }
 
 static tg_patch_edit edit_of(const node_parts *p, size_t part)

@@ -82,7 +82,7 @@ static int check(const patch_options *o)
                     o->head != TG_PATCH_ALL || o->position != TG_PATCH_ALL))
         return cli_usage("--path does not go with --ablate, --site, --each, --layer, --head or --position");
     if (o->output && (o->ablates || o->format_given || o->no_header))
-        return cli_usage("--output writes an archive of the patches of a site: it takes no %s",
+        return cli_usage("--output writes an archive of patches: it takes no %s",
                          o->ablates        ? "--ablate"
                          : o->format_given ? "--format"
                                            : "--no-header");

@@ -1,5 +1,7 @@
 #include "lib/patch/graph.h"
 
+#include <stdio.h>
+
 #include "lib/gpt/family.h"
 
 tg_patch_graph tg_patch_graph_of(const tg_config *c)
@@ -66,4 +68,43 @@ size_t tg_patch_senders_before(const tg_patch_graph *g, size_t receiver)
     const tg_patch_receiver r = tg_patch_receiver_of(g, receiver);
 
     return tg_patch_sender(g, r.layer, r.site == TG_PATCH_MLP && !g->parallel ? g->H : 0);
+}
+
+/* ---- names */
+
+void tg_patch_sender_name(char out[TG_PATCH_PART_SIZE], const tg_patch_graph *g, size_t sender)
+{
+    if (sender == TG_PATCH_EMBEDDING)
+        snprintf(out, TG_PATCH_PART_SIZE, "embed");
+    else if (tg_patch_sender_head(g, sender) == g->H)
+        snprintf(out, TG_PATCH_PART_SIZE, "%zu.mlp", tg_patch_sender_layer(g, sender));
+    else
+        snprintf(out, TG_PATCH_PART_SIZE, "%zu.%zu", tg_patch_sender_layer(g, sender),
+                 tg_patch_sender_head(g, sender));
+}
+
+static char letter(tg_patch_site site)
+{
+    return site == TG_PATCH_Q ? 'q' : site == TG_PATCH_K ? 'k' : 'v';
+}
+
+void tg_patch_receiver_name(char out[TG_PATCH_PART_SIZE], const tg_patch_graph *g, size_t receiver)
+{
+    const tg_patch_receiver r = tg_patch_receiver_of(g, receiver);
+
+    if (r.site == TG_PATCH_X)
+        snprintf(out, TG_PATCH_PART_SIZE, "logits");
+    else if (r.site == TG_PATCH_MLP)
+        snprintf(out, TG_PATCH_PART_SIZE, "%zu.mlp", r.layer);
+    else
+        snprintf(out, TG_PATCH_PART_SIZE, "%zu.%zu.%c", r.layer, r.head, letter(r.site));
+}
+
+void tg_patch_edge_name(char out[TG_PATCH_EDGE_SIZE], const tg_patch_graph *g, const tg_patch_edge *edge)
+{
+    char sender[TG_PATCH_PART_SIZE], receiver[TG_PATCH_PART_SIZE];
+
+    tg_patch_sender_name(sender, g, edge->sender);
+    tg_patch_receiver_name(receiver, g, edge->receiver);
+    snprintf(out, TG_PATCH_EDGE_SIZE, "%s:%s", sender, receiver);
 }

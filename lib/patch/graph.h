@@ -51,4 +51,17 @@ typedef struct tg_patch_edge {
     size_t sender, receiver;
 } tg_patch_edge;
 
+/*
+ * Names, NUL included:
+ *
+ *     embed  L.H  L.mlp                        senders
+ *     L.H.q  L.H.k  L.H.v  L.mlp  logits       receivers
+ *     SENDER:RECEIVER                          edges
+ */
+#define TG_PATCH_PART_SIZE 64
+#define TG_PATCH_EDGE_SIZE 128
+void tg_patch_sender_name(char out[TG_PATCH_PART_SIZE], const tg_patch_graph *g, size_t sender);
+void tg_patch_receiver_name(char out[TG_PATCH_PART_SIZE], const tg_patch_graph *g, size_t receiver);
+void tg_patch_edge_name(char out[TG_PATCH_EDGE_SIZE], const tg_patch_graph *g, const tg_patch_edge *edge);
+
 #endif

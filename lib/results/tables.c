@@ -83,9 +83,25 @@ static const tg_results_row circuit[] = {
     {.name = NULL},
 };
 
+static const tg_results_row edges[] = {
+    {.name = "metric", .type = 'S', .dims = "", .choices = TG_PATCH_METRIC_NAMES},
+    {.name = "direction", .type = 'S', .dims = "", .choices = TG_PATCH_DIRECTIONS},
+    {.name = "method", .type = 'S', .dims = "", .choices = TG_PATCH_METHODS},
+    {.name = "steps", .type = 'i', .dims = ""},
+    {.name = "pairs", .type = 'i', .dims = ""},
+    {.name = "clean", .type = 'f', .dims = ""},
+    {.name = "corrupt", .type = 'f', .dims = ""},
+    {.name = "senders", .type = 'S', .dims = "S"},
+    {.name = "receivers", .type = 'S', .dims = "R"},
+    {.name = "edge", .type = 'i', .dims = "RS"},
+    {.name = "value", .type = 'f', .dims = "RS"},
+    {.name = "effect", .type = 'f', .dims = "RS"},
+    {.name = NULL},
+};
+
 const tg_results_row *tg_results_table(tg_results_kind kind)
 {
-    static const tg_results_row *const tables[TG_RESULTS_KINDS] = {lens, attribution, patch, circuit};
+    static const tg_results_row *const tables[TG_RESULTS_KINDS] = {lens, attribution, patch, circuit, edges};
 
     return tables[kind];
 }

@@ -87,8 +87,6 @@ def reading(twin, ids, reads, start=None):
             x[0, :, 0] = start
         if site == "x" and layer == 0:
             so_far["embed"] = x[0, :, 0]
-        if site in ("z", "mlp"):
-            so_far.update(writes_of(twin, layer, site, x[0]))
         for row, r in enumerate(receivers, 1):
             at, kind, head = r
             whole = kind in ("mlp", "logits")  # the row goes on as row 0, but for what is read besides
@@ -103,6 +101,8 @@ def reading(twin, ids, reads, start=None):
             elif site == kind:
                 head = slice(None) if head is None else head
                 x[0, :, head] = x[row, :, head]
+        if site in ("z", "mlp"):
+            so_far.update(writes_of(twin, layer, site, x[0]))
         return x
 
     logits = run(twin.model, ids.expand(1 + len(receivers), -1), touch)
