@@ -61,7 +61,9 @@ tg_status patch_effects_check(const patch_effects *e, tg_err *err)
 
 double patch_fraction(const patch_options *o, double fraction)
 {
-    return fabs(fraction) <= (o->format == TABLE_TEXT ? 5e-6 : 0) ? 0 : fraction;
+    const bool for_the_eye = o->format == TABLE_TEXT && !o->output;
+
+    return fabs(fraction) <= (for_the_eye ? 5e-6 : 0) ? 0 : fraction;
 }
 
 double patch_effect(const patch_effects *e, size_t i)
