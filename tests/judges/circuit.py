@@ -5,9 +5,10 @@
 
 Random twins of every family (families.py), and of GPT-2.  No weight is read here, and none is processed: each
 matrix is what a module of transformers answers to the unit vectors.  A norm's is linear once its scale is taken
-back.  From these come the full matrices OV and QK [C,C] of each head, their eigenvalues, and the norms of their
-products.  Prints a line for each family, with the largest differences; exits with 1 if one exceeds LIMIT of the
-scale: 1 for scores, the largest norm for norms.
+back.  From these come the full matrices OV and QK [C,C] of each head, their eigenvalues, the norms of their
+products, and their singular vectors; the tokens at the ends of the strongest of these, and those that OV and QK
+join with a token.  Prints a line for each family, with the largest differences; exits with 1 if one exceeds LIMIT
+of the scale: 1 for scores, the largest norm for norms, the largest value of all tokens for tokens.
 """
 import json
 import os
@@ -15,12 +16,15 @@ import subprocess
 import sys
 import tempfile
 
-import families
-import numpy as np
-import torch
-import transformers
+os.environ.setdefault("OMP_NUM_THREADS", "1")  # twins are small: threads would wait for each other
+
+import families  # noqa: E402
+import numpy as np  # noqa: E402
+import torch  # noqa: E402
+import transformers  # noqa: E402
 
 LIMIT = 1e-7
+TOP, DIRECTIONS = 4, 3  # of --tokens
 
 
 def matrix(module, size):
@@ -116,19 +120,22 @@ def positions(model, qk, D):
     return np.diag(p, -1).mean(), np.diag(p)[1:].mean()
 
 
-def expected(model, family):
-    """Rows as tg-circuit prints them: of heads, and of pairs."""
-    body, blocks = blocks_of(model)
+def ends_of(model, family):
+    """E [V,C] and U [C,V]."""
+    body, _ = blocks_of(model)
     C = model.config.get_text_config().hidden_size
     with torch.no_grad():
         e = model.get_input_embeddings()(torch.arange(model.get_input_embeddings().weight.shape[0]))
         if family == "nanochat":  # the stream begins with a norm of the embedding
             e = body.norm(e)
-        e = e.numpy()
     u = norm_matrix(first_of(body, "norm", "ln_f", "final_layer_norm"), C) @ matrix(model.get_output_embeddings(), C)
-    ov, qk, rows, pairs = [], [], [], {}
-    for l, layer in enumerate(blocks):
-        layer_ov, layer_qk, D = heads_of(model, layer, family)
+    return e.numpy(), u
+
+
+def expected(model, family, heads, e, u):
+    """Rows as tg-circuit prints them: of heads, and of pairs."""
+    ov, rows, pairs = [], [], {}
+    for l, (layer_ov, layer_qk, D) in enumerate(heads):
         for h, (a, b) in enumerate(zip(layer_ov, layer_qk)):
             copying, positive = signed_share(e @ a @ u if h == 0 else a @ u @ e)
             duplicate = signed_share(e @ b @ e.T if h == 0 else b @ e.T @ e)[0]
@@ -140,7 +147,55 @@ def expected(model, family):
                         pairs[kind, before, m % len(layer_ov), l, h] = np.linalg.norm(earlier @ read) / (
                             np.linalg.norm(earlier) * np.linalg.norm(read))
         ov += [(l, a) for a in layer_ov]
-    return np.array(rows), pairs, C
+    return np.array(rows), pairs
+
+
+# ---- tokens
+
+def directions(matrix, of_left, of_right):
+    """Sizes, and what the ends of the strongest directions have of each token: [n,V] twice."""
+    left, size, right = np.linalg.svd(matrix)
+    left, right = of_left(left.T), of_right(right)
+    flipped = (left.max(-1) < (-left).max(-1))[:, None]
+    return size, np.where(flipped, -left, left), np.where(flipped, -right, right)
+
+
+def expected_tokens(heads, e, u, token):
+    """The values of all tokens [V], and the size, by layer, head, circuit, direction and end; token: of this alone."""
+    values, sizes = {}, {}
+    for l, (ov, qk, _) in enumerate(heads):
+        for h, (a, b) in enumerate(zip(ov, qk)):
+            for circuit, ends, m, right in (("ov", ("reads", "writes"), a, u), ("qk", ("query", "key"), b, e.T)):
+                if token is not None:
+                    values[l, h, circuit, 0, ends[0]] = e @ m @ right[:, token]
+                    values[l, h, circuit, 0, ends[1]] = e[token] @ m @ right
+                    continue
+                size, first, second = directions(m, lambda x: x @ e.T, lambda x: x @ right)
+                for d in range(min(DIRECTIONS, heads[l][2])):
+                    if size[d] < 1e-9 * size[0]:  # its vectors are any
+                        continue
+                    values[l, h, circuit, d, ends[0]], values[l, h, circuit, d, ends[1]] = first[d], second[d]
+                    sizes[l, h, circuit, d] = size[d]
+    return values, sizes
+
+
+def distance_of_tokens(lines, values, sizes):
+    """The largest of sizes and values, also where the tokens' order is another one."""
+    off, seen = 0.0, {}
+    for line in lines:
+        name = (line["layer"], line["head"], line["circuit"], line.get("direction") or 0)
+        if name + (line["end"],) in values:
+            seen.setdefault(name + (line["end"],), []).append((line["id"], line["value"]))
+            if name in sizes:
+                off = max(off, abs(line["size"] - sizes[name]) / max(sizes.values()))
+    assert seen.keys() == values.keys()
+    for name, got in seen.items():
+        want = values[name]
+        best = -np.sort(-want)[:TOP]
+        assert len(got) == len(best) == len({i for i, _ in got})
+        for (i, value), x in zip(got, best):
+            off = max(off, abs(value - want[i]) / np.abs(want).max(), abs(want[i] - x) / np.abs(want).max())
+    return off
 
 
 def printed(path, *options):
@@ -151,9 +206,12 @@ def printed(path, *options):
     return [json.loads(line) for line in done.stdout.splitlines()]
 
 
-def distances(path, model, family):
-    """The largest differences of norms, of scores of heads, and of pairs."""
-    rows, pairs, C = expected(model, family)
+def distances(path, model, family, token):
+    """The largest differences of norms, of scores of heads, of pairs, and of tokens."""
+    C = model.config.get_text_config().hidden_size
+    heads = [heads_of(model, layer, family) for layer in blocks_of(model)[1]]
+    e, u = ends_of(model, family)
+    rows, pairs = expected(model, family, heads, e, u)
     names = ("ov_norm", "qk_norm", "copying", "positive", "duplicate", "previous", "diagonal")
     got = np.array([[np.nan if line[n] is None else line[n] for n in names] for line in printed(path)])
     assert got.shape == rows.shape and (np.isnan(got) == np.isnan(rows)).all(), family
@@ -166,7 +224,11 @@ def distances(path, model, family):
             want = pairs[line["type"], line["from_layer"], line["from_head"], line["layer"], line["head"]]
             of_pairs = max(of_pairs, abs(line["score"] - want),
                            abs(line["baseline"] - C ** -0.5), abs(line["excess"] - want + C ** -0.5))
-    return off[:, :2].max() / rows[:, :2].max(), off[:, 2:].max(), of_pairs
+    of_directions = distance_of_tokens(printed(path, "--tokens", "-k", str(TOP), "-n", str(DIRECTIONS)),
+                                       *expected_tokens(heads, e, u, None))
+    of_token = distance_of_tokens(printed(path, "--tokens", "-k", str(TOP), "--token-id", str(token)),
+                                  *expected_tokens(heads, e, u, token))
+    return off[:, :2].max() / rows[:, :2].max(), off[:, 2:].max(), of_pairs, of_directions, of_token
 
 
 def gpt2(i, s):
@@ -178,15 +240,15 @@ def gpt2(i, s):
 
 
 def judge(family):
-    worst = np.zeros(3)
+    worst = np.zeros(5)
     for i, shape in enumerate(families.SHAPES):
         with tempfile.TemporaryDirectory() as where:
             path = os.path.join(where, "twin")
             model, double = families.saved_twin(path, family, i, shape)
-            worst = np.maximum(worst, distances(path, double, family))
+            worst = np.maximum(worst, distances(path, double, family, (7 * i + 3) % shape[6]))
     ok = worst.max() <= LIMIT
-    print(f"{family:12} {len(families.SHAPES)} twins: norms {worst[0]:.1e}, scores {worst[1]:.1e}, "
-          f"pairs {worst[2]:.1e}  {'ok' if ok else 'DIFFERS'}", flush=True)
+    print(f"{family:12} {len(families.SHAPES)} twins: norms {worst[0]:.1e}, scores {worst[1]:.1e}, pairs {worst[2]:.1e}, "
+          f"directions {worst[3]:.1e}, tokens {worst[4]:.1e}  {'ok' if ok else 'DIFFERS'}", flush=True)
     return ok
 
 
