@@ -308,7 +308,7 @@ $(foreach isa,$(ISAS),$(eval $(call isa_rule,$(isa))))
 
 $(addprefix $(BUILD)/obj/lib/kernels/,isas.o kernels.o text_kernels.o) $(BUILD)/obj/tests/bench/bench.o: ALL_CPPFLAGS += $(ISA_LIST)
 
-$(BUILD)/bench: $(BUILD)/obj/tests/bench/bench.o $(addprefix $(BUILD)/obj/tests/bench/,bpe.o dump.o split.o) \
+$(BUILD)/bench: $(BUILD)/obj/tests/bench/bench.o $(addprefix $(BUILD)/obj/tests/bench/,bpe.o dump.o heads.o split.o) \
     $(LINES_OBJ) $(ISAS:%=$(BUILD)/obj/tests/bench/peak.%.o) $(BUILD)/libtg.a
 	$(call say,LD,$@)
 	$(Q)$(CC) $(ALL_CFLAGS) -o $@ $^ $(ALL_LDFLAGS) $(LIBS)

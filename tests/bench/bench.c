@@ -41,6 +41,7 @@
 #include "lib/train/trainer.h"
 #include "tests/bench/bpe.h"
 #include "tests/bench/dump.h"
+#include "tests/bench/heads.h"
 #include "tests/unit/fused_qkv.h"
 #include "tests/bench/split.h"
 
@@ -672,6 +673,26 @@ static struct figure attribution(const struct row *row)
     return against_peak(run_parts, &n, 0.5, false);
 }
 
+/* ---- heads; what is in double precision has half of the peak at most */
+
+/* a tokens: all patches, or with d what they would change to first order */
+static struct figure patches(const struct row *row)
+{
+    return against_peak(row->d ? patching_estimate : patching_run, patching_open(row->a), 0.5, false);
+}
+
+static struct figure compose(const struct row *row)
+{
+    (void)row;
+    return against_peak(compose_run, compose_open(), 0.5, false);
+}
+
+static struct figure circuit(const struct row *row)
+{
+    (void)row;
+    return against_peak(table_run, table_open(), 0.5, false);
+}
+
 /* ---- files */
 
 struct file {
@@ -865,6 +886,10 @@ static const struct row rows[] = {
     {"sample baby one sequence", sampling, BABY, 1, 0, 0, false, BYTES, "reading"},
     {"lens gpt2 1024, top 10", lens, GPT2, 1024, 10, 0, false, FLOPS},
     {"attribute gpt2 1024", attribution, GPT2, 1024, 0, 0, false, FLOPS},
+    {"patch gpt2 144 heads x 15", patches, 15, 0, 0, 0, false, FLOPS},
+    {"patch attribution gpt2 15", patches, 15, 0, 0, 1, false, FLOPS},
+    {"compose gpt2", compose, 0, 0, 0, 0, false, FLOPS},
+    {"circuit gpt2", circuit, 0, 0, 0, 0, false, FLOPS},
     {"tokenize bytes to a pipe", tokenize, 0, 0, 0, 0, false, BYTES, "memcpy"},
     {"split gpt2", split, TG_SPLIT_GPT2, 0, 0, 0, false, BYTES, "memcpy"},
     {"split cl100k", split, TG_SPLIT_CL100K, 0, 0, 0, false, BYTES, "memcpy"},
