@@ -22,7 +22,7 @@ field() {
     [[ ${lines[2]} =~ ^loss\ +5\.5[0-9]{5}\ nats\ per\ token,\ [78]\.[0-9]{6}\ bits$ ]]
     [[ ${lines[3]} =~ ^perplexity\ +2[456][0-9]\.[0-9]{3}$ ]]
     [[ ${lines[4]} =~ ^bits/byte\ +[78]\.[0-9]{6}\ over\ 99\ bytes,\ 1\.000\ per\ token$ ]]
-    [[ ${lines[5]} =~ ^rank\ 1\ +[0-9.]+\ %\ of\ the\ tokens\ were\ the\ most\ probable\ one$ ]]
+    [[ ${lines[5]} =~ ^top\ 1\ +[0-9.]+\ %\ of\ the\ tokens\ were\ the\ most\ probable\ one$ ]]
     [[ ${lines[6]} =~ ^entropy\ +5\.5[0-9]{5}\ nats ]]
     [[ ${#lines[@]} = 7 && -z $stderr ]]
 }
@@ -119,7 +119,7 @@ field() {
     head -n 1 got | tr '\t' '\n' | tail -n 4 | cmp - <(printf '%s\n' logprob_255 id_256 text_256 logprob_256)
     # a line has all ids once, in falling order; the token is at its rank
     awk -F '\t' 'NR > 2 {
-        if (NF != 8 + 3 * 256 || $(6 + 3 * $7) != $2 || $(8 + 3 * $7) != $6) exit 1
+        if (NF != 8 + 3 * 256 || $(9 + 3 * $7) != $2 || $(11 + 3 * $7) != $6) exit 1
         sum = 0
         for (k = 1; k <= 256; k++) { sum += exp($(8 + 3 * k)); seen[$(6 + 3 * k)]++ }
         for (k = 2; k <= 256; k++) if ($(8 + 3 * k) > $(5 + 3 * k)) exit 1

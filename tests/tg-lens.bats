@@ -128,7 +128,7 @@ for name in sys.argv[1:]:
         if t + 1 < len(last):
             e = evals[t + 1]
             assert (row["target_id"], row["target"], row["entropy"]) == (e["id"], e["text"], e["entropy"])
-            assert int(row["rank"]) + 1 == int(e["rank"])
+            assert row["rank"] == e["rank"]
             assert [i for i, _, _ in tops] == [e["id_%d" % k] for k in (1, 2, 3)]
             for prob, log in [(row["prob"], e["logprob"])] + [(p, e["logprob_%d" % k]) for k, (_, p, _) in enumerate(tops, 1)]:
                 assert abs(float(prob) / np.exp(float(log)) - 1) < 1e-8 * max(1, abs(float(log)))

@@ -545,7 +545,7 @@ ids_of() {
     cmp -n "$(size text)" text chosen
     tg-sample -p 'To be' -n 1 --logprobs -t 5 --top 3 | sed 1d | cut -f 8- > hot
     tg-sample -p 'To be' -n 1 --top 3 -k 1 | sed 1d | cut -f 8- | cmp - hot
-    tg-sample -p 'To be' -n 1 -g --logprobs | sed 1d | awk -F '\t' '$7 != 1 || $2 != $9 || $6 != $11 { exit 1 }'
+    tg-sample -p 'To be' -n 1 -g --logprobs | sed 1d | awk -F '\t' '$7 != 0 || $2 != $9 || $6 != $11 { exit 1 }'
 }
 
 @test "--logprobs: --top, --format, --no-header, without a prompt, with --stop, after a full context" {

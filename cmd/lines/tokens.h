@@ -5,8 +5,7 @@
  *     t id from to text logprob rank entropy, and for each of the `top` most probable ones  id_K text_K
  * logprob_K
  *
- * Positions and bytes count from 0.  Log-probabilities and entropies are in nats, ranks count from 1
- * (lib/gpt/score.h).
+ * Positions, bytes and ranks count from 0.  Log-probabilities and entropies are in nats (lib/gpt/score.h).
  */
 #ifndef TG_CMD_LINES_TOKENS_H
 #define TG_CMD_LINES_TOKENS_H

@@ -85,7 +85,7 @@ static tg_status print_list(const struct tokens *s, size_t layer, size_t h, size
             [DIRECTION] = {.size = d},
             [SIZE] = {.real = s->ends.size[qk][h * s->f.D + d]},
             [END] = word(s, name, names[end], 6),
-            [RANK] = {.size = i + 1},
+            [RANK] = {.size = i},
             [VALUE] = {.real = values[i]},
             [ID] = {.size = (size_t)ids[i]},
             [TOKEN] = {.kind = CELL_WORD, .text = label_of(&labels, i)},

@@ -37,7 +37,7 @@ static void print_lines(const eval_job *job)
     if (s->bytes > 0)
         printf("bits/byte   %.6f over %s bytes, %.3f per token\n", tg_eval_bits_per_byte(s),
                cli_count(s->bytes), per_token(s, (double)s->bytes));
-    printf("rank 1      %.2f %% of the tokens were the most probable one\n",
+    printf("top 1       %.2f %% of the tokens were the most probable one\n",
            100 * per_token(s, (double)s->right));
     printf("entropy     %.6f nats, the mean of the predictions\n", per_token(s, s->entropy));
 }
@@ -47,7 +47,7 @@ static void print_columns(const eval_job *job)
 {
     static const char *const titles[] = {"tokens",        "scored", "bytes",  "windows",
                                          "context",       "stride", "loss",   "perplexity",
-                                         "bits_per_byte", "rank_1", "entropy"};
+                                         "bits_per_byte", "top_1", "entropy"};
     const tg_eval_sums *s = &job->eval.sums;
     const uint64_t counts[] = {
         s->tokens, s->scored, s->bytes, s->windows, job->eval.plan.context, job->eval.plan.stride};

@@ -58,7 +58,7 @@ static void print_line(const struct predictions *p, const tg_lens_row *row)
     if (row->target < 0) {
         printf("%6s %7s %10s  %-20s", "-", "-", "-", "-");
     } else {
-        printf("%6zu %7.5f %10.5f  ", row->score.rank - 1, probability(row, row->logit), (double)row->logit);
+        printf("%6zu %7.5f %10.5f  ", row->score.rank, probability(row, row->logit), (double)row->logit);
         print_quoted(p, row->target, 20);
     }
     for (size_t k = 0; k < p->top; k++) {
@@ -84,7 +84,7 @@ static tg_status put_target(struct predictions *p, const tg_lens_row *row, tg_er
     record_size(r, names[0], 0, (uint64_t)row->target);
     if (record_token(r, names[1], 0, row->target, err))
         return err->code;
-    record_size(r, names[2], 0, row->score.rank - 1);
+    record_size(r, names[2], 0, row->score.rank);
     record_real(r, names[3], 0, probability(row, row->logit));
     record_real(r, names[4], 0, (double)row->logit);
     return TG_OK;

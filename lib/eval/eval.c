@@ -112,7 +112,7 @@ static tg_status add_row(tg_eval *e, const struct scored_row *row, bool *start, 
         return TG_OK;
     sums->scored++;
     sums->bytes += tg_eval_token_bytes(e->model->tokenizer, before, row->target);
-    sums->right += row->score.rank == 1;
+    sums->right += row->score.rank == 0;
     sums->log_prob += row->score.log_prob;
     sums->entropy += row->score.entropy;
     return TG_OK;

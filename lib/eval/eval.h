@@ -60,7 +60,7 @@ typedef struct tg_eval_sums {
     uint64_t tokens;  /* read, prefixes excluded */
     uint64_t scored;  /* of them */
     uint64_t bytes;   /* that the scored ones stand for: special tokens stand for none */
-    uint64_t right;   /* of the scored ones, those of rank 1 */
+    uint64_t right;   /* of the scored ones, those of rank 0 */
     uint64_t windows; /* run */
     double log_prob;  /* sum over the scored ones */
     double entropy;   /* of the distributions that predict them: sum */

@@ -19,7 +19,7 @@ tg_score tg_score_row(const float *logits, size_t V, size_t ids, int32_t target)
     s.entropy = s.log_sum - sums.weighted / sums.sum;
     if (target >= 0) {
         s.log_prob = tg_score_log_prob(&s, logits[target]);
-        s.rank = 1 + tg_kernels_get()->count_before(logits, (size_t)target, ids);
+        s.rank = tg_kernels_get()->count_before(logits, (size_t)target, ids);
     }
     return s;
 }

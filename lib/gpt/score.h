@@ -3,8 +3,8 @@
  *
  *   log_prob = logits[target] - log sum_v exp(logits[v])
  *   entropy  = -sum_v p[v] log p[v],  p = softmax(logits)
- *   rank     = 1 + the number of tokens before the target in the order of falling logits;
- *              of equal logits, that of the lower id comes first
+ *   rank     = the number of tokens before the target in the order of falling logits: 0 for the most
+ *              probable one; of equal logits, that of the lower id comes first
  *
  *   divergence = sum_v p[v] (log p[v] - log q[v])
  *              = -sum_v p[v] log q[v] - entropy of p       for the probabilities p and q of two rows

@@ -42,7 +42,7 @@ typedef struct tg_lens_row {
     size_t position, layer; /* after so many blocks */
     int32_t target;         /* or -1 */
     float logit;            /* the target's */
-    tg_score score;         /* of the target; its rank counts from 1 */
+    tg_score score;         /* of the target */
     double kl;
     const int32_t *top; /* [plan.top] the greatest logit first */
     const float *top_logits;

@@ -85,7 +85,7 @@ static tg_status take(void *context, const tg_lens_row *row, tg_err *err)
     r->layer[layer] = (int64_t)row->layer;
     r->position[position] = (int64_t)row->position;
     r->target[position] = row->target;
-    r->rank[at] = row->target < 0 ? -1 : (int64_t)row->score.rank - 1;
+    r->rank[at] = row->target < 0 ? -1 : (int64_t)row->score.rank;
     r->logit[at] = row->logit;
     r->kl[at] = row->kl;
     r->entropy[at] = row->score.entropy;

@@ -104,7 +104,7 @@ def compare(table, log_probs, ids, near):
         np.abs(np.array([float(row["entropy"]) for row in table])
                + (np.exp(log_probs) * log_probs).sum(-1)).max(),
         np.abs(np.array([float(row["logprob_1"]) for row in table]) - tokens.max(-1)).max())
-    wrong_ranks = sum(not 1 + (row > x + near).sum() <= int(line["rank"]) <= (row >= x - near).sum()
+    wrong_ranks = sum(not (row > x + near).sum() <= int(line["rank"]) <= (row >= x - near).sum() - 1
                       for line, row, x in zip(table, tokens, at))
     wrong_top = sum(abs(row[int(line["id_%d" % (k + 1)])] - np.sort(row)[-1 - k]) > near
                     for line, row in zip(table, tokens) for k in range(3))

@@ -122,7 +122,7 @@ static struct want score(const double *logits, size_t V, size_t n_ids, int32_t t
         return w;
     w.log_prob = logits[target] - log(sum);
     for (size_t v = 0; v < n_ids; v++)
-        w.rank += logits[v] > logits[target] || (logits[v] == logits[target] && v <= (size_t)target);
+        w.rank += logits[v] > logits[target] || (logits[v] == logits[target] && v < (size_t)target);
     return w;
 }
 
@@ -157,15 +157,15 @@ static void check_row(struct watched *w, const tg_eval_row *row, const double *l
     CHECK_EQ(row->score.rank, want.rank);
     w->distance = fmax(w->distance, check_distance64(row->logits, logits, V));
     for (size_t k = 0; k < w->c->K; k++) {
-        CHECK_EQ(score(logits, V, ids_of(w->m), row->top[k]).rank, k + 1);
-        CHECK(row->top[k] != target || row->score.rank == k + 1);
+        CHECK_EQ(score(logits, V, ids_of(w->m), row->top[k]).rank, k);
+        CHECK(row->top[k] != target || row->score.rank == k);
     }
     if (target < 0)
         return;
     w->sums.scored++;
     w->sums.log_prob += want.log_prob;
     w->sums.entropy += want.entropy;
-    w->sums.right += want.rank == 1;
+    w->sums.right += want.rank == 0;
 }
 
 static tg_status take(void *context, const tg_eval_row *rows, size_t n, tg_err *err)
@@ -280,7 +280,7 @@ static void ids_without_text(void)
 static void equal_logits_are_ranked_by_id(void)
 {
     const float logits[] = {1, 3, 3, 2, 3, 9};
-    const size_t rank[] = {5, 1, 2, 4, 3};
+    const size_t rank[] = {4, 0, 1, 3, 2};
 
     for (int32_t v = 0; v < 5; v++)
         CHECK_EQ(tg_score_row(logits, 6, 5, v).rank, rank[v]);

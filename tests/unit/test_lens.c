@@ -79,7 +79,7 @@ static void scores_are_the_definition(void)
         CHECK_NEAR(of_x.max + of_x.log_sum, log_sum(x, V), 1e-14 * 20);
         CHECK_NEAR(of_x.entropy, entropy(x, V), 1e-13);
         CHECK_NEAR(of_y.entropy, entropy(y, V), 1e-13);
-        CHECK_EQ(of_y.rank, 1 + tokens_before(y, V, target));
+        CHECK_EQ(of_y.rank, tokens_before(y, V, target));
         tg_score_probs(p, &of_x, x, V);
         for (size_t v = 0; v < V; v++)
             CHECK_NEAR(p[v], exp((double)x[v] - log_sum(x, V)), 1e-14);
@@ -148,7 +148,7 @@ static tg_status compare_row(void *context, const tg_lens_row *row, tg_err *err)
     CHECK_EQ(row->layer, w->n % w->layers);
     CHECK_EQ(row->target, targets[row->position]);
     CHECK(row->logit == x[row->target]);
-    CHECK_EQ(row->score.rank, 1 + tokens_before(x, V, (size_t)row->target));
+    CHECK_EQ(row->score.rank, tokens_before(x, V, (size_t)row->target));
     CHECK_NEAR(row->score.entropy, entropy(x, V), 1e-12);
     CHECK_NEAR(row->kl, divergence(last, x, V), 1e-12);
     for (size_t k = 0; k < TOP; k++) {
