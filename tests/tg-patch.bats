@@ -370,7 +370,9 @@ says() {
     says 2 'the prompts have 17 tokens' tg-patch -p aaaaaaaaaaaaaaaaa --corrupt aaaaaaaaaaaaaaaab --metric kl
     says 2 "the answer must be one token, but 'ab' is 2" tg-patch -p To --corrupt Do --answer ab
     says 2 'the wrong answer is id 256' tg-patch -p To --corrupt Do --answer a --wrong-id 256
-    says 2 'the corrupt prompt: --ids has 300' tg-patch -p To --corrupt-ids '1 300' --answer a
+    says 2 'the corrupt prompt: --corrupt-ids has 300' tg-patch -p To --corrupt-ids '1 300' --answer a
+    says 2 "--corrupt-ids must be decimal token ids, got 'b'" tg-patch -p To --corrupt-ids '1 b' --answer a
+    says 2 '--corrupt-ids must name at least one token id' tg-patch -p To --corrupt-ids ' ' --answer a
     says 2 '--ids has 300' tg-patch --ids '1 300' --corrupt Do --answer a
     says 2 'there is no answer to measure' tg-patch -p To --corrupt Do
     says 2 '--metric diff needs a wrong answer' tg-patch -p To --corrupt Do --answer a --metric diff

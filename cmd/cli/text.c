@@ -37,9 +37,14 @@ static bool parse_id(const char *word, size_t n, int32_t *id)
     return true;
 }
 
-static int check_ids(const char *list)
+static const char *ids_option(const cli_text *t)
 {
-    const char *word;
+    return t->ids_option ? t->ids_option : "--ids";
+}
+
+static int check_ids(const cli_text *t)
+{
+    const char *list = t->ids, *word;
     char shown[SHOWN_SIZE];
     size_t n, count = 0;
     int32_t id;
@@ -48,16 +53,16 @@ static int check_ids(const char *list)
         if (parse_id(word, n, &id))
             continue;
         cli_escape(shown, sizeof shown, (const unsigned char *)word, n);
-        return cli_usage("--ids must be decimal token ids, got '%s'", shown);
+        return cli_usage("%s must be decimal token ids, got '%s'", ids_option(t), shown);
     }
-    return count > 0 ? CLI_OK : cli_usage("--ids must name at least one token id");
+    return count > 0 ? CLI_OK : cli_usage("%s must name at least one token id", ids_option(t));
 }
 
 /* Parse the checked list into ids, which has room for all. */
-static tg_status parse_ids(int32_t *ids, size_t *count, const char *list, const tg_model *model, tg_err *err)
+static tg_status parse_ids(int32_t *ids, size_t *count, const cli_text *t, const tg_model *model, tg_err *err)
 {
     const size_t V = tg_tokenizer_vocab_size(model->tokenizer);
-    const char *word;
+    const char *list = t->ids, *word;
     char shown[SHOWN_SIZE];
     size_t n;
 
@@ -65,21 +70,22 @@ static tg_status parse_ids(int32_t *ids, size_t *count, const char *list, const 
         if (parse_id(word, n, &ids[*count]) && (size_t)ids[*count] < V)
             continue;
         cli_escape(shown, sizeof shown, (const unsigned char *)word, n);
-        return tg_fail(err, TG_EUSAGE, "--ids has %s: the model's vocabulary has ids 0 to %zu", shown, V - 1);
+        return tg_fail(err, TG_EUSAGE, "%s has %s: the model's vocabulary has ids 0 to %zu", ids_option(t), shown,
+                       V - 1);
     }
     return TG_OK;
 }
 
-static tg_status prompt_ids(tg_tokens_prompt *p, const tg_model *model, const char *list, tg_err *err)
+static tg_status prompt_ids(tg_tokens_prompt *p, const tg_model *model, const cli_text *t, tg_err *err)
 {
-    const size_t max = strlen(list) / 2 + 1;
+    const size_t max = strlen(t->ids) / 2 + 1;
     int32_t *ids = calloc(max, sizeof *ids);
     size_t n;
     tg_status status;
 
     if (!ids)
         return tg_fail_memory(err, max * sizeof *ids, "token ids");
-    if (!(status = parse_ids(ids, &n, list, model, err)))
+    if (!(status = parse_ids(ids, &n, t, model, err)))
         status = tg_tokens_prompt_ids(p, model->tokenizer, ids, n, err);
     free(ids);
     return status;
@@ -100,7 +106,7 @@ int cli_text_check(const cli_text *t)
         return cli_usage("--probe and --%s name different texts: give only one", t->ids ? "ids" : "prompt");
     if (t->bos && t->no_bos)
         return cli_usage("--bos and --no-bos cannot be combined");
-    return t->ids ? check_ids(t->ids) : CLI_OK;
+    return t->ids ? check_ids(t) : CLI_OK;
 }
 
 /* ---- the token before a text */
@@ -182,7 +188,7 @@ static tg_status make_prompt(const cli_text *t, tg_tokens_prompt *p, const tg_mo
 {
     if (t->has_probe)
         return tg_probe_make(p, model, (tg_probe)t->probe, err);
-    return t->ids ? prompt_ids(p, model, t->ids, err)
+    return t->ids ? prompt_ids(p, model, t, err)
                   : tg_tokens_prompt_text(p, model->tokenizer, t->text, strlen(t->text), err);
 }
 

@@ -12,6 +12,7 @@
 typedef struct cli_text {
     const char *text; /* the TEXT of -p */
     const char *ids;  /* the IDS of --ids: decimal numbers, with white space or commas between them */
+    const char *ids_option; /* what messages call it; NULL: --ids */
     bool has_probe;   /* --probe, which only some tools have */
     size_t probe;     /* tg_probe, if so */
     bool bos, no_bos; /* --bos, --no-bos */

@@ -108,6 +108,7 @@ static void set_defaults(patch_options *o)
                                                 : PATCH_EACH_BOTH;
     if (!o->metric_given)
         o->metric = has_wrong(o) || o->pairs ? TG_PATCH_DIFF : TG_PATCH_PROB;
+    o->corrupt.ids_option = "--corrupt-ids";
     o->corrupt.bos = o->clean.bos;
     o->corrupt.no_bos = o->clean.no_bos || (o->clean.ids && !o->clean.bos);
 }
