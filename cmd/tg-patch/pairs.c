@@ -199,12 +199,15 @@ void patch_free_pairs(patch_job *job)
 tg_patch_metric patch_keep_pair(patch_job *job, const patch_pair *pair)
 {
     tg_patch *p = &job->patch;
+    tg_patch_metric m = {.kind = job->o->metric,
+                         .answer = pair->answer,
+                         .wrong = pair->wrong,
+                         .reference = p->kept[TG_PATCH_CLEAN].logits,
+                         .V = job->m.model.config.vocab_size};
 
     tg_patch_keep(&p->kept[TG_PATCH_CLEAN], &p->pass, pair->clean.ids, pair->clean.n);
     tg_patch_keep(&p->kept[TG_PATCH_CORRUPT], &p->pass, pair->corrupt.ids, pair->corrupt.n);
-    return (tg_patch_metric){.kind = job->o->metric,
-                             .answer = pair->answer,
-                             .wrong = pair->wrong,
-                             .reference = p->kept[TG_PATCH_CLEAN].logits,
-                             .V = job->m.model.config.vocab_size};
+    if (m.kind == TG_PATCH_KL)
+        m.of_reference = tg_score_row(m.reference, m.V, m.V, -1);
+    return m;
 }

@@ -3,15 +3,13 @@
 #include <math.h>
 #include <string.h>
 
-#include "lib/gpt/score.h"
-
-static double divergence(const float *reference, const float *logits, size_t V)
+static double divergence(const tg_patch_metric *m, const float *logits)
 {
-    const tg_score r = tg_score_row(reference, V, V, -1), p = tg_score_row(logits, V, V, -1);
+    const tg_score p = tg_score_row(logits, m->V, m->V, -1);
     double sum = 0;
 
-    for (size_t v = 0; v < V; v++) {
-        const double log_r = tg_score_log_prob(&r, reference[v]);
+    for (size_t v = 0; v < m->V; v++) {
+        const double log_r = tg_score_log_prob(&m->of_reference, m->reference[v]);
 
         sum += exp(log_r) * (log_r - tg_score_log_prob(&p, logits[v]));
     }
@@ -30,7 +28,7 @@ double tg_patch_measure(const tg_patch_metric *m, const float *logits)
     case TG_PATCH_KL:
         break;
     }
-    return divergence(m->reference, logits, m->V);
+    return divergence(m, logits);
 }
 
 /* p = softmax(logits) */
@@ -56,10 +54,8 @@ void tg_patch_measure_backward(double *dlogits, const tg_patch_metric *m, const 
     }
     softmax(dlogits, logits, m->V);
     if (m->kind == TG_PATCH_KL) {
-        const tg_score r = tg_score_row(m->reference, m->V, m->V, -1);
-
         for (size_t v = 0; v < m->V; v++)
-            dlogits[v] -= exp(tg_score_log_prob(&r, m->reference[v]));
+            dlogits[v] -= exp(tg_score_log_prob(&m->of_reference, m->reference[v]));
     } else {
         const double p = dlogits[m->answer], scale = m->kind == TG_PATCH_PROB ? -p : 1;
 

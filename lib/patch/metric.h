@@ -14,6 +14,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "lib/gpt/score.h"
+
 typedef enum tg_patch_metric_kind {
     TG_PATCH_DIFF,
     TG_PATCH_PROB,
@@ -26,7 +28,8 @@ enum { TG_PATCH_METRICS = TG_PATCH_KL + 1 };
 typedef struct tg_patch_metric {
     tg_patch_metric_kind kind;
     int32_t answer, wrong;  /* wrong is read by diff alone, answer by all but kl */
-    const float *reference; /* [V] read by kl alone */
+    const float *reference; /* [V] read by kl alone, */
+    tg_score of_reference;  /* like its score, of all ids */
     size_t V;
 } tg_patch_metric;
 

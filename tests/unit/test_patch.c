@@ -373,7 +373,7 @@ static void metrics_and_their_gradients(void)
     const double want[] = {1.5, p[2] / z, -log(p[2] / z), kl};
 
     for (tg_patch_metric_kind k = 0; k <= TG_PATCH_KL; k++) {
-        const tg_patch_metric m = {k, 2, 0, reference, N};
+        const tg_patch_metric m = {k, 2, 0, reference, tg_score_row(reference, N, N, -1), N};
         double at[N], d[N];
 
         CHECK_NEAR(tg_patch_measure(&m, logits), want[k], 1e-12);
