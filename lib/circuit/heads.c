@@ -94,7 +94,7 @@ static void set_rstd(double *rstd, const tg_model *model, size_t T)
             mean += (double)x[i] / (double)C;
         for (size_t i = 0; i < C; i++)
             square += ((double)x[i] - mean) * ((double)x[i] - mean);
-        rstd[t] = 1 / sqrt(square / (double)C + c->layer_norm_epsilon);
+        rstd[t] = 1 / sqrt(square / (double)C + (double)(float)c->layer_norm_epsilon);
     }
 }
 

@@ -341,7 +341,7 @@ static void see_positions(const tg_model *m, const double *qk, size_t i, double 
                 mean += (double)x[c] / (double)C;
             for (size_t c = 0; c < C; c++)
                 square += ((double)x[c] - mean) * ((double)x[c] - mean) / (double)C;
-            rms[n] = sqrt(square + m->config.layer_norm_epsilon);
+            rms[n] = sqrt(square + (double)(float)m->config.layer_norm_epsilon);
         }
         score = 0;
         for (size_t a = 0; a < C * C; a++)
