@@ -70,8 +70,8 @@ static tg_status parse_ids(int32_t *ids, size_t *count, const cli_text *t, const
         if (parse_id(word, n, &ids[*count]) && (size_t)ids[*count] < V)
             continue;
         cli_escape(shown, sizeof shown, (const unsigned char *)word, n);
-        return tg_fail(err, TG_EUSAGE, "%s has %s: the model's vocabulary has ids 0 to %zu", ids_option(t), shown,
-                       V - 1);
+        return tg_fail(err, TG_EUSAGE, "%s has %s: the model's vocabulary has ids 0 to %zu", ids_option(t),
+                       shown, V - 1);
     }
     return TG_OK;
 }

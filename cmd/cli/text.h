@@ -10,12 +10,12 @@
 
 /* What the options name; NULL: not given. */
 typedef struct cli_text {
-    const char *text; /* the TEXT of -p */
-    const char *ids;  /* the IDS of --ids: decimal numbers, with white space or commas between them */
+    const char *text;       /* the TEXT of -p */
+    const char *ids;        /* the IDS of --ids: decimal numbers, with white space or commas between them */
     const char *ids_option; /* what messages call it; NULL: --ids */
-    bool has_probe;   /* --probe, which only some tools have */
-    size_t probe;     /* tg_probe, if so */
-    bool bos, no_bos; /* --bos, --no-bos */
+    bool has_probe;         /* --probe, which only some tools have */
+    size_t probe;           /* tg_probe, if so */
+    bool bos, no_bos;       /* --bos, --no-bos */
 } cli_text;
 
 #define CLI_BOS_OPTIONS(t)                                                                                   \
