@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "cmd/tg-attn-dump/ablate.h"
+#include "cmd/cli/heads.h"
 #include "cmd/lines/table.h"
 #include "lib/heads/ablate.h"
 
@@ -15,68 +16,43 @@ static bool is_all(void)
     return strcmp(wanted, "all") == 0;
 }
 
-/* Parse the next item into *filter; L.* keeps all heads of layer L.  False: it is not an item. */
-static bool take_item(const char **at, tg_attn_filter *filter)
-{
-    *filter = TG_ATTN_KEEP_ALL;
-    return cli_take_head(at, &filter->layer, &filter->head, "*"); /* TG_ATTN_ALL is SIZE_MAX */
-}
-
 static int check(const attn_options *o)
 {
-    const char *at = wanted;
-    tg_attn_filter filter;
-
     if (is_all())
         return CLI_OK;
     if (o->filter.layer != TG_ATTN_ALL || o->filter.head != TG_ATTN_ALL)
         return cli_usage("--layer and --head go with --ablate all: '%s' already names its heads", wanted);
-    do {
-        if (!take_item(&at, &filter))
-            return cli_usage("--ablate must be LAYER.HEAD or LAYER.*, separated by commas, or all, got '%s'",
-                             wanted);
-    } while (*at != '\0');
+    if (!cli_heads_given(wanted))
+        return cli_usage("--ablate must be LAYER.HEAD or LAYER.*, separated by commas, or all, got '%s'",
+                         wanted);
     return CLI_OK;
 }
 
-/* Mark the wanted heads of all [n_layer, n_head]. */
-static tg_status mark_items(bool *marked, const attn_options *o, const tg_config *c, tg_err *err)
+/* List the heads that a filter keeps; the caller frees *out. */
+static tg_status filter_heads(tg_ablate_head **out, size_t *n, const tg_attn_filter *filter, size_t L,
+                              size_t H, tg_err *err)
 {
-    const size_t H = c->n_head;
-    const char *at = wanted;
-    tg_attn_filter filter = o->filter;
-    tg_status status;
+    tg_ablate_head *heads = *out = malloc(L * H * sizeof *heads);
 
-    do {
-        if (!is_all() && !take_item(&at, &filter))
-            break; /* not reached: check() has parsed them all */
-        if ((status = tg_attn_filter_check(&filter, c->n_layer, H, 1, err)))
-            return status;
-        for (size_t n = 0; n < c->n_layer * H; n++)
-            marked[n] |= tg_attn_keeps(filter.layer, n / H) && tg_attn_keeps(filter.head, n % H);
-    } while (!is_all() && *at != '\0');
+    *n = 0;
+    if (!heads)
+        return tg_fail_memory(err, L * H * sizeof *heads, "the heads");
+    for (size_t h = 0; h < L * H; h++)
+        if (tg_attn_keeps(filter->layer, h / H) && tg_attn_keeps(filter->head, h % H))
+            heads[(*n)++] = (tg_ablate_head){h / H, h % H};
     return TG_OK;
 }
 
-/* List the wanted heads in ascending order; the caller frees *out. */
 static tg_status find_heads(tg_ablate_head **out, size_t *n, const attn_options *o, const tg_config *c,
                             tg_err *err)
 {
-    const size_t all = c->n_layer * c->n_head;
-    tg_ablate_head *heads = *out = malloc(all * sizeof *heads);
-    bool *marked = calloc(all, sizeof *marked);
     tg_status status;
 
-    *n = 0;
-    if (!heads || !marked)
-        status = tg_fail_memory(err, all * (sizeof *heads + sizeof *marked), "the heads");
-    else
-        status = mark_items(marked, o, c, err);
-    for (size_t h = 0; !status && h < all; h++)
-        if (marked[h])
-            heads[(*n)++] = (tg_ablate_head){h / c->n_head, h % c->n_head};
-    free(marked);
-    return status;
+    if (!is_all())
+        return cli_heads_find(out, n, wanted, c, err);
+    if ((status = tg_attn_filter_check(&o->filter, c->n_layer, c->n_head, 1, err)))
+        return status;
+    return filter_heads(out, n, &o->filter, c->n_layer, c->n_head, err);
 }
 
 /* ---- progress */
@@ -244,19 +220,16 @@ static tg_status run_ids(double *changes, const attn_input *in, const tg_ablate_
 
 tg_status ablate_changes(double **changes, const attn_input *in, tg_err *err)
 {
-    const tg_attn_layers *layers = &in->layers;
-    const size_t all = layers->L * layers->H;
-    tg_ablate_head *list = malloc(all * sizeof *list);
-    tg_ablate_heads heads = {.head = list, .in_turn = true};
+    const size_t L = in->layers.L, H = in->layers.H;
+    const tg_attn_filter layers = {in->layers.filter.layer, TG_ATTN_ALL, TG_ATTN_ALL, TG_ATTN_ALL};
+    tg_ablate_head *list = NULL;
+    tg_ablate_heads heads = {.in_turn = true};
     tg_status status;
 
-    *changes = calloc(all, sizeof **changes);
-    if (!list || !*changes)
-        status = tg_fail_memory(err, all * (sizeof *list + sizeof **changes), "the heads");
-    else {
-        for (size_t n = 0; n < all; n++)
-            if (tg_attn_keeps(layers->filter.layer, n / layers->H))
-                list[heads.n++] = (tg_ablate_head){n / layers->H, n % layers->H};
+    if (!(*changes = calloc(L * H, sizeof **changes)))
+        return tg_fail_memory(err, L * H * sizeof **changes, "the heads");
+    if (!(status = filter_heads(&list, &heads.n, &layers, L, H, err))) {
+        heads.head = list;
         status = run_ids(*changes, in, &heads, err);
     }
     free(list);

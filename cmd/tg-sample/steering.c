@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "cmd/cli/heads.h"
 #include "lib/heads/vectors.h"
 
 /* ---- L:FILE[*X], separated by commas */
@@ -91,23 +92,13 @@ static int check_add(const char *list)
     return CLI_OK;
 }
 
-static int check_ablate(const char *list)
-{
-    const char *at = list;
-    size_t layer, head;
-
-    do {
-        if (!cli_take_head(&at, &layer, &head, "*"))
-            return cli_usage("--ablate must be LAYER.HEAD or LAYER.*, separated by commas, got '%s'", list);
-    } while (*at != '\0');
-    return CLI_OK;
-}
-
 int steering_check(const sample_options *o)
 {
     if (o->add && check_add(o->add))
         return CLI_USAGE;
-    return o->ablate ? check_ablate(o->ablate) : CLI_OK;
+    if (o->ablate && !cli_heads_given(o->ablate))
+        return cli_usage("--ablate must be LAYER.HEAD or LAYER.*, separated by commas, got '%s'", o->ablate);
+    return CLI_OK;
 }
 
 /* ---- with a model */
@@ -148,34 +139,12 @@ static tg_status read_vectors(sample_steering *s, const char *list, const tg_con
     return status;
 }
 
-static tg_status add_heads(sample_steering *s, size_t layer, size_t head, const tg_config *c, tg_err *err)
-{
-    const size_t first = head == SIZE_MAX ? 0 : head, end = head == SIZE_MAX ? c->n_head : head + 1;
-
-    if (layer >= c->n_layer)
-        return tg_fail(err, TG_EUSAGE, "--ablate: layer %zu is out of range: expected 0 to %zu", layer,
-                       c->n_layer - 1);
-    if (end > c->n_head)
-        return tg_fail(err, TG_EUSAGE, "--ablate: head %zu is out of range: expected 0 to %zu", head,
-                       c->n_head - 1);
-    for (size_t h = first; h < end; h++)
-        s->silent[s->steer.n_silent++] = (tg_ablate_head){layer, h};
-    return TG_OK;
-}
-
 static tg_status find_heads(sample_steering *s, const char *list, const tg_config *c, tg_err *err)
 {
-    const size_t n = count_items(list) * c->n_head;
-    const char *at = list;
-    size_t layer, head;
-    tg_status status = TG_OK;
-
-    if (!(s->silent = calloc(n, sizeof *s->silent)))
-        return tg_fail_memory(err, n * sizeof *s->silent, "the heads");
-    while (!status && *at != '\0' && cli_take_head(&at, &layer, &head, "*"))
-        status = add_heads(s, layer, head, c, err);
+    if (cli_heads_find(&s->silent, &s->steer.n_silent, list, c, err))
+        return tg_err_in(err, "--ablate");
     s->steer.silent = s->silent;
-    return status;
+    return TG_OK;
 }
 
 tg_status steering_begin(sample_steering *s, tg_infer *infer, const sample_options *o, const cli_model *m,
