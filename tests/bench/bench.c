@@ -675,10 +675,12 @@ static struct figure attribution(const struct row *row)
 
 /* ---- heads; what is in double precision has half of the peak at most */
 
-/* a tokens: all patches, or with d what they would change to first order */
+/* a tokens: all patches; with d = 1 what they, with 2 what all edges would change to first order */
 static struct figure patches(const struct row *row)
 {
-    return against_peak(row->d ? patching_estimate : patching_run, patching_open(row->a), 0.5, false);
+    static double (*const run[])(void *) = {patching_run, patching_estimate, patching_edges};
+
+    return against_peak(run[row->d], patching_open(row->a), 0.5, false);
 }
 
 static struct figure compose(const struct row *row)
@@ -888,6 +890,7 @@ static const struct row rows[] = {
     {"attribute gpt2 1024", attribution, GPT2, 1024, 0, 0, false, FLOPS},
     {"patch gpt2 144 heads x 15", patches, 15, 0, 0, 0, false, FLOPS},
     {"patch attribution gpt2 15", patches, 15, 0, 0, 1, false, FLOPS},
+    {"patch edges gpt2 15", patches, 15, 0, 0, 2, false, FLOPS},
     {"compose gpt2", compose, 0, 0, 0, 0, false, FLOPS},
     {"circuit gpt2", circuit, 0, 0, 0, 0, false, FLOPS},
     {"tokenize bytes to a pipe", tokenize, 0, 0, 0, 0, false, BYTES, "memcpy"},

@@ -9,6 +9,7 @@
 #include "lib/circuit/heads.h"
 #include "lib/gpt/presets.h"
 #include "lib/patch/attribution.h"
+#include "lib/patch/edge_attribution.h"
 #include "lib/patch/patch.h"
 #include "lib/text/bare_ids.h"
 
@@ -59,6 +60,7 @@ struct patching {
     tg_model model;
     tg_patch patch;
     tg_patch_attribution attribution;
+    tg_edge_attribution edges;
     size_t T, n;
     int32_t *clean, *corrupt;
     tg_patch_edit *edit; /* [n] */
@@ -100,6 +102,7 @@ struct patching *patching_open(size_t T)
     p->metric.V = p->model.config.vocab_size;
     check(tg_patch_open(&p->patch, &p->model, T, &err), &err);
     check(tg_patch_attribution_open(&p->attribution, &p->model, T, &err), &err);
+    check(tg_edge_attribution_open(&p->edges, &p->model, T, &err), &err);
     return p;
 }
 
@@ -107,7 +110,8 @@ struct patching *patching_open(size_t T)
 static double keep(struct patching *p)
 {
     const tg_config *c = &p->model.config;
-    const double C = (double)c->n_embd, blocks = (double)c->n_layer * (4 * C * C + 2 * C * (double)c->n_inner);
+    const double C = (double)c->n_embd,
+                 blocks = (double)c->n_layer * (4 * C * C + 2 * C * (double)c->n_inner);
 
     tg_patch_keep(&p->patch.kept[TG_PATCH_CLEAN], &p->patch.pass, p->clean, p->T);
     tg_patch_keep(&p->patch.kept[TG_PATCH_CORRUPT], &p->patch.pass, p->corrupt, p->T);
@@ -129,8 +133,8 @@ static double operations_of_case(const tg_config *c, size_t layer, size_t rows)
 double patching_run(void *patching)
 {
     struct patching *p = patching;
-    const tg_patch_plan plan = {p->cases, p->n, &p->patch.kept[TG_PATCH_CORRUPT],
-                                &p->patch.kept[TG_PATCH_CLEAN], &p->metric, NULL};
+    const tg_patch_plan plan = {
+        p->cases, p->n, &p->patch.kept[TG_PATCH_CORRUPT], &p->patch.kept[TG_PATCH_CLEAN], &p->metric, NULL};
     double operations = keep(p);
     tg_err err;
 
@@ -146,10 +150,26 @@ double patching_estimate(void *patching)
     const double operations = keep(p);
 
     tg_patch_attribution_run(&p->attribution, &p->patch.kept[TG_PATCH_CORRUPT],
-                             &p->patch.kept[TG_PATCH_CLEAN], &p->metric);
+                             &p->patch.kept[TG_PATCH_CLEAN], &p->metric, 0);
     for (size_t i = 0; i < p->n; i++)
         p->values[i] = tg_patch_attribution_of(&p->attribution, &p->edit[i]);
     return 2 * operations; /* forward and backward, of one run */
+}
+
+/* Besides that run, each head's queries, keys and values go back to the stream alone, and each edge is a
+ * product of two of its rows for each token. */
+double patching_edges(void *patching)
+{
+    struct patching *p = patching;
+    const tg_config *c = &p->model.config;
+    const double C = (double)c->n_embd, T = (double)p->T, operations = keep(p);
+    double edges = 0;
+
+    tg_edge_attribution_run(&p->edges, &p->patch.kept[TG_PATCH_CORRUPT], &p->patch.kept[TG_PATCH_CLEAN],
+                            &p->metric, 0, NULL);
+    for (size_t r = 0; r < p->edges.graph.receivers; r++)
+        edges += (double)tg_patch_senders_before(&p->edges.graph, r);
+    return 2 * operations + 2 * T * ((double)c->n_layer * 3 * C * C + edges * C);
 }
 
 /* ---- weights alone */
