@@ -8,6 +8,7 @@ static const char examples[] =
     "  $ tg-patch -p 'To be' --corrupt 'To do' --answer , --site z\n"
     "  $ tg-patch -p 'To be' -c 'To do' --metric kl -s mlp --tsv | sort -gk 8\n"
     "  $ tg-patch -p 'To be' -c 'To do' --answer , --ablate zero --keep 0.0,0.mlp\n"
+    "  $ tg-patch -p 'To be' --corrupt 'To do' --answer , --path : --attribution --steps 5\n"
     "  $ tg-patch -p 'To be' --corrupt 'To do' --answer , -o patch.npz";
 
 static bool has_answer(const patch_options *o)
@@ -58,41 +59,67 @@ static int check_prompts(const patch_options *o)
     return status ? status : cli_text_check(&o->corrupt);
 }
 
-/* Which options go together. */
-static int check(const patch_options *o)
+/* Whether an option that chooses patches of a site is given. */
+static bool chooses_patches(const patch_options *o)
 {
-    const bool divided = o->site != TG_PATCH_X && o->site != TG_PATCH_ATT && o->site != TG_PATCH_MLP;
-    const bool by_head = o->each == PATCH_EACH_HEAD || o->each == PATCH_EACH_BOTH || o->head != TG_PATCH_ALL;
+    return o->site_given || o->each_given || o->layer != TG_PATCH_ALL || o->head != TG_PATCH_ALL ||
+           o->position != TG_PATCH_ALL;
+}
 
+static int check_ablation(const patch_options *o)
+{
     if (!o->ablates && (o->keep || o->without))
         return cli_usage(
             "--keep and --without say what an ablation leaves: expected --ablate zero, mean or resample");
     if (o->keep && o->without)
         return cli_usage("--keep and --without cannot be combined");
-    if (o->ablates && (o->attributes || o->site_given || o->each_given || o->noise ||
-                       o->layer != TG_PATCH_ALL || o->head != TG_PATCH_ALL || o->position != TG_PATCH_ALL))
+    if (o->ablates && (o->attributes || o->noise || chooses_patches(o)))
         return cli_usage("--ablate takes --without and --keep, not --attribution, --site, --each, --layer, "
-                         "--head, --position "
-                         "or --direction");
-    if (o->steps > 0 && !o->attributes)
-        return cli_usage("--steps is of --attribution");
-    if (o->path && !strchr(o->path, ':'))
-        return cli_usage("--path must be SENDER:RECEIVER, such as 0.1:1.0.k, got '%s'", o->path);
-    if (o->path && (o->ablates || o->site_given || o->each_given || o->layer != TG_PATCH_ALL ||
-                    o->head != TG_PATCH_ALL || o->position != TG_PATCH_ALL))
-        return cli_usage("--path does not go with --ablate, --site, --each, --layer, --head or --position");
-    if (o->output && (o->ablates || o->format_given || o->no_header))
-        return cli_usage("--output writes an archive of patches: it takes no %s",
-                         o->ablates        ? "--ablate"
-                         : o->format_given ? "--format"
-                                           : "--no-header");
+                         "--head, --position or --direction");
     if (o->ablates && o->ablation == PATCH_MEAN && !o->pairs)
         return cli_usage("--ablate mean needs --pairs: the mean of one prompt is that prompt");
-    if (!o->ablates && by_head && !divided)
+    return CLI_OK;
+}
+
+static int check_path(const patch_options *o)
+{
+    if (o->path && !strchr(o->path, ':'))
+        return cli_usage("--path must be SENDER:RECEIVER, such as 0.1:1.0.k, got '%s'", o->path);
+    if (o->path && (o->ablates || chooses_patches(o)))
+        return cli_usage("--path does not go with --ablate, --site, --each, --layer, --head or --position");
+    return CLI_OK;
+}
+
+/* Patches of a site. */
+static int check_sites(const patch_options *o)
+{
+    const bool divided = o->site != TG_PATCH_X && o->site != TG_PATCH_ATT && o->site != TG_PATCH_MLP;
+    const bool by_head = o->each == PATCH_EACH_HEAD || o->each == PATCH_EACH_BOTH || o->head != TG_PATCH_ALL;
+
+    if (by_head && !divided)
         return cli_usage("heads do not divide this site: expected --site q, k, v, pattern or z");
-    if (!o->ablates && o->position != TG_PATCH_ALL &&
-        (o->each == PATCH_EACH_LAYER || o->each == PATCH_EACH_HEAD))
+    if (o->position != TG_PATCH_ALL && (o->each == PATCH_EACH_LAYER || o->each == PATCH_EACH_HEAD))
         return cli_usage("--position goes with --each position or both");
+    return CLI_OK;
+}
+
+static int check_output(const patch_options *o)
+{
+    if (o->output && (o->ablates || o->format_given || o->no_header))
+        return cli_usage("--output writes an archive of patches: it takes no %s", o->ablates ? "--ablate"
+                                                                                  : o->format_given
+                                                                                      ? "--format"
+                                                                                      : "--no-header");
+    return CLI_OK;
+}
+
+/* Which options go together. */
+static int check(const patch_options *o)
+{
+    if (o->steps > 0 && !o->attributes)
+        return cli_usage("--steps is of --attribution");
+    if (check_ablation(o) || check_path(o) || check_output(o) || (!o->ablates && !o->path && check_sites(o)))
+        return CLI_USAGE;
     return check_prompts(o) ? CLI_USAGE : check_metric(o);
 }
 
