@@ -298,18 +298,18 @@ END
     done << 'EOF'
 0.5:logits|: head 5 is out of range: expected 0 to 1
 7.mlp:logits|: layer 7 is out of range: expected 0 to 1
-0.0:1.0.x|: expected a receiver, LAYER.HEAD.q, .k or .v, LAYER.HEAD, LAYER.mlp or logits, got '1.0.x'
-0.0,:logits|: expected a sender, embed, LAYER.HEAD or LAYER.mlp, got ''
-1.0:0.0.q| 1.0:0.0.q: no receiver reads what a sender has written before it
+0.0:1.0.x|: expected LAYER.HEAD.q, .k or .v, LAYER.HEAD, LAYER.mlp or logits, got '1.0.x'
+0.0,:logits|: expected LAYER.HEAD, LAYER.mlp or embed, got ''
+1.0:0.0.q| 1.0:0.0.q names no edge: a receiver reads only from senders before it
 EOF
     run -2 tg-patch "${both[@]}" --path 0.0
     [[ $output = "tg-patch: --path must be SENDER:RECEIVER, such as 0.1:1.0.k, got '0.0' "* ]]
     run -2 tg-patch "${both[@]}" --path : --site z
     [[ $output = 'tg-patch: --path does not go with '* ]]
     run -2 tg-patch "${both[@]}" --steps 3
-    [[ $output = 'tg-patch: --steps is of --attribution '* ]]
+    [[ $output = 'tg-patch: --steps goes with --attribution '* ]]
     run -2 tg-patch "${both[@]}" --ablate zero --without 0.0:logits,1.0
-    [[ $output = "tg-patch: expected edges, SENDER:RECEIVER, separated by commas, got '1.0'" ]]
+    [[ $output = "tg-patch: --without: expected edges alone, SENDER:RECEIVER with commas between, got '1.0'" ]]
 }
 
 # ---- ablation
@@ -401,10 +401,10 @@ says() {
     printf 'To\tDo\ta\tb\n' > pairs
     says 2 'pairs is read, and the output would replace it' tg-patch --pairs pairs -o pairs --force
     says 2 'position 5 is out of range: expected 0 to 4' tg-patch "${both[@]}" --position 5
-    says 2 'layer 2 is out of range' tg-patch "${both[@]}" --ablate zero --keep 2.0
-    says 2 'head 2 is out of range' tg-patch "${both[@]}" --ablate zero --without 1.2
+    says 2 '--keep: layer 2 is out of range' tg-patch "${both[@]}" --ablate zero --keep 2.0
+    says 2 '--without: head 2 is out of range' tg-patch "${both[@]}" --ablate zero --without 1.2
     for list in 1 1. .1 1.a 1.mlps '0.0,' ','; do
-        says 2 'expected LAYER.HEAD or LAYER.mlp' tg-patch "${both[@]}" --ablate zero --keep "$list"
+        says 2 '--keep: expected LAYER.HEAD, LAYER.mlp or embed, got ' tg-patch "${both[@]}" --ablate zero --keep "$list"
     done
 }
 

@@ -96,6 +96,9 @@ void heat_label(char label[VIEW_LABEL], const tg_results *r, const char *ids_nam
 void heat_name_layer(heat *h, size_t row, size_t layer);
 void heat_name_head(heat *h, size_t row, size_t layer, size_t head);
 
+/* Describe patches of something: the quantity, and what it is of.  effect: or the metric. */
+void heat_describe_patches(heat *h, const tg_results *r, bool effect, const char *of);
+
 /* Set a linear range: of all numbers; from 0; or as far below 0 as above. */
 typedef enum heat_range { HEAT_ALL, HEAT_FROM_ZERO, HEAT_DIVERGING } heat_range;
 void heat_set_range(heat *h, heat_range range);

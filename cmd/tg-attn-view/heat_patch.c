@@ -16,24 +16,31 @@ struct patches {
     heat_axis layers, heads;
 };
 
-static void describe_patches(heat *h, const tg_results *r, const char *show)
+static const char *method_of(const tg_results *r)
 {
-    const long long pairs = (long long)tg_results_whole(r, "pairs");
-    char site[TG_CHOICE_SIZE], metric[TG_CHOICE_SIZE], direction[TG_CHOICE_SIZE], method[TG_CHOICE_SIZE];
-    const bool effect = strcmp(show, "effect") == 0;
+    char method[TG_CHOICE_SIZE];
 
-    tg_results_text(site, sizeof site, tg_results_find(r, "site"), 0);
+    tg_results_text(method, sizeof method, tg_results_find(r, "method"), 0);
+    if (strcmp(method, "attribution") != 0)
+        return "";
+    return tg_results_whole(r, "steps") > 0 ? ", estimated by integrated gradients"
+                                            : ", estimated to first order";
+}
+
+void heat_describe_patches(heat *h, const tg_results *r, bool effect, const char *of)
+{
+    char metric[TG_CHOICE_SIZE], direction[TG_CHOICE_SIZE];
+    bool noise;
+
     tg_results_text(metric, sizeof metric, tg_results_find(r, "metric"), 0);
     tg_results_text(direction, sizeof direction, tg_results_find(r, "direction"), 0);
-    tg_results_text(method, sizeof method, tg_results_find(r, "method"), 0);
+    noise = strcmp(direction, "noise") == 0;
     snprintf(h->quantity, HEAT_LINE, "%s %s patches of %s", effect ? "effect" : metric,
-             effect ? "of" : "after", site);
+             effect ? "of" : "after", of);
     snprintf(h->about[0], HEAT_LINE, "%s: clean %.4g, corrupt %.4g%s", metric, tg_results_real(r, "clean"),
-             tg_results_real(r, "corrupt"), pairs > 1 ? ", means over pairs" : "");
-    snprintf(h->about[1], HEAT_LINE, "%s run with a part of the %s one%s",
-             strcmp(direction, "noise") == 0 ? "clean" : "corrupt",
-             strcmp(direction, "noise") == 0 ? "corrupt" : "clean",
-             strcmp(method, "attribution") == 0 ? ", estimated to first order" : "");
+             tg_results_real(r, "corrupt"), tg_results_whole(r, "pairs") > 1 ? ", means over pairs" : "");
+    snprintf(h->about[1], HEAT_LINE, "%s run with a part of the %s one%s", noise ? "clean" : "corrupt",
+             noise ? "corrupt" : "clean", method_of(r));
 }
 
 /* The clean prompt's token, and after it the corrupt one's where that is another. */
@@ -102,6 +109,7 @@ tg_status heat_of_patch(heat *h, const tg_results *r, const heat_want *want, con
                         .position = positions->whole,
                         .by_head = heads->whole[0] >= 0,
                         .by_position = positions->whole[0] >= 0};
+    char site[TG_CHOICE_SIZE];
     tg_status status;
 
     if (want->heads->n > 0 && !p.by_head)
@@ -111,7 +119,8 @@ tg_status heat_of_patch(heat *h, const tg_results *r, const heat_want *want, con
                                err)) &&
         !(status = place_patches(h, &p, err))) {
         fill_patches(h, &p);
-        describe_patches(h, r, show);
+        tg_results_text(site, sizeof site, tg_results_find(r, "site"), 0);
+        heat_describe_patches(h, r, effect, site);
         heat_set_range(h, effect ? HEAT_DIVERGING : HEAT_ALL);
     }
     heat_axis_free(&p.layers);

@@ -76,12 +76,11 @@ static tg_status make(struct circuit *c, tg_err *err)
     const patch_options *o = c->job->o;
     const char *list = o->keep ? o->keep : o->without;
     const size_t all = c->parts->all;
-    tg_status status;
 
     if (!(c->named = calloc(all, sizeof *c->named)))
         return tg_fail_memory(err, all, "the parts of the model");
-    if (list && (status = c->parts->mark(c->parts, c->named, list, err)))
-        return status;
+    if (list && c->parts->mark(c->parts, c->named, list, err))
+        return tg_err_in(err, o->keep ? "--keep" : "--without");
     c->n = o->keep ? FIRST_MEMBER + count_named(c) : o->without ? FIRST_MEMBER : WHOLE + all;
     c->name = calloc(c->n, sizeof *c->name);
     c->kept = calloc(c->n * all, sizeof *c->kept);
@@ -90,7 +89,7 @@ static tg_status make(struct circuit *c, tg_err *err)
     if (!c->name || !c->kept || !c->sum || !c->values)
         return tg_fail_memory(err, c->n * (all + sizeof *c->name), "the cases");
     set_kept(c);
-    return c->parts->take_cases(c->parts, c->kept, c->n, err);
+    return c->parts->open(c->parts, c->n, err);
 }
 
 static void drop(struct circuit *c)
@@ -131,7 +130,7 @@ static tg_status add_pair(struct circuit *c, const patch_pair *pair, const tg_wa
     const tg_patch_metric metric = patch_keep_pair(c->job, pair);
     const circuit_run run = {&p->kept[TG_PATCH_CLEAN], sources[c->job->o->ablation], &metric, watch};
 
-    if (c->parts->run(c->parts, &run, c->values, err))
+    if (c->parts->run(c->parts, &run, c->kept, c->n, c->values, err))
         return err->code;
     for (size_t k = 0; k < c->n; k++)
         c->sum[k] += c->values[k];
@@ -177,10 +176,10 @@ static void print(const struct circuit *c)
     t.column[0].width = o->format == TABLE_TEXT ? longest_name(c) : 0;
     cli_progress_end();
     if (t.format == TABLE_TEXT && !o->no_header)
-        printf("# metric    of the last prediction, with the named components ablated\n"
+        printf("# metric    of the last prediction, with the named parts ablated\n"
                "# faithful  (metric - none) / (model - none), where none has all of them ablated\n"
-               "# change    faithful less that of the %s\n",
-               o->keep ? "model; of a member of the circuit, less the circuit's" : "model");
+               "# change    faithful minus that of the %s\n",
+               o->keep ? "model; of a member of the circuit, minus the circuit's" : "model");
     if (!o->no_header)
         table_print_titles(&t);
     for (size_t k = 0; k < c->n; k++) {

@@ -25,30 +25,30 @@ struct circuit_parts {
     /* Mark the parts [all] that a list names.  TG_EUSAGE. */
     tg_status (*mark)(circuit_parts *parts, bool *named, const char *list, tg_err *err);
     void (*name)(const circuit_parts *parts, char out[TG_PATCH_EDGE_SIZE], size_t part);
-    /* Take n cases, of each of which the parts that kept [n,all] does not mark are ablated.  TG_ENOMEM. */
-    tg_status (*take_cases)(circuit_parts *parts, const bool *kept, size_t n, tg_err *err);
-    /* values [n] of these cases.  TG_ENOMEM; TG_EDATA: a value is not finite. */
-    tg_status (*run)(circuit_parts *parts, const circuit_run *run, double *values, tg_err *err);
+    /* Take memory for cases.  TG_ENOMEM. */
+    tg_status (*open)(circuit_parts *parts, size_t n, tg_err *err);
+    /* values [n] of n cases, of each of which the parts that kept [n,all] does not mark are ablated.
+     * TG_ENOMEM; TG_EDATA: a value is not finite. */
+    tg_status (*run)(circuit_parts *parts, const circuit_run *run, const bool *kept, size_t n, double *values,
+                     tg_err *err);
     void (*drop)(circuit_parts *parts); /* whatever has failed */
 };
 
-/* Heads and MLPs: L.H and L.mlp. */
+/* Heads and MLPs: the senders (lib/patch/graph.h) after the embedding. */
 typedef struct node_parts {
-    circuit_parts parts; /* part l*(H + 1) + h; h = H is layer l's MLP */
-    size_t L, H;
+    circuit_parts parts; /* part n is sender n + 1 */
+    tg_patch_graph g;
+    bool *sender;         /* [g.senders] that a list names */
     tg_patch_edit *edit;  /* [n,all] */
     tg_patch_case *cases; /* [n] */
-    size_t n;
 } node_parts;
 
 /* Edges: SENDER:RECEIVER. */
 typedef struct edge_parts {
-    circuit_parts parts; /* by receiver, then by sender */
+    circuit_parts parts; /* in the order of tg_patch_next_edge() */
     tg_patch_graph g;
-    tg_patch_edge *edge;     /* [n,all] */
-    tg_path_case *cases;     /* [n] */
     bool *sender, *receiver; /* [g.senders], [g.receivers] that an item of a list names */
-    size_t n;
+    tg_patch_edge *edge;     /* [all] of a case */
     tg_patch_paths paths;
 } edge_parts;
 

@@ -5,40 +5,29 @@
 #include "cmd/tg-patch/circuit_parts.h"
 #include "cmd/tg-patch/names.h"
 
-/* ---- parts */
-
-static tg_patch_edge edge_of(const edge_parts *p, size_t part)
-{
-    size_t receiver = 0, before;
-
-    while (part >= (before = tg_patch_senders_before(&p->g, receiver))) {
-        part -= before;
-        receiver++;
-    }
-    return (tg_patch_edge){part, receiver};
-}
+/* ---- lists */
 
 static void name(const circuit_parts *parts, char out[TG_PATCH_EDGE_SIZE], size_t part)
 {
-    const edge_parts *p = (const edge_parts *)parts;
-    const tg_patch_edge edge = edge_of(p, part);
+    const tg_patch_graph *g = &((const edge_parts *)parts)->g;
+    tg_patch_edge e = tg_patch_first_edge();
 
-    tg_patch_edge_name(out, &p->g, &edge);
+    for (size_t i = 0; i < part; i++)
+        e = tg_patch_next_edge(g, e);
+    tg_patch_edge_name(out, g, &e);
 }
-
-/* ---- lists */
 
 /* Mark the edges between the parts that an item has named; returns how many. */
 static size_t mark_between(const edge_parts *p, bool *named)
 {
-    size_t part = 0, n = 0;
+    tg_patch_edge e = tg_patch_first_edge();
+    size_t n = 0;
 
-    for (size_t r = 0; r < p->g.receivers; r++)
-        for (size_t s = 0; s < tg_patch_senders_before(&p->g, r); s++, part++)
-            if (p->sender[s] && p->receiver[r]) {
-                named[part] = true;
-                n++;
-            }
+    for (size_t i = 0; i < p->g.edges; i++, e = tg_patch_next_edge(&p->g, e))
+        if (p->sender[e.sender] && p->receiver[e.receiver]) {
+            named[i] = true;
+            n++;
+        }
     return n;
 }
 
@@ -47,7 +36,8 @@ static tg_status mark_item(const edge_parts *p, bool *named, const char *item, c
     const char *colon = memchr(item, ':', (size_t)(end - item));
 
     if (!colon || colon == item || colon + 1 == end)
-        return tg_fail(err, TG_EUSAGE, "expected edges, SENDER:RECEIVER, separated by commas, got '%.*s'",
+        return tg_fail(err, TG_EUSAGE,
+                       "expected edges alone, SENDER:RECEIVER with commas between, got '%.*s'",
                        (int)(end - item), item);
     memset(p->sender, 0, p->g.senders * sizeof *p->sender);
     memset(p->receiver, 0, p->g.receivers * sizeof *p->receiver);
@@ -55,8 +45,8 @@ static tg_status mark_item(const edge_parts *p, bool *named, const char *item, c
         patch_mark_receivers(p->receiver, &p->g, colon + 1, end, err))
         return err->code;
     if (mark_between(p, named) == 0)
-        return tg_fail(err, TG_EUSAGE, "%.*s: the receiver reads before the sender writes", (int)(end - item),
-                       item);
+        return tg_fail(err, TG_EUSAGE, "%.*s names no edge: a receiver reads only from senders before it",
+                       (int)(end - item), item);
     return TG_OK;
 }
 
@@ -78,36 +68,44 @@ static tg_status mark(circuit_parts *parts, bool *named, const char *list, tg_er
     return status;
 }
 
-/* ---- cases */
+/* ---- cases, one after another, each of which may have nearly all edges */
 
-static tg_status take_cases(circuit_parts *parts, const bool *kept, size_t n, tg_err *err)
+static tg_status open_edges(circuit_parts *parts, size_t n, tg_err *err)
 {
     edge_parts *p = (edge_parts *)parts;
 
-    p->n = n;
-    p->edge = calloc(n * parts->all, sizeof *p->edge);
-    p->cases = calloc(n, sizeof *p->cases);
-    if (!p->edge || !p->cases)
-        return tg_fail_memory(err, n * parts->all * sizeof *p->edge, "the cases");
-    for (size_t k = 0; k < n; k++) {
-        tg_patch_edge *edge = p->edge + k * parts->all;
-        size_t part = 0, edges = 0;
-
-        for (size_t r = 0; r < p->g.receivers; r++)
-            for (size_t s = 0; s < tg_patch_senders_before(&p->g, r); s++, part++)
-                if (!kept[k * parts->all + part])
-                    edge[edges++] = (tg_patch_edge){s, r};
-        p->cases[k] = (tg_path_case){edge, edges};
-    }
-    return tg_patch_paths_open(&p->paths, &parts->job->m.model, parts->job->patch.capacity, err);
+    (void)n;
+    if (!(p->edge = calloc(parts->all, sizeof *p->edge)))
+        return tg_fail_memory(err, parts->all * sizeof *p->edge, "the edges");
+    return tg_patch_paths_open(&p->paths, &parts->job->m.model, parts->job->patch.capacity, true, err);
 }
 
-static tg_status run(circuit_parts *parts, const circuit_run *r, double *values, tg_err *err)
+static tg_path_case case_of(const edge_parts *p, const bool *kept)
+{
+    tg_patch_edge e = tg_patch_first_edge();
+    size_t n = 0;
+
+    for (size_t i = 0; i < p->g.edges; i++, e = tg_patch_next_edge(&p->g, e))
+        if (!kept[i])
+            p->edge[n++] = e;
+    return (tg_path_case){p->edge, n};
+}
+
+static tg_status run(circuit_parts *parts, const circuit_run *r, const bool *kept, size_t n, double *values,
+                     tg_err *err)
 {
     edge_parts *p = (edge_parts *)parts;
-    const tg_path_plan plan = {p->cases, p->n, r->base, r->source, r->metric, r->watch};
 
-    return tg_patch_paths_run(&p->paths, &plan, values, err);
+    tg_patch_paths_begin(&p->paths, r->base, r->source);
+    for (size_t k = 0; k < n; k++) {
+        const tg_path_case one = case_of(p, kept + k * parts->all);
+        const tg_path_plan plan = {&one, 1, r->metric, NULL};
+
+        if (tg_patch_paths_run(&p->paths, &plan, &values[k], err))
+            return err->code;
+        (void)tg_watch_report(r->watch, (double)(k + 1) / (double)n);
+    }
+    return TG_OK;
 }
 
 static void drop(circuit_parts *parts)
@@ -115,7 +113,6 @@ static void drop(circuit_parts *parts)
     edge_parts *p = (edge_parts *)parts;
 
     free(p->edge);
-    free(p->cases);
     free(p->sender);
     free(p->receiver);
     tg_patch_paths_close(&p->paths);
@@ -123,8 +120,7 @@ static void drop(circuit_parts *parts)
 
 void circuit_edges(edge_parts *p, patch_job *job)
 {
-    *p = (edge_parts){.parts = {job, 0, mark, name, take_cases, run, drop},
+    *p = (edge_parts){.parts = {job, 0, mark, name, open_edges, run, drop},
                       .g = tg_patch_graph_of(&job->m.model.config)};
-    for (size_t r = 0; r < p->g.receivers; r++)
-        p->parts.all += tg_patch_senders_before(&p->g, r);
+    p->parts.all = p->g.edges;
 }

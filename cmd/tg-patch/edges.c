@@ -21,17 +21,16 @@ struct edges {
 
 /* ---- which edges */
 
-/* Write the edges between the marked parts, unless `edge` is NULL; returns how many there are. */
-static size_t list(tg_patch_edge *edge, const tg_patch_graph *g, const bool *senders, const bool *receivers)
+/* Write the edges between the marked parts, unless `to` is NULL; returns how many there are. */
+static size_t list(tg_patch_edge *to, const tg_patch_graph *g, const bool *senders, const bool *receivers)
 {
+    tg_patch_edge e = tg_patch_first_edge();
     size_t n = 0;
 
-    for (size_t r = 0; r < g->receivers; r++)
-        for (size_t s = 0; receivers[r] && s < tg_patch_senders_before(g, r); s++) {
-            if (!senders[s])
-                continue;
-            if (edge)
-                edge[n] = (tg_patch_edge){s, r};
+    for (size_t i = 0; i < g->edges; i++, e = tg_patch_next_edge(g, e))
+        if (senders[e.sender] && receivers[e.receiver]) {
+            if (to)
+                to[n] = e;
             n++;
         }
     return n;
@@ -46,8 +45,8 @@ static tg_status choose(struct edges *e, bool *senders, bool *receivers, tg_err 
         return tg_err_in(err, "--path");
     e->n = list(NULL, &e->g, senders, receivers);
     if (e->n == 0)
-        return tg_fail(err, TG_EUSAGE, "--path %s: no receiver reads what a sender has written before it",
-                       path);
+        return tg_fail(err, TG_EUSAGE,
+                       "--path %s names no edge: a receiver reads only from senders before it", path);
     e->edge = calloc(e->n, sizeof *e->edge);
     e->cases = calloc(e->n, sizeof *e->cases);
     if (!e->edge || !e->cases)
@@ -84,10 +83,12 @@ static void drop(struct edges *e)
 
 static tg_status find_values(struct edges *e, const patch_sides *sides, const tg_watch *watch, tg_err *err)
 {
-    const tg_path_plan plan = {e->cases, e->n, sides->base, sides->source, &sides->metric, watch};
+    const tg_path_plan plan = {e->cases, e->n, &sides->metric, watch};
 
-    if (!e->job->o->attributes)
+    if (!e->job->o->attributes) {
+        tg_patch_paths_begin(&e->paths, sides->base, sides->source);
         return tg_patch_paths_run(&e->paths, &plan, e->effects.values, err);
+    }
     tg_edge_attribution_run(&e->attribution, sides->base, sides->source, &sides->metric, e->job->o->steps,
                             watch);
     for (size_t i = 0; i < e->n; i++)
@@ -199,7 +200,7 @@ static tg_status run(struct edges *e, tg_err *err)
 
     if ((status = patch_check_output(e->job, err)) || (status = make(e, err)) ||
         (status = e->job->o->attributes ? tg_edge_attribution_open(&e->attribution, model, T, err)
-                                        : tg_patch_paths_open(&e->paths, model, T, err)) ||
+                                        : tg_patch_paths_open(&e->paths, model, T, false, err)) ||
         (status = add_pairs(e, err)))
         return status;
     return put(e, err);

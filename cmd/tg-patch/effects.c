@@ -88,8 +88,9 @@ void patch_effects_header(const patch_effects *e)
     printf("# %s of the last prediction: clean %.6f, corrupt %.6f",
            tg_choice_name(metric, TG_PATCH_METRIC_NAMES, o->metric), e->clean / pairs, e->corrupt / pairs);
     printf(e->job->pairs > 1 ? ", means of %zu pairs\n" : "\n", e->job->pairs);
-    printf("# metric   %s, of the %s run with a part of the %s one\n", method(o),
-           o->noise ? "clean" : "corrupt", o->noise ? "corrupt" : "clean");
+    printf(o->path ? "# metric   %s: in the %s run the receiver reads what the sender writes in the %s one\n"
+                   : "# metric   %s, of the %s run with a part of the %s one\n",
+           method(o), o->noise ? "clean" : "corrupt", o->noise ? "corrupt" : "clean");
     printf("# effect   (metric - corrupt) / (clean - corrupt)\n");
 }
 

@@ -103,7 +103,7 @@ static tg_status find_values(struct grid *g, const patch_sides *sides, const tg_
 
     if (!o->attributes)
         return tg_patch_run(&g->job->patch, &plan, g->effects.values, err);
-    tg_patch_attribution_run(&g->attribution, sides->base, sides->source, &sides->metric, o->steps);
+    tg_patch_attribution_run(&g->attribution, sides->base, sides->source, &sides->metric, o->steps, watch);
     for (size_t i = 0; i < g->n; i++)
         g->effects.values[i] = tg_patch_attribution_of(&g->attribution, &g->edit[i]);
     return patch_effects_estimated(&g->effects, sides, err);
@@ -212,6 +212,7 @@ static tg_status put_archive(void *context, int fd, tg_err *err)
                                 .effect = g->effects.sum,
                                 .metric = job->o->metric,
                                 .estimated = job->o->attributes,
+                                .steps = job->o->steps,
                                 .noise = job->o->noise,
                                 .pairs = job->pairs,
                                 .n_layer = g->L,

@@ -39,7 +39,7 @@ static tg_status mark_sender(bool *marked, const tg_patch_graph *g, const char *
         return TG_OK;
     }
     if (!take_part(item, &layer, &head, &rest) || *rest != '\0')
-        return tg_fail(err, TG_EUSAGE, "expected a sender, embed, LAYER.HEAD or LAYER.mlp, got '%s'", item);
+        return tg_fail(err, TG_EUSAGE, "expected LAYER.HEAD, LAYER.mlp or embed, got '%s'", item);
     if (check_range(layer, head == SIZE_MAX ? 0 : head, g, g->H, err))
         return err->code;
     marked[tg_patch_sender(g, layer, head == SIZE_MAX ? g->H : head)] = true;
@@ -80,9 +80,8 @@ static tg_status mark_receiver(bool *marked, const tg_patch_graph *g, const char
         return TG_OK;
     }
     if (!take_part(item, &layer, &head, &rest) || !is_head_part(rest))
-        return tg_fail(
-            err, TG_EUSAGE,
-            "expected a receiver, LAYER.HEAD.q, .k or .v, LAYER.HEAD, LAYER.mlp or logits, got '%s'", item);
+        return tg_fail(err, TG_EUSAGE,
+                       "expected LAYER.HEAD.q, .k or .v, LAYER.HEAD, LAYER.mlp or logits, got '%s'", item);
     if (head == SIZE_MAX) {
         if (check_range(layer, 0, g, g->H, err))
             return err->code;

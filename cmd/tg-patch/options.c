@@ -59,6 +59,12 @@ static int check_prompts(const patch_options *o)
     return status ? status : cli_text_check(&o->corrupt);
 }
 
+/* Whether heads divide a site. */
+static bool is_divided(tg_patch_site site)
+{
+    return site != TG_PATCH_X && site != TG_PATCH_ATT && site != TG_PATCH_MLP;
+}
+
 /* Whether an option that chooses patches of a site is given. */
 static bool chooses_patches(const patch_options *o)
 {
@@ -93,10 +99,9 @@ static int check_path(const patch_options *o)
 /* Patches of a site. */
 static int check_sites(const patch_options *o)
 {
-    const bool divided = o->site != TG_PATCH_X && o->site != TG_PATCH_ATT && o->site != TG_PATCH_MLP;
     const bool by_head = o->each == PATCH_EACH_HEAD || o->each == PATCH_EACH_BOTH || o->head != TG_PATCH_ALL;
 
-    if (by_head && !divided)
+    if (by_head && !is_divided(o->site))
         return cli_usage("heads do not divide this site: expected --site q, k, v, pattern or z");
     if (o->position != TG_PATCH_ALL && (o->each == PATCH_EACH_LAYER || o->each == PATCH_EACH_HEAD))
         return cli_usage("--position goes with --each position or both");
@@ -117,7 +122,7 @@ static int check_output(const patch_options *o)
 static int check(const patch_options *o)
 {
     if (o->steps > 0 && !o->attributes)
-        return cli_usage("--steps is of --attribution");
+        return cli_usage("--steps goes with --attribution");
     if (check_ablation(o) || check_path(o) || check_output(o) || (!o->ablates && !o->path && check_sites(o)))
         return CLI_USAGE;
     return check_prompts(o) ? CLI_USAGE : check_metric(o);
@@ -126,11 +131,8 @@ static int check(const patch_options *o)
 /* What depends on other options. */
 static void set_defaults(patch_options *o)
 {
-    const bool by_head = o->site == TG_PATCH_Q || o->site == TG_PATCH_K || o->site == TG_PATCH_V ||
-                         o->site == TG_PATCH_PATTERN || o->site == TG_PATCH_Z;
-
     if (!o->each_given)
-        o->each = !by_head                      ? PATCH_EACH_POSITION
+        o->each = !is_divided(o->site)          ? PATCH_EACH_POSITION
                   : o->position == TG_PATCH_ALL ? PATCH_EACH_HEAD
                                                 : PATCH_EACH_BOTH;
     if (!o->metric_given)
@@ -196,9 +198,9 @@ static void list_others(cli_option *to, patch_options *o)
         CLI_CHOICE_OPTION(0, "direction", &o->direction, "denoise|noise",
                           "carry from the clean run into the corrupt one, or the other way"),
         CLI_TEXT_OPTION(0, "path", &o->path, "SENDER:RECEIVER",
-                        "patch the edge from one part to another, with all else as it is: senders are embed, "
-                        "L.H, L.mlp; receivers L.H.q, L.H.k, L.H.v, L.mlp, logits; lists of them, with "
-                        "commas; or nothing, for all"),
+                        "patch edges, one at a time: the receiver alone reads what the sender writes in the "
+                        "other run.  Senders: embed, L.H, L.mlp; receivers: L.H.q, L.H.k, L.H.v, L.H (all "
+                        "three), L.mlp, logits.  Lists with commas; nothing stands for all"),
         CLI_FLAG_OPTION(0, "attribution", &o->attributes,
                         "estimate each patch's metric to first order, all by one backward pass"),
         CLI_SIZE_OPTION(0, "steps", &o->steps, "N", 0, PATCH_STEPS_MAX,
@@ -208,8 +210,10 @@ static void list_others(cli_option *to, patch_options *o)
                         "instead, replace heads and MLPs of the clean run by zeros, by their means over the "
                         "corrupt prompts, or by those of the corrupt prompt: each in turn",
                         .given = &o->ablates),
-        CLI_TEXT_OPTION(0, "without", &o->without, "L.H,L.mlp,...", "ablate these, all together"),
-        CLI_TEXT_OPTION(0, "keep", &o->keep, "L.H,L.mlp,...",
+        CLI_TEXT_OPTION(0, "without", &o->without, "LIST",
+                        "ablate these, all together: heads and MLPs (L.H,L.mlp), or edges "
+                        "(SENDER:RECEIVER)"),
+        CLI_TEXT_OPTION(0, "keep", &o->keep, "LIST",
                         "ablate all but these: how much of the metric they keep, and what each contributes"),
         CLI_ENUM_OPTION('f', "format", &o->format, TABLE_FORMATS,
                         "aligned columns, tab-separated values, or a JSON object for each line",

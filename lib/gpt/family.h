@@ -34,9 +34,9 @@ typedef struct tg_family {
      * that has copies of both can resume there.  A derivation takes att W + b to be added to x as it is.
      */
     size_t norm, qkv, q, k, v, att;
-    /* The MLP's first row, its norm, and the row that this reads: x of a family whose MLP does not see what
-     * attention has added, else the stream after it; and what its last layer reads, of n_inner channels. */
-    size_t mlp, mlp_in, units;
+    size_t mlp;    /* the MLP's first row, its norm */
+    size_t mlp_in; /* the row that it reads: the stream after attention; x where both read the same */
+    size_t units;  /* what the MLP's last layer reads, of n_inner channels */
     /* What q and k are made of, where they are not as projected: those, and then normed, if the model has
      * norms of them (TG_Q_NORM_W, TG_K_NORM_W), or 0.  They are computed in this order. */
     size_t q_projected, k_projected, q_normed, k_normed;

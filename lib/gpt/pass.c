@@ -36,7 +36,7 @@ static void bind(tg_pass *p, float *grads)
     p->acts.bound.scratch = &p->matmul;
 }
 
-void tg_pass_begin_at(tg_pass *p)
+void tg_pass_begin_rows(tg_pass *p)
 {
     bind(p, NULL);
 }

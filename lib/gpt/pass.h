@@ -73,7 +73,8 @@ double tg_pass_run(tg_pass *pass, const int32_t *ids, const int32_t *targets, fl
  * there.  Only for a pass that was placed without gradients.
  */
 void tg_pass_begin(tg_pass *pass, const int32_t *ids);
-void tg_pass_begin_at(tg_pass *pass); /* a place, whose rows the caller writes */
+void tg_pass_begin_rows(
+    tg_pass *pass); /* instead: the run starts at any place, whose rows the caller writes */
 bool tg_pass_layers(tg_pass *pass, size_t from, size_t to, const tg_tap *tap);
 double tg_pass_loss(tg_pass *pass, const int32_t *targets); /* the mean; each is in p->losses */
 

@@ -15,7 +15,7 @@ struct product {
     const float *w;
     size_t N, C, OC;
     bool adds;
-    size_t first, end; /* of each row of inp, all elements before and from there on are 0 */
+    size_t first, end; /* columns of inp; all others are 0 in every row */
 };
 
 static bool column_is_zero(const double *inp, size_t N, size_t width, size_t column)
@@ -27,7 +27,7 @@ static bool column_is_zero(const double *inp, size_t N, size_t width, size_t col
     return zero;
 }
 
-/* The gradient of one head's columns has zeros in all others: these products take the time of the head's. */
+/* The gradient of one head is 0 in all columns of the others, which are skipped. */
 static void set_range(struct product *p, size_t width)
 {
     p->end = width;

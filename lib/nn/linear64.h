@@ -1,6 +1,6 @@
 /*
- * linear64: linear layers in double precision (lib/nn/linear.h), with the bits of tg_linear_*_ref64: ten to
- * thirty times as fast as that where W exceeds the cache.
+ * linear64: linear layers in double precision (lib/nn/linear.h), with the bits of tg_linear_*_ref64 where W
+ * is finite: ten to thirty times as fast as that where W exceeds the cache.
  */
 #ifndef TG_NN_LINEAR64_H
 #define TG_NN_LINEAR64_H

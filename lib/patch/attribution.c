@@ -118,7 +118,7 @@ static void clear(tg_patch_attribution *a)
 }
 
 void tg_patch_attribution_run(tg_patch_attribution *a, const tg_patch_kept *base, const tg_patch_kept *source,
-                              const tg_patch_metric *metric, size_t steps)
+                              const tg_patch_metric *metric, size_t steps, const tg_watch *watch)
 {
     const size_t runs = tg_patch_backward_runs(steps);
 
@@ -129,6 +129,7 @@ void tg_patch_attribution_run(tg_patch_attribution *a, const tg_patch_kept *base
     for (size_t i = 0; i < runs; i++) {
         tg_patch_backward_begin(&a->run, base, source, tg_patch_backward_fraction(steps, i), metric);
         backward(a);
+        (void)tg_watch_report(watch, (double)(i + 1) / (double)runs);
     }
 }
 

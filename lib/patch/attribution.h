@@ -15,6 +15,7 @@
 #include <stddef.h>
 
 #include "lib/base/arena.h"
+#include "lib/base/watch.h"
 #include "lib/patch/backward.h"
 #include "lib/patch/kept.h"
 #include "lib/patch/metric.h"
@@ -38,9 +39,10 @@ TG_MUST_CHECK tg_status tg_patch_attribution_open(tg_patch_attribution *a, const
 void tg_patch_attribution_close(tg_patch_attribution *a);
 
 /* Estimate all changes, with `steps` runs; 0: the gradient of the base run.  The runs have as many tokens;
- * pattern's are of the source's pattern rows, which may be missing. */
+ * pattern's are of the source's pattern rows, which may be missing.  The watch is told of each run; NULL:
+ * none. It cannot abandon. */
 void tg_patch_attribution_run(tg_patch_attribution *a, const tg_patch_kept *base, const tg_patch_kept *source,
-                              const tg_patch_metric *metric, size_t steps);
+                              const tg_patch_metric *metric, size_t steps, const tg_watch *watch);
 
 /* The change by an edit, which is in range. */
 double tg_patch_attribution_of(const tg_patch_attribution *a, const tg_patch_edit *edit);

@@ -103,7 +103,7 @@ static tg_matrix gradient_of(const tg_edge_attribution *a, tg_patch_site site)
     return tg_acts_gradient(&a->run.acts, tg_patch_row(&a->run.acts, site));
 }
 
-/* Copy the gradients of q, k and v to or from a->dhead, of some columns of one of them, and of no other. */
+/* Save the gradients of q, k and v in a->dhead. */
 static void keep_heads(tg_edge_attribution *a)
 {
     double *to = a->dhead;
@@ -116,6 +116,7 @@ static void keep_heads(tg_edge_attribution *a)
     }
 }
 
+/* Set them to those of one head of one of them, and all others to 0. */
 static void set_head(tg_edge_attribution *a, tg_patch_site site, size_t head)
 {
     const double *from = a->dhead;

@@ -7,8 +7,8 @@
  * source run (EAP-IG; lib/patch/backward.h).  This is the linear form of a path from s to r: norms, patterns
  * and what follows r are replaced by their derivatives at the run.
  *
- * Of a sender, the changes of all its edges add up to that of its output, and of a receiver, those of all its
- * edges to that of its input, biases apart.
+ * The changes of all edges of a sender add up to that of its output, where no norm follows it; those of all
+ * edges of a receiver, to that of its input.
  * Sources: Syed et al. 2023, arXiv:2310.10348; Hanna et al. 2024, arXiv:2403.17806.
  */
 #ifndef TG_PATCH_EDGE_ATTRIBUTION_H

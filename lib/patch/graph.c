@@ -13,6 +13,8 @@ tg_patch_graph tg_patch_graph_of(const tg_config *c)
 
     g.senders = 1 + g.L * (g.H + 1);
     g.receivers = g.L * (g.H + 2 * g.KV + 1) + 1;
+    for (size_t r = 0; r < g.receivers; r++)
+        g.edges += tg_patch_senders_before(&g, r);
     return g;
 }
 
@@ -68,6 +70,15 @@ size_t tg_patch_senders_before(const tg_patch_graph *g, size_t receiver)
     const tg_patch_receiver r = tg_patch_receiver_of(g, receiver);
 
     return tg_patch_sender(g, r.layer, r.site == TG_PATCH_MLP && !g->parallel ? g->H : 0);
+}
+
+/* ---- edges */
+
+tg_patch_edge tg_patch_next_edge(const tg_patch_graph *g, tg_patch_edge e)
+{
+    if (e.sender + 1 < tg_patch_senders_before(g, e.receiver))
+        return (tg_patch_edge){e.sender + 1, e.receiver};
+    return (tg_patch_edge){0, e.receiver + 1};
 }
 
 /* ---- names */

@@ -20,8 +20,8 @@
 
 typedef struct tg_patch_graph {
     size_t L, H, KV;
-    bool parallel;             /* an MLP does not read what its block's heads write */
-    size_t senders, receivers; /* how many there are */
+    bool parallel;                    /* an MLP does not read what its block's heads write */
+    size_t senders, receivers, edges; /* how many there are */
 } tg_patch_graph;
 
 tg_patch_graph tg_patch_graph_of(const tg_config *config);
@@ -50,6 +50,14 @@ size_t tg_patch_senders_before(const tg_patch_graph *g, size_t receiver);
 typedef struct tg_patch_edge {
     size_t sender, receiver;
 } tg_patch_edge;
+
+/* The edges in ascending order of receivers, and of a receiver's senders: the first, and the one after e. */
+static inline tg_patch_edge tg_patch_first_edge(void)
+{
+    return (tg_patch_edge){0, 0};
+}
+
+tg_patch_edge tg_patch_next_edge(const tg_patch_graph *g, tg_patch_edge e);
 
 /*
  * Names, NUL included:

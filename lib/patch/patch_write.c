@@ -74,6 +74,7 @@ static tg_status put_settings(tg_archive_writer *w, const tg_patch_grid *g, tg_e
         (status = tg_archive_put_choice(w, "patch/metric", TG_PATCH_METRIC_NAMES, g->metric, err)) ||
         (status = tg_archive_put_choice(w, "patch/direction", TG_PATCH_DIRECTIONS, g->noise, err)) ||
         (status = tg_archive_put_choice(w, "patch/method", TG_PATCH_METHODS, g->estimated, err)) ||
+        (status = tg_archive_put_i64(w, "patch/steps", (int64_t)g->steps, err)) ||
         (status = tg_archive_put_i64(w, "patch/pairs", (int64_t)g->pairs, err)) ||
         (status = tg_archive_put_f64(w, "patch/clean", g->clean, err)) ||
         (status = tg_archive_put_f64(w, "patch/corrupt", g->corrupt, err)))

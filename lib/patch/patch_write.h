@@ -27,6 +27,7 @@ typedef struct tg_patch_grid {
     const double *value, *effect; /* [n] */
     tg_patch_metric_kind metric;
     bool noise, estimated; /* the direction, and the method */
+    size_t steps;          /* of integrated gradients; 0: none */
     size_t pairs, n_layer;
     double clean, corrupt; /* the metric of the two runs, the mean over pairs */
     const tg_tokenizer *tok;

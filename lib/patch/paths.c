@@ -1,10 +1,12 @@
 #include "lib/patch/paths.h"
 
+#include <assert.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "lib/base/finite.h"
 #include "lib/base/size.h"
+#include "lib/base/threads.h"
 #include "lib/gpt/family.h"
 #include "lib/gpt/layers.h"
 
@@ -19,17 +21,20 @@ static void place_paths(tg_arena *arena, void *context)
     const tg_pass_size size = {.B = p->sequences, .T = p->capacity};
 
     tg_patch_writes_place(arena, &p->writes, c, p->capacity);
-    tg_patch_writes_place(arena, &p->own, c, p->capacity);
+    if (p->alone)
+        tg_patch_writes_place(arena, &p->own, c, p->capacity);
+    p->bias = tg_arena_take_rows(arena, 2 * c->n_layer, c->n_embd, sizeof *p->bias);
     tg_pass_place(arena, &p->pass, p->model, &size);
     tg_pass_place(arena, &p->reading, p->model, &size);
     p->last = tg_arena_take_rows(arena, p->sequences, c->n_embd, sizeof *p->last);
 }
 
-tg_status tg_patch_paths_open(tg_patch_paths *p, const tg_model *model, size_t T, tg_err *err)
+tg_status tg_patch_paths_open(tg_patch_paths *p, const tg_model *model, size_t T, bool alone, tg_err *err)
 {
     *p = (tg_patch_paths){.model = model,
                           .graph = tg_patch_graph_of(&model->config),
                           .capacity = T,
+                          .alone = alone,
                           .sequences = tg_size_max(PATH_ROWS / T, 1)};
     return tg_arena_build(&p->arena, place_paths, p, err);
 }
@@ -37,6 +42,33 @@ tg_status tg_patch_paths_open(tg_patch_paths *p, const tg_model *model, size_t T
 void tg_patch_paths_close(tg_patch_paths *p)
 {
     tg_arena_free(&p->arena);
+}
+
+/* ---- both runs */
+
+/* Norms after sublayers are of families without biases. */
+static void set_biases(tg_patch_paths *p)
+{
+    const size_t C = p->pass.acts.C;
+
+    for (size_t i = 0; i < 2 * p->graph.L; i++) {
+        const tg_sublayer_kind kind = i % 2 == 0 ? TG_SUBLAYER_ATTENTION : TG_SUBLAYER_MLP;
+        const float *b = tg_sublayer_of(&p->pass.acts, kind, i / 2).map.b;
+
+        for (size_t c = 0; c < C; c++)
+            p->bias[i * C + c] = (i > 0 ? p->bias[(i - 1) * C + c] : 0) + (b ? b[c] : 0);
+    }
+}
+
+void tg_patch_paths_begin(tg_patch_paths *p, const tg_patch_kept *base, const tg_patch_kept *source)
+{
+    tg_pass_begin_rows(&p->pass);
+    tg_pass_begin_rows(&p->reading);
+    p->base = base;
+    p->source = source;
+    tg_patch_writes_set(&p->writes, &p->pass.acts, source, base);
+    if (!source)
+        set_biases(p);
 }
 
 /* ---- a pass */
@@ -63,7 +95,7 @@ static size_t next_layer(const struct batch *b, const struct sequence *s)
 
 static size_t tokens(const struct batch *b)
 {
-    return b->plan->base->T;
+    return b->p->base->T;
 }
 
 /* A sequence's rows [T,C] of the residual stream, which follow one another. */
@@ -81,23 +113,66 @@ static void join(struct batch *b, size_t layer)
     for (; b->active < b->n && next_layer(b, &b->sequence[b->active]) == layer; b->active++)
         for (size_t t = 0; t < tokens(b); t++)
             memcpy(stream(&b->p->pass, layer, TG_ACT_X, b->active) + t * a->C,
-                   tg_patch_kept_at(b->plan->base, TG_PATCH_X, layer, t), a->C * sizeof(float));
+                   tg_patch_kept_at(b->p->base, TG_PATCH_X, layer, t), a->C * sizeof(float));
     a->B = b->active;
 }
 
 /* ---- what a receiver reads */
 
-/* x [T,C], or the last row alone, becomes what the sequence's next receiver reads. */
-static void add_writes(const struct batch *b, struct sequence *s, float *x, size_t first)
+/* The sum of the biases that have been added before a receiver reads, or NULL. */
+static const float *biases_before(const struct batch *b, size_t receiver)
 {
-    const size_t receiver = s->edge->receiver, n = (tokens(b) - first) * b->p->pass.acts.C;
+    const tg_patch_receiver r = tg_patch_receiver_of(&b->p->graph, receiver);
+    const size_t sublayers = 2 * r.layer + (r.site == TG_PATCH_MLP && !b->p->graph.parallel);
 
-    for (; s->edge < s->end && s->edge->receiver == receiver; s->edge++) {
-        const float *written = tg_patch_write_at(b->writes, s->edge->sender, first);
+    return sublayers > 0 ? b->p->bias + (sublayers - 1) * b->p->pass.acts.C : NULL;
+}
+
+/* x = what is written by the senders that have no edge of the case; without a source, writes are negative. */
+static void sum_others(const struct batch *b, const struct sequence *s, float *x, size_t first)
+{
+    const size_t C = b->p->pass.acts.C, n = (tokens(b) - first) * C;
+    const size_t receiver = s->edge->receiver, senders = tg_patch_senders_before(&b->p->graph, receiver);
+    const float *bias = biases_before(b, receiver);
+    const tg_patch_edge *edge = s->edge;
+
+    for (size_t i = 0; i < n; i++)
+        x[i] = bias ? bias[i % C] : 0;
+    for (size_t sender = 0; sender < senders; sender++) {
+        const float *written = tg_patch_write_at(b->writes, sender, first);
+
+        if (edge < s->end && edge->receiver == receiver && edge->sender == sender) {
+            edge++;
+            continue;
+        }
+        for (size_t i = 0; i < n; i++)
+            x[i] -= written[i];
+    }
+}
+
+static void add_edges(const struct batch *b, const struct sequence *s, float *x, size_t first)
+{
+    const size_t n = (tokens(b) - first) * b->p->pass.acts.C;
+
+    for (const tg_patch_edge *e = s->edge; e < s->end && e->receiver == s->edge->receiver; e++) {
+        const float *written = tg_patch_write_at(b->writes, e->sender, first);
 
         for (size_t i = 0; i < n; i++)
             x[i] += written[i];
     }
+}
+
+/* x [T,C], or the last row alone, becomes what the sequence's next receiver reads. */
+static void read_edges(const struct batch *b, struct sequence *s, float *x, size_t first)
+{
+    const size_t receiver = s->edge->receiver;
+
+    if (b->p->source)
+        add_edges(b, s, x, first);
+    else
+        sum_others(b, s, x, first);
+    while (s->edge < s->end && s->edge->receiver == receiver)
+        s->edge++;
 }
 
 /* Receivers that read together, a sequence of p->reading each. */
@@ -147,7 +222,7 @@ static void add_reader(struct readers *r, size_t sequence)
 
     memcpy(x, stream(&b->p->pass, r->layer, r->row, sequence), tokens(b) * b->p->pass.acts.C * sizeof *x);
     r->reader[r->n++] = (struct reader){sequence, tg_patch_receiver_of(&b->p->graph, s->edge->receiver)};
-    add_writes(b, s, x, 0);
+    read_edges(b, s, x, 0);
     if (r->n == b->p->sequences)
         read_all(r);
 }
@@ -183,12 +258,12 @@ static void take_writes(const struct batch *b, tg_sublayer_kind kind, size_t lay
     const tg_acts *a = &b->p->pass.acts;
     const tg_patch_site site = kind == TG_SUBLAYER_ATTENTION ? TG_PATCH_Z : TG_PATCH_MLP;
     const tg_matrix row = tg_acts_row(a, layer, tg_patch_row(a, site));
-    const tg_patch_kept *source = b->plan->source;
+    const tg_patch_kept *source = b->p->source;
 
     if (b->writes == &b->p->own && b->active > 0)
         tg_patch_writes_set_sublayer(&b->p->own, a, kind, layer,
                                      source ? tg_patch_kept_at(source, site, layer, 0) : NULL,
-                                     b->plan->base->cols[site], tg_floats(row), row.ld, tokens(b));
+                                     b->p->base->cols[site], tg_floats(row), row.ld, tokens(b));
 }
 
 static void run_layer(struct batch *b, size_t layer, struct reader *reader)
@@ -219,30 +294,45 @@ static void read_output(struct batch *b)
     const tg_acts *a = &b->p->pass.acts;
 
     for (size_t i = 0; i < b->n; i++) {
-        const float *x = i < b->active ? tg_floats(a->x) + ((i + 1) * a->T - 1) * a->C : b->plan->base->last;
+        const float *x = i < b->active ? tg_floats(a->x) + ((i + 1) * a->T - 1) * a->C : b->p->base->last;
         float *last = b->p->last + i * a->C;
 
         memcpy(last, x, a->C * sizeof *last);
         if (b->sequence[i].edge < b->sequence[i].end)
-            add_writes(b, &b->sequence[i], last, tokens(b) - 1);
+            read_edges(b, &b->sequence[i], last, tokens(b) - 1);
     }
+}
+
+struct measuring {
+    const struct batch *b;
+    double *values;
+    const float *logits;
+    size_t first; /* the sequence of the first row of logits */
+};
+
+static void measure_rows(void *context, size_t begin, size_t end)
+{
+    const struct measuring *m = context;
+    const tg_patch_metric *metric = m->b->plan->metric;
+
+    for (size_t i = begin; i < end; i++)
+        m->values[m->b->sequence[m->first + i].number] = tg_patch_measure(metric, m->logits + i * metric->V);
 }
 
 static void measure(const struct batch *b, double *values)
 {
-    const tg_patch_metric *metric = b->plan->metric;
     tg_pass *pass = &b->p->pass;
     const size_t C = pass->acts.C;
     size_t rows;
 
     pass->acts.B = b->n;
     for (size_t i = 0; i < b->n; i += rows) {
-        const float *logits;
+        const tg_matrix last = tg_matrix_of(b->p->last + i * C, TG_TYPE_FLOAT, C);
 
         rows = tg_size_min(tg_pass_logits_rows(pass), b->n - i);
-        logits = tg_pass_logits(pass, tg_matrix_of(b->p->last + i * C, TG_TYPE_FLOAT, C), rows);
-        for (size_t k = 0; k < rows; k++)
-            values[b->sequence[i + k].number] = tg_patch_measure(metric, logits + k * metric->V);
+        struct measuring m = {b, values, tg_pass_logits(pass, last, rows), i};
+
+        tg_threads_run(rows, 1, measure_rows, &m);
     }
 }
 
@@ -250,8 +340,6 @@ static void run_batch(struct batch *b, struct reader *reader, double *values)
 {
     tg_patch_paths *p = b->p;
 
-    tg_pass_begin_at(&p->pass);
-    tg_pass_begin_at(&p->reading);
     p->pass.acts.T = p->reading.acts.T = tokens(b);
     for (size_t l = next_layer(b, &b->sequence[0]); l < p->graph.L; l++)
         run_layer(b, l, reader);
@@ -283,7 +371,8 @@ static int compare(const void *a, const void *b)
     return s->number < t->number ? -1 : 1;
 }
 
-/* The cases that have edges, first those that run alone, whose number becomes *alone; returns how many. */
+/* The cases that have edges, first those that run alone, and how many these are: *alone; returns how many
+ * there are. */
 static size_t list(struct sequence *to, const tg_path_plan *plan, const tg_patch_graph *g, size_t *alone)
 {
     size_t n = 0;
@@ -309,6 +398,8 @@ static void run_all(tg_patch_paths *p, const tg_path_plan *plan, struct sequence
 
     for (size_t i = 0; i < n; i += count) {
         const bool is_alone = i < alone;
+
+        assert(!is_alone || p->alone);
         struct batch b = {p, plan, sequence + i, 0, 0, is_alone ? &p->own : &p->writes};
 
         b.n = count = is_alone ? 1 : tg_size_min(p->sequences, n - i);
@@ -321,7 +412,7 @@ static void run_all(tg_patch_paths *p, const tg_path_plan *plan, struct sequence
 
 tg_status tg_patch_paths_run(tg_patch_paths *p, const tg_path_plan *plan, double *values, tg_err *err)
 {
-    const double base = tg_patch_measure(plan->metric, plan->base->logits);
+    const double base = tg_patch_measure(plan->metric, p->base->logits);
     struct sequence *sequence = calloc(plan->n + 1, sizeof *sequence);
     struct reader *reader = calloc(p->sequences, sizeof *reader);
     tg_status status = TG_OK;
@@ -329,7 +420,6 @@ tg_status tg_patch_paths_run(tg_patch_paths *p, const tg_path_plan *plan, double
     for (size_t i = 0; i < plan->n; i++)
         values[i] = base;
     if (sequence && reader) {
-        tg_patch_writes_set(&p->writes, &p->pass.acts, plan->source, plan->base);
         run_all(p, plan, sequence, reader, values);
     } else
         status = tg_fail_memory(err, plan->n * sizeof *sequence, "the paths");

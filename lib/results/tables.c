@@ -52,6 +52,7 @@ static const tg_results_row patch[] = {
     {.name = "metric", .type = 'S', .dims = "", .choices = TG_PATCH_METRIC_NAMES},
     {.name = "direction", .type = 'S', .dims = "", .choices = TG_PATCH_DIRECTIONS},
     {.name = "method", .type = 'S', .dims = "", .choices = TG_PATCH_METHODS},
+    {.name = "steps", .type = 'i', .dims = ""},
     {.name = "pairs", .type = 'i', .dims = ""},
     {.name = "clean", .type = 'f', .dims = ""},
     {.name = "corrupt", .type = 'f', .dims = ""},

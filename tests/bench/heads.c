@@ -150,7 +150,7 @@ double patching_estimate(void *patching)
     const double operations = keep(p);
 
     tg_patch_attribution_run(&p->attribution, &p->patch.kept[TG_PATCH_CORRUPT],
-                             &p->patch.kept[TG_PATCH_CLEAN], &p->metric, 0);
+                             &p->patch.kept[TG_PATCH_CLEAN], &p->metric, 0, NULL);
     for (size_t i = 0; i < p->n; i++)
         p->values[i] = tg_patch_attribution_of(&p->attribution, &p->edit[i]);
     return 2 * operations; /* forward and backward, of one run */

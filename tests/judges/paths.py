@@ -5,6 +5,7 @@
 
 The twins, prompts and distances are those of patch.py.  Of each twin: all edges, estimated to first order (EAP) and by
 integrated gradients (EAP-IG), by torch's autograd; some edges by whole runs; and circuits of edges, kept or left out.
+Where a norm follows a sublayer, these leave out no edge from a sender to a receiver of its own layer.
 
 A receiver reads something else by a trick: the model runs a batch of the run itself, row 0, and of a row for each
 receiver.  This row's stream is row 0's and what is to be read besides; what the receiver computes of it is copied to row
@@ -77,7 +78,7 @@ def all_writes(twin, kept):
 
 def reading(twin, ids, reads, start=None):
     """The logits [V] where each receiver of reads, {receiver: what}, reads what(row 0's writes so far) [T,C] besides.
-    start: row 0's x of the first block.  What is read of the receiver's own layer is given apart: see read_here."""
+    start: row 0's x of the first block.  What its own layer's senders write, a receiver gets from inputs()."""
     receivers = list(reads)
     so_far = {}
 
@@ -89,7 +90,7 @@ def reading(twin, ids, reads, start=None):
             so_far["embed"] = x[0, :, 0]
         for row, r in enumerate(receivers, 1):
             at, kind, head = r
-            whole = kind in ("mlp", "logits")  # the row goes on as row 0, but for what is read besides
+            whole = kind in ("mlp", "logits")  # the row goes on as row 0, except for what it reads in addition
             if layer != min(at, twin.L - 1):
                 continue
             if site == "x":

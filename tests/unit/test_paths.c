@@ -43,7 +43,7 @@ static void open_runs(struct runs *r, size_t i)
         small_model_stir(&r->model, 100, 0.5, 0.3);
     }
     CHECK_OK(tg_patch_open(&r->patch, &r->model, T, &err), &err);
-    CHECK_OK(tg_patch_paths_open(&r->paths, &r->model, T, &err), &err);
+    CHECK_OK(tg_patch_paths_open(&r->paths, &r->model, T, true, &err), &err);
     CHECK_OK(tg_edge_attribution_open(&r->linear, &r->model, T, &err), &err);
     tg_patch_keep(&r->patch.kept[TG_PATCH_CLEAN], &r->patch.pass, clean, T);
     tg_patch_keep(&r->patch.kept[TG_PATCH_CORRUPT], &r->patch.pass, corrupt, T);
@@ -92,10 +92,11 @@ static size_t every_edge(tg_patch_edge *edge, const tg_patch_graph *g)
 static double value_of(struct runs *r, const tg_patch_edge *edge, size_t n, const tg_patch_kept *source)
 {
     const tg_path_case one = {edge, n};
-    const tg_path_plan plan = {&one, 1, r->base, source, &diff, NULL};
+    const tg_path_plan plan = {&one, 1, &diff, NULL};
     double value = 0;
     tg_err err = {0};
 
+    tg_patch_paths_begin(&r->paths, r->base, source);
     CHECK_OK(tg_patch_paths_run(&r->paths, &plan, &value, &err), &err);
     return value;
 }
@@ -155,8 +156,39 @@ static void whole_receivers_of(struct runs *r)
     }
 }
 
-/* All edges of a sender: its output is the source run's.  Where the MLP's norm follows what it adds, what is
- * patched elsewhere is an input of it. */
+/* All edges to the output: it reads the source run's stream. */
+static void whole_output_of(struct runs *r)
+{
+    static tg_patch_edge edge[EDGES];
+
+    for (size_t s = 0; s < r->g.senders; s++)
+        edge[s] = (tg_patch_edge){s, r->g.receivers - 1};
+    CHECK_NEAR(value_of(r, edge, r->g.senders, r->source), metric_of(r->source), 1e-4);
+}
+
+/* Without a source a receiver reads the sum of what the others write: nothing but biases, if there are none;
+ * and otherwise what it would read if the senders wrote zeros. */
+static void nothing_instead_of(struct runs *r)
+{
+    static tg_patch_edge edge[EDGES];
+    const size_t n = every_edge(edge, &r->g), to_output = n - r->g.senders;
+    tg_patch_kept *zeros = &r->patch.kept[TG_PATCH_MEAN];
+    size_t some = 0;
+
+    CHECK(value_of(r, edge, n, NULL) == value_of(r, edge + to_output, r->g.senders, NULL));
+    tg_patch_add_to_mean(zeros, r->base, 0, r->g.L);
+    for (tg_patch_site s = 0; s < TG_PATCH_SITES; s++)
+        for (size_t l = 0; l < r->g.L && s != TG_PATCH_PATTERN; l++)
+            memset(tg_patch_kept_at(zeros, s, l, 0), 0, T * zeros->cols[s] * sizeof(float));
+    for (size_t i = 0; i < n; i++)
+        if (i % 3 == 0)
+            edge[some++] = edge[i];
+    CHECK_NEAR(value_of(r, edge, some, NULL), value_of(r, edge, some, zeros), 1e-4);
+    CHECK(fabs(value_of(r, edge, some, NULL) - metric_of(r->base)) > 1e-3);
+}
+
+/* All edges of a sender: its output is the source run's.  Skipped where a norm follows the sublayer: there
+ * tg_patch_run() replaces the norm's input, not its output. */
 static void whole_senders_of(struct runs *r)
 {
     static tg_patch_edge edge[EDGES];
@@ -186,6 +218,8 @@ static void sets_of_edges(void)
     for_each_model(all_and_nothing_of);
     for_each_model(whole_receivers_of);
     for_each_model(whole_senders_of);
+    for_each_model(whole_output_of);
+    for_each_model(nothing_instead_of);
 }
 
 /* Cases that share passes have the values that each has alone, with any number of threads. */
@@ -195,12 +229,13 @@ static void shared_passes_of(struct runs *r)
     static tg_path_case cases[EDGES];
     static double values[EDGES], again[EDGES];
     const size_t n = every_edge(edge, &r->g), before = tg_threads();
-    const tg_path_plan plan = {cases, n, r->base, r->source, &diff, NULL};
+    const tg_path_plan plan = {cases, n, &diff, NULL};
     size_t moved = 0;
     tg_err err = {0};
 
     for (size_t i = 0; i < n; i++)
         cases[i] = (tg_path_case){&edge[i], 1};
+    tg_patch_paths_begin(&r->paths, r->base, r->source);
     tg_threads_set(1);
     CHECK_OK(tg_patch_paths_run(&r->paths, &plan, values, &err), &err);
     tg_threads_set(3);
@@ -284,8 +319,8 @@ static void linear_form_of(struct runs *r)
     tg_edge_attribution_close(&one);
 }
 
-/* A sender's edges add up to what replacing its output would change, and of all senders those to the first
- * receivers, without biases, to what replacing x would. */
+/* A sender's edges add up to what replacing its output would change; through a norm after the sublayer the
+ * derivative is not the difference. */
 static void edges_add_up_of(struct runs *r)
 {
     tg_patch_attribution whole;
@@ -293,7 +328,7 @@ static void edges_add_up_of(struct runs *r)
 
     CHECK_OK(tg_patch_attribution_open(&whole, &r->model, T, &err), &err);
     for (size_t steps = 0; steps < 4; steps += 3) {
-        tg_patch_attribution_run(&whole, r->base, r->source, &diff, steps);
+        tg_patch_attribution_run(&whole, r->base, r->source, &diff, steps, NULL);
         tg_edge_attribution_run(&r->linear, r->base, r->source, &diff, steps, NULL);
         for (size_t s = 0; s < r->g.senders; s++) {
             const size_t head = s == TG_PATCH_EMBEDDING ? 0 : tg_patch_sender_head(&r->g, s);
@@ -307,7 +342,6 @@ static void edges_add_up_of(struct runs *r)
             for (size_t number = 0; number < r->g.receivers; number++)
                 sum += tg_edge_attribution_of(&r->linear, &(tg_patch_edge){s, number});
             want = tg_patch_attribution_of(&whole, &edit);
-            /* through a norm after the sublayer the derivative is not the difference */
             if (s == TG_PATCH_EMBEDDING || !tg_model_weight(&r->model, TG_OUT_NORM_W, 0))
                 CHECK_NEAR(sum, want, 1e-5 * fmax(1, fabs(want)));
         }
@@ -324,7 +358,7 @@ static void integrated_gradients_of(struct runs *r)
     tg_err err = {0};
 
     CHECK_OK(tg_patch_attribution_open(&a, &r->model, T, &err), &err);
-    tg_patch_attribution_run(&a, r->base, r->source, &diff, 400);
+    tg_patch_attribution_run(&a, r->base, r->source, &diff, 400, NULL);
     CHECK_NEAR(tg_patch_attribution_of(&a, &x), want, 2e-3 * fmax(1, fabs(want)));
     tg_patch_attribution_close(&a);
 }
