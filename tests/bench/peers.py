@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Products, training steps and sampling of this project against PyTorch's and llama.cpp's.
+"""Products, training steps, sampling, lenses and patches of this project against PyTorch's and llama.cpp's.
 
     peers.py BUILD [--threads N] [--turns N] [--patient] [--plain-malloc] [--lock FILE] [WORD...]
 
@@ -11,6 +11,9 @@ processors that it took in a turn.  --patient: wait for it to end, up to 20 seco
 turns in which it took more than a tenth, once.  --lock FILE: lock it for each row, as flock(1) does, on a machine
 on which others measure too.
 
+tg-lens and tg-patch are whole commands, which read the model and print; PyTorch's time begins when the model is in
+memory, and ends with tensors.  It patches in batches, all patches of a layer in one, in inference mode.
+
 glibc's malloc is told to keep freed memory, as PyTorch's guide to tuning has other allocators do; otherwise
 each step has its pages made again, which takes up to a third of its time.  --plain-malloc: as it is.
 """
@@ -20,6 +23,7 @@ import fcntl
 import importlib.metadata
 import os
 import platform
+import random
 import resource
 import signal
 import statistics
@@ -41,6 +45,9 @@ PRODUCTS = ["gpt2 qkv 256x2304x768", "gpt2 fc 1024x3072x768", "gpt2 fc to input 
 STEPS = ["baby 12x64", "mid 16x256", "gpt2 4x64", "gpt2 4x1024", "cs336 16x256", "smollm2 4x256"]
 SAMPLED_MODELS = {"gpt2": "gpt2", "smollm2": "smollm2-135m"}  # presets
 PROMPT = 512    # tokens
+LENS, TOP = 1024, 10
+PATCHED = 15    # tokens of the prompts that are patched
+HEADS = {"gpt2": 144, "smollm2": 270}
 #          --precision, the types of GGUF files
 SAMPLES = [("float32", ["f32"]), ("bf16", ["f16", "bf16"]), ("int8", ["q8_0"])]
 KEEP = {"MALLOC_MMAP_MAX_": "0", "MALLOC_TRIM_THRESHOLD_": str(10**11), "MALLOC_TOP_PAD_": str(2**28)}
@@ -109,6 +116,27 @@ class TgSample:
         process.returncode = os.waitstatus_to_exitcode(status)
         process.stdout.close()
         return seconds, usage.ru_maxrss / 1024, used_by(usage)
+
+    def close(self):
+        pass
+
+
+class Command:
+    """A tool, from its beginning to its end."""
+
+    def __init__(self, o, tool, model, *options):
+        self.command = [f"{o.build}/bin/{tool}", "-q", "-m", model_file(o, model), "--threads", str(o.threads), "--tsv",
+                        *map(str, options)]
+        self.measure()
+
+    def measure(self):
+        begin = time.monotonic()
+        process = subprocess.Popen(self.command, stdout=subprocess.DEVNULL)
+        _, status, usage = os.wait4(process.pid, 0)
+        process.returncode = os.waitstatus_to_exitcode(status)
+        if process.returncode != 0:
+            raise Missing(f"{self.command[0]} failed")
+        return time.monotonic() - begin, usage.ru_maxrss / 1024, used_by(usage)
 
     def close(self):
         pass
@@ -199,11 +227,36 @@ def prompt_row(precision, dtypes):
            for dtype in dtypes}}
 
 
+def some_ids(n, seed):
+    numbers = random.Random(seed)
+    return " ".join(str(numbers.randrange(49152)) for _ in range(n))
+
+
+def lens_row(model):
+    return f"lens {model} {LENS}, top {TOP}", seconds_each, lambda o: {
+        "tg": lambda: Command(o, "tg-lens", model, "--ids", some_ids(LENS, 1), "--top", TOP),
+        "hooks": lambda: Peer(o, 0, "lens", model, LENS, TOP)}
+
+
+def attribute_row(model):
+    return f"attribute {model} {LENS}, by key", seconds_each, lambda o: {
+        "tg": lambda: Command(o, "tg-lens", model, "--ids", some_ids(LENS, 1), "--attribute-ids", "1-2", "--keys"),
+        "hooks": lambda: Peer(o, 0, "attribute", model, LENS)}
+
+
+def patch_row(model):
+    return f"patch {model} {HEADS[model]} heads x {PATCHED}", seconds_each, lambda o: {
+        "tg": lambda: Command(o, "tg-patch", model, "--ids", some_ids(PATCHED, 1), "--corrupt-ids",
+                              some_ids(PATCHED, 2), "--answer-id", 1, "--wrong-id", 2, "--site", "z", "--each", "both"),
+        **{how: lambda how=how: Peer(o, 0, "patch", model, PATCHED, how) for how in ("whole", "resumed")}}
+
+
 def rows():
     return [*(product_row(name, kind) for kind in TYPES for name in PRODUCTS),
             *(step_row(name, kind) for name in STEPS for kind in TYPES),
             *(sample_row("gpt2", *sample, count) for count in (1, 16) for sample in SAMPLES),
-            *(sample_row("smollm2", *sample, 1) for sample in SAMPLES), *(prompt_row(*sample) for sample in SAMPLES)]
+            *(sample_row("smollm2", *sample, 1) for sample in SAMPLES), *(prompt_row(*sample) for sample in SAMPLES),
+            *(row(model) for row in (lens_row, attribute_row, patch_row) for model in SAMPLED_MODELS)]
 
 
 def made(path, *command):

@@ -5,6 +5,9 @@
     peers_work.py THREADS step MODEL B T DTYPE eager|compiled
     peers_work.py THREADS sample GGUF SEQUENCES
     peers_work.py THREADS prompt GGUF TOKENS
+    peers_work.py THREADS lens MODEL TOKENS TOP
+    peers_work.py THREADS attribute MODEL TOKENS
+    peers_work.py THREADS patch MODEL TOKENS whole|resumed
 
 Prints "ready" when it is warm.  Then, for each line of standard input, a number of seconds, it works for at
 least so long and prints the seconds of one product, step or token of each sequence, the MiB that the
@@ -21,6 +24,7 @@ MODELS = {"baby": (256, 64, 4, 4, 128), "mid": (256, 256, 6, 6, 384), "gpt2": (5
 LLAMAS = {"cs336": (10000, 4, 16, 16, 512, 1344, False), "smollm2": (49152, 30, 9, 3, 576, 1536, True)}
 
 TOKENS = 128  # of a sequence, as many as peers.py lets tg-sample generate
+LONG = ("lens", "attribute", "patch")  # warm after one run
 
 
 def product(M, N, K, direction, dtype, how):
@@ -41,6 +45,17 @@ def product(M, N, K, direction, dtype, how):
     return lambda: torch.ops.mkldnn._linear_pointwise(a, packed, None, "none", [], "")
 
 
+def attention(**options):
+    """Where hooks find queries, keys, values and their result, [B,heads,T,D]."""
+    from torch import nn
+    from torch.nn import functional as F
+
+    class Attention(nn.Module):
+        def forward(self, q, k, v):
+            return F.scaled_dot_product_attention(q, k, v, is_causal=True, **options)
+    return Attention()
+
+
 def gpt(V, T, L, H, C):
     """GPT-2, as one writes it with PyTorch's own modules."""
     import torch
@@ -53,11 +68,12 @@ def gpt(V, T, L, H, C):
             self.ln_1, self.ln_2 = nn.LayerNorm(C), nn.LayerNorm(C)
             self.qkv, self.proj = nn.Linear(C, 3 * C), nn.Linear(C, C)
             self.fc, self.fc_proj = nn.Linear(C, 4 * C), nn.Linear(4 * C, C)
+            self.attention = attention()
 
         def forward(self, x):
             B, t, _ = x.shape
             q, k, v = (y.view(B, t, H, C // H).transpose(1, 2) for y in self.qkv(self.ln_1(x)).split(C, dim=2))
-            y = F.scaled_dot_product_attention(q, k, v, is_causal=True)
+            y = self.attention(q, k, v)
             x = x + self.proj(y.transpose(1, 2).reshape(B, t, C))
             return x + self.fc_proj(F.gelu(self.fc(self.ln_2(x)), approximate="tanh"))
 
@@ -70,9 +86,14 @@ def gpt(V, T, L, H, C):
             self.head = nn.Linear(C, V, bias=False)
             self.head.weight = self.wte.weight
 
+        def begin(self, ids):
+            return self.wte(ids) + self.wpe(torch.arange(ids.shape[1]))
+
+        def run(self, x, first=0):
+            return self.blocks[first:](x)
+
         def forward(self, ids, targets):
-            x = self.wte(ids) + self.wpe(torch.arange(ids.shape[1]))
-            logits = self.head(self.ln_f(self.blocks(x)))
+            logits = self.head(self.ln_f(self.run(self.begin(ids))))
             return F.cross_entropy(logits.view(-1, V), targets.view(-1))
 
     torch.manual_seed(0)
@@ -98,13 +119,14 @@ def llama(V, L, H, KV, C, F_, tied):
             self.o = nn.Linear(C, C, bias=False)
             self.gate, self.up = nn.Linear(C, F_, bias=False), nn.Linear(C, F_, bias=False)
             self.down = nn.Linear(F_, C, bias=False)
+            self.attention = attention(enable_gqa=KV < H)
 
         def forward(self, x, cos, sin):
             B, t, _ = x.shape
             h = self.norm_1(x)
             q, k, v = (w(h).view(B, t, -1, D).transpose(1, 2) for w in (self.q, self.k, self.v))
             q, k = (rotate(y, cos, sin).to(v.dtype) for y in (q, k))
-            y = F.scaled_dot_product_attention(q, k, v, is_causal=True, enable_gqa=KV < H)
+            y = self.attention(q, k, v)
             x = x + self.o(y.transpose(1, 2).reshape(B, t, C))
             h = self.norm_2(x)
             return x + self.down(F.silu(self.gate(h)) * self.up(h))
@@ -119,13 +141,18 @@ def llama(V, L, H, KV, C, F_, tied):
             if tied:
                 self.head.weight = self.wte.weight
 
-        def forward(self, ids, targets):
-            angles = torch.arange(ids.shape[1])[:, None] * 1e4 ** (-torch.arange(0, D, 2) / D)
+        def begin(self, ids):
+            return self.wte(ids)
+
+        def run(self, x, first=0):
+            angles = torch.arange(x.shape[1])[:, None] * 1e4 ** (-torch.arange(0, D, 2) / D)
             cos, sin = (f(torch.cat((angles, angles), dim=-1)) for f in (torch.cos, torch.sin))
-            x = self.wte(ids)
-            for block in self.blocks:
+            for block in self.blocks[first:]:
                 x = block(x, cos, sin)
-            return F.cross_entropy(self.head(self.norm(x)).view(-1, V), targets.view(-1))
+            return x
+
+        def forward(self, ids, targets):
+            return F.cross_entropy(self.head(self.norm(self.run(self.begin(ids)))).view(-1, V), targets.view(-1))
 
     torch.manual_seed(0)
     return Llama()
@@ -148,6 +175,117 @@ def step(model, B, T, dtype, how):
         optimizer.step()
         optimizer.zero_grad(set_to_none=True)
     return run
+
+
+# ---- what tg-lens and tg-patch do, with hooks
+
+class Hooked:
+    """A model, and of its last run what hooks keep in each block: the stream before it, attention's q, k, v and z, and
+    the MLP's units; after all blocks the stream."""
+
+    def __init__(self, model):
+        self.net = gpt(*MODELS[model]) if model in MODELS else llama(*LLAMAS[model])
+        self.vocabulary = self.net.head.weight.shape[0]
+        self.norm = self.net.ln_f if hasattr(self.net, "ln_f") else self.net.norm
+        self.outs = [b.proj if hasattr(b, "proj") else b.o for b in self.net.blocks]
+        self.downs = [b.fc_proj if hasattr(b, "fc_proj") else b.down for b in self.net.blocks]
+        L = len(self.outs)
+        self.stream, self.qkv, self.z, self.units = ([None] * L for _ in range(4))
+
+    def keep(self, ids):
+        def to(where, l):
+            def hook(_, args):
+                where[l] = args if where is self.qkv else args[0]
+            return hook
+        handles = []
+        for l, block in enumerate(self.net.blocks):
+            for module, where in ((block, self.stream), (block.attention, self.qkv), (self.outs[l], self.z),
+                                  (self.downs[l], self.units)):
+                handles.append(module.register_forward_pre_hook(to(where, l)))
+        self.last = self.net.run(self.net.begin(ids))
+        for handle in handles:
+            handle.remove()
+
+    def logits(self, x):
+        return self.net.head(self.norm(x))
+
+
+def lens(model, T, top):
+    """Of each token, after each block: the most probable tokens, the next token's probability and rank, entropy, and
+    divergence from the end."""
+    import torch
+    m = Hooked(model)
+    ids = torch.randint(0, m.vocabulary, (1, T))
+    target = ids[0].roll(-1)[:, None]
+
+    def run():
+        m.keep(ids)
+        final = m.logits(m.last[0]).log_softmax(-1)
+        p = final.exp()
+        most = torch.linalg.vecdot(p, final)
+        found = []
+        for x in (*m.stream, m.last):
+            logits = m.logits(x[0])
+            log_p = logits.log_softmax(-1)
+            of_target = logits.gather(1, target)
+            found.append((logits.topk(top), log_p.gather(1, target), (logits > of_target).sum(-1),
+                          -torch.linalg.vecdot(log_p.exp(), log_p), most - torch.linalg.vecdot(p, log_p)))
+        return found
+    return torch.inference_mode()(run)
+
+
+def attribute(model, T):
+    """The parts of a difference of logits after the last token: of the embedding, each head and key, each MLP."""
+    import torch
+    m = Hooked(model)
+    ids = torch.randint(0, m.vocabulary, (1, T))
+
+    def run():
+        m.keep(ids)
+        x = m.last[0, -1]
+        u = (m.net.head.weight[1] - m.net.head.weight[2]) * m.norm.weight
+        u = (u - u.mean()) / x.std(correction=0) if hasattr(m.norm, "bias") else u / x.square().mean().sqrt()
+        parts = [m.stream[0][0, -1] @ u]
+        for l, (q, k, v) in enumerate(m.qkv):
+            (q,), (k,), (v,) = q, k, v  # [heads,T,D]
+            H, D = len(q), q.shape[-1]
+            shared = H // len(k)
+            weights = (u @ m.outs[l].weight).view(H, D, 1)
+            scores = q[:, -1:].unflatten(0, (-1, shared)) @ k.transpose(1, 2)[:, None] / D ** 0.5
+            values = (v[:, None] @ weights.unflatten(0, (-1, shared)))[..., 0]  # [KV,shared,T]
+            keys = scores[..., 0, :].softmax(-1) * values
+            units = m.units[l][0, -1] @ (u @ m.downs[l].weight)
+            parts += [keys, keys.sum(-1), units]
+        return parts
+    return torch.inference_mode()(run)
+
+
+def patch(model, T, how):
+    """A difference of logits after each patch of a head's z at a position, all of a layer in a batch.  "whole" runs all
+    of the model, "resumed" begins at that layer, with the stream that was kept."""
+    import torch
+    m = Hooked(model)
+    clean, corrupt = torch.randint(0, m.vocabulary, (2, 1, T))
+
+    def of_layer(l, H, sources):
+        def change(_, args):
+            z = args[0].unflatten(-1, (H, -1)).clone()  # [H*T,T,H,D]
+            h, t = torch.arange(H).repeat_interleave(T), torch.arange(T).repeat(H)
+            z[torch.arange(H * T), t, h] = sources[l].view(T, H, -1)[t, h]
+            return z.flatten(-2)
+        handle = m.outs[l].register_forward_pre_hook(change)
+        x = m.net.begin(corrupt) if how == "whole" else m.stream[l]
+        logits = m.logits(m.net.run(x.expand(H * T, -1, -1), 0 if how == "whole" else l)[:, -1])
+        handle.remove()
+        return logits[:, 1] - logits[:, 2]
+
+    def run():
+        m.keep(clean)
+        sources = [z[0] for z in m.z]
+        m.keep(corrupt)
+        H = m.qkv[0][0].shape[1]
+        return torch.stack([of_layer(l, H, sources) for l in range(len(m.outs))])
+    return torch.inference_mode()(run)
 
 
 def load(path, n_ctx, sequences, threads):
@@ -212,14 +350,14 @@ def work(threads, kind, *words):
     import torch
     torch.set_num_threads(threads)
     numbers = [int(w) if w.isdigit() and i < 3 else w for i, w in enumerate(words)]
-    return (product if kind == "product" else step)(*numbers)
+    return {"product": product, "step": step, "lens": lens, "attribute": attribute, "patch": patch}[kind](*numbers)
 
 
 def main():
     answers = os.fdopen(os.dup(1), "w")
     os.dup2(2, 1)  # libraries may print
     run = work(int(sys.argv[1]), *sys.argv[2:])
-    for _ in range(2):  # the first compiles
+    for _ in range(1 if sys.argv[2] in LONG else 2):  # the first compiles
         run()
     print("ready", file=answers, flush=True)
     for line in sys.stdin:
