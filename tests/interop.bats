@@ -81,6 +81,12 @@ families() {
     families lens
 }
 
+@test "TransformerLens has the same patterns, lenses, parts of logits and patches" {
+    slow
+    need_judge transformer_lens
+    families transformerlens
+}
+
 @test "Gemma 3 270M, in blocks, is the same model in gguf and transformers" {
     slow
     need_judge gguf
