@@ -247,8 +247,9 @@ def judge(family):
             model, double = families.saved_twin(path, family, i, shape)
             worst = np.maximum(worst, distances(path, double, family, (7 * i + 3) % shape[6]))
     ok = worst.max() <= LIMIT
-    print(f"{family:12} {len(families.SHAPES)} twins: norms {worst[0]:.1e}, scores {worst[1]:.1e}, pairs {worst[2]:.1e}, "
-          f"directions {worst[3]:.1e}, tokens {worst[4]:.1e}  {'ok' if ok else 'DIFFERS'}", flush=True)
+    print(f"{family:12} {len(families.SHAPES)} twins: norms {worst[0]:.1e}, scores {worst[1]:.1e}, "
+          f"pairs {worst[2]:.1e}, directions {worst[3]:.1e}, tokens {worst[4]:.1e}  {'ok' if ok else 'DIFFERS'}",
+          flush=True)
     return ok
 
 

@@ -251,7 +251,8 @@ class Twin:
         """The pairs of a command, and its options for them and for the metric."""
         if not many:
             return self.pairs[:1], [*self.pairs[0].options(metric), "--metric", metric], None
-        return self.pairs, ["--pairs", "-", "--no-bos", "--metric", metric], "".join(p.line() + "\n" for p in self.pairs)
+        text = "".join(p.line() + "\n" for p in self.pairs)
+        return self.pairs, ["--pairs", "-", "--no-bos", "--metric", metric], text
 
     # ---- patches
 
