@@ -196,7 +196,7 @@ static void put_dumps(tg_sink *out, const view *v, size_t n, unsigned parts)
     tg_sink_puts(out, "]");
 }
 
-static void put_facts(tg_sink *out, const view *v, size_t n, unsigned parts)
+static void put_facts(tg_sink *out, const view *v, size_t n, const view_beside *beside, unsigned parts)
 {
     const tg_scale_kind scale = v->show == TG_ATTN_PROBS ? v->scale.kind : TG_SCALE_AUTO;
     const tg_dump *a = v->dump;
@@ -219,12 +219,14 @@ static void put_facts(tg_sink *out, const view *v, size_t n, unsigned parts)
     parts_put_facts(out, parts);
     put_tokens(out, v);
     put_colors(out);
+    beside_put_facts(out, beside);
     tg_sink_print(out, "}</script>\n");
 }
 
-static void put_data(tg_sink *out, const view *v, size_t n, unsigned parts)
+static void put_data(tg_sink *out, const view *v, size_t n, const view_beside *beside, unsigned parts)
 {
-    put_facts(out, v, n, parts);
+    put_facts(out, v, n, beside, parts);
+    beside_put_arrays(out, beside);
     for (size_t d = 0; d < n; d++)
         parts_put_arrays(out, &v[d], d, parts);
 }
@@ -241,7 +243,7 @@ static void put_until(tg_sink *out, const char **at, const char *marker)
     *at = found + strlen(marker);
 }
 
-tg_status view_html(view *v, size_t n, bool whole, tg_sink *out, tg_err *err)
+tg_status view_html(view *v, size_t n, const view_beside *beside, bool whole, tg_sink *out, tg_err *err)
 {
     const char *at = view_page_html;
     tg_status status = TG_OK;
@@ -255,7 +257,7 @@ tg_status view_html(view *v, size_t n, bool whole, tg_sink *out, tg_err *err)
     put_until(out, &at, "@STYLE@");
     tg_sink_put(out, view_page_style, view_page_style_size);
     put_until(out, &at, "@DATA@");
-    put_data(out, v, n, parts_choose(v, n, whole));
+    put_data(out, v, n, beside, parts_choose(v, n, whole));
     put_until(out, &at, "@SCRIPT@");
     tg_sink_put(out, view_page_script, view_page_script_size);
     tg_sink_puts(out, at);

@@ -15,6 +15,14 @@ struct input {
     int fd; /* -1: not open */
 };
 
+/* All of them. */
+struct inputs {
+    struct input *in; /* [n_inputs] */
+    view *v;          /* [n] of the dumps */
+    size_t n;
+    view_beside beside; /* a page's other archives */
+};
+
 /* ---- output */
 
 static tg_status draw_results(const heat *h, const struct options *o, tg_sink *out, tg_err *err)
@@ -22,26 +30,29 @@ static tg_status draw_results(const heat *h, const struct options *o, tg_sink *o
     return o->format == SVG ? heat_svg(h, out, err) : heat_ansi(h, out, (view_color)o->color, o->width, err);
 }
 
-static tg_status draw_dumps(view *v, const struct options *o, tg_sink *out, tg_err *err)
+static tg_status draw_dumps(const struct inputs *all, const struct options *o, tg_sink *out, tg_err *err)
 {
+    view *v = all->v;
+
     if (o->format == HTML)
-        return view_html(v, o->n_inputs, o->whole, out, err);
+        return view_html(v, all->n, &all->beside, o->whole, out, err);
     if (o->show == SHOW_STEPS)
         return view_steps(v, out, err) ? tg_err_in(err, v->name) : TG_OK;
     return o->format == SVG ? view_svg(v, out, err) : view_ansi(v, out, (view_color)o->color, o->width, err);
 }
 
 /* Draw to fd; set *bytes to the bytes written, except for a PNG image. */
-static tg_status draw(struct input *in, view *v, const struct options *o, int fd, unsigned long long *bytes,
+static tg_status draw(const struct inputs *all, const struct options *o, int fd, unsigned long long *bytes,
                       tg_err *err)
 {
     static tg_sink out; /* large */
+    const struct input *in = all->in;
     tg_status status;
 
     if (o->format == PNG)
-        return in->is_dump ? view_png(v, fd, err) : heat_png(&in->heat, fd, err);
+        return in->is_dump ? view_png(all->v, fd, err) : heat_png(&in->heat, fd, err);
     out = (tg_sink){.fd = fd};
-    status = in->is_dump ? draw_dumps(v, o, &out, err) : draw_results(&in->heat, o, &out, err);
+    status = in->is_dump ? draw_dumps(all, o, &out, err) : draw_results(&in->heat, o, &out, err);
     if (!status)
         status = tg_sink_flush(&out, err);
     *bytes = (size_t)(out.done + out.n);
@@ -49,7 +60,7 @@ static tg_status draw(struct input *in, view *v, const struct options *o, int fd
 }
 
 /* Draw to the output.  A file is replaced only if everything succeeds. */
-static tg_status draw_to_output(struct input *in, view *v, const struct options *o, tg_err *err)
+static tg_status draw_to_output(const struct inputs *all, const struct options *o, tg_err *err)
 {
     cli_output output;
     unsigned long long bytes = 0;
@@ -60,7 +71,7 @@ static tg_status draw_to_output(struct input *in, view *v, const struct options 
             return status;
     if ((status = cli_output_begin(&output, o->output, view_formats[o->format].content, err)))
         return status;
-    status = draw(in, v, o, output.fd, &bytes, err);
+    status = draw(all, o, output.fd, &bytes, err);
     if (status == TG_EIO)
         status = tg_err_in(err, output.name);
     if (!status)
@@ -127,9 +138,6 @@ static tg_status read_results(struct input *in, const char *name, const struct o
     if (status)
         return status;
     (void)tg_choice_name(kinds, TG_RESULTS_KIND_NAMES, kind);
-    if (o->format == HTML)
-        return tg_fail(err, TG_EUSAGE,
-                       "there are no pages of archives of kind \"%s\": use .png, .svg or .txt", kinds);
     if (o->batch > 0)
         return tg_fail(err, TG_EUSAGE, "--batch does not go with an archive of kind \"%s\"", kinds);
     status = heat_make(&in->heat, &in->results, &want, err);
@@ -139,61 +147,93 @@ static tg_status read_results(struct input *in, const char *name, const struct o
     return status;
 }
 
-/* ---- any archive */
-
-static tg_status read_input(struct input *in, view *v, const char *path, const struct options *o, tg_err *err)
+/* Beside the attention of the first dump. */
+static tg_status read_beside(struct inputs *all, tg_results_kind kind, tg_archive_reader *reader, tg_err *err)
 {
-    const char *name = cli_input_name(path);
-    tg_archive_reader *reader;
-    size_t kind;
+    char name[TG_CHOICE_SIZE];
     tg_status status;
 
-    if ((status = cli_open_input(&in->fd, path, err)))
-        return status;
-    if (tg_archive_open(&reader, in->fd, err))
-        return tg_err_in(err, name);
-    if ((status = tg_archive_read_kind(reader, TG_DUMP_KIND "|" TG_RESULTS_KIND_NAMES, &kind, err)))
-        tg_archive_close(reader);
+    if (all->n > 0 && kind < BESIDE_KINDS)
+        status = beside_read(&all->beside, kind, reader, all->v[0].dump, err);
     else
-        status = kind == 0 ? read_dump(in, v, name, o, reader, err)
-                           : read_results(in, name, o, (tg_results_kind)(kind - 1), reader, err);
-    return status ? tg_err_in(err, name) : TG_OK;
+        status =
+            tg_fail(err, TG_EUSAGE, "there are no pages of archives of kind \"%s\"%s: use .png, .svg or .txt",
+                    tg_choice_name(name, TG_RESULTS_KIND_NAMES, kind),
+                    kind < BESIDE_KINDS ? " without a dump before them" : "");
+    tg_archive_close(reader);
+    return status;
 }
 
-static tg_status read_inputs(struct input *in, view *v, const struct options *o, tg_err *err)
+/* ---- any archive */
+
+static tg_status read_archive(struct inputs *all, struct input *in, const char *name, const struct options *o,
+                              tg_err *err)
 {
-    for (size_t d = 0; d < o->n_inputs; d++) {
-        const tg_status status = read_input(&in[d], &v[d], o->input[d], o, err);
+    tg_archive_reader *reader;
+    size_t kind;
+    tg_status status = tg_archive_open(&reader, in->fd, err);
+
+    if (status)
+        return status;
+    if ((status = tg_archive_read_kind(reader, TG_DUMP_KIND "|" TG_RESULTS_KIND_NAMES, &kind, err))) {
+        tg_archive_close(reader);
+        return status;
+    }
+    if (kind > 0 && o->format == HTML)
+        return read_beside(all, (tg_results_kind)(kind - 1), reader, err);
+    if (kind > 0)
+        return read_results(in, name, o, (tg_results_kind)(kind - 1), reader, err);
+    if ((status = read_dump(in, &all->v[all->n++], name, o, reader, err)))
+        return status;
+    return view_check_alike(&all->v[0], &all->v[all->n - 1], err);
+}
+
+static tg_status read_inputs(struct inputs *all, const struct options *o, tg_err *err)
+{
+    for (size_t i = 0; i < o->n_inputs; i++) {
+        const char *name = cli_input_name(o->input[i]);
+        const tg_status status = cli_open_input(&all->in[i].fd, o->input[i], err);
 
         if (status)
             return status;
-        if (in[d].is_dump && view_check_alike(&v[0], &v[d], err))
-            return tg_err_in(err, v[d].name);
+        if (read_archive(all, &all->in[i], name, o, err))
+            return tg_err_in(err, name);
     }
     return TG_OK;
 }
 
+static void free_inputs(struct inputs *all, size_t n)
+{
+    for (size_t i = 0; i < n && all->in && all->v; i++) {
+        struct input *in = &all->in[i];
+
+        view_free(&all->v[i]);
+        tg_dump_free(&in->dump);
+        heat_free(&in->heat);
+        tg_results_free(&in->results);
+        if (in->fd >= 0)
+            cli_close_input(in->fd);
+    }
+    beside_free(&all->beside);
+    free(all->in);
+    free(all->v);
+}
+
 static tg_status run(const struct options *o, tg_err *err)
 {
-    struct input *in = calloc(o->n_inputs, sizeof *in);
-    view *v = calloc(o->n_inputs, sizeof *v);
-    tg_status status =
-        in && v ? TG_OK : tg_fail_memory(err, o->n_inputs * (sizeof *in + sizeof *v), "the dumps");
+    const size_t n = o->n_inputs;
+    static struct inputs all; /* large */
+    tg_status status = TG_OK;
 
-    for (size_t d = 0; d < o->n_inputs && in; d++)
-        in[d].fd = -1;
-    if (!status && !(status = read_inputs(in, v, o, err)))
-        status = draw_to_output(in, v, o, err);
-    for (size_t d = 0; d < o->n_inputs && in && v; d++) {
-        view_free(&v[d]);
-        tg_dump_free(&in[d].dump);
-        heat_free(&in[d].heat);
-        tg_results_free(&in[d].results);
-        if (in[d].fd >= 0)
-            cli_close_input(in[d].fd);
-    }
-    free(in);
-    free(v);
+    all.in = calloc(n, sizeof *all.in);
+    all.v = calloc(n, sizeof *all.v);
+    if (!all.in || !all.v)
+        status = tg_fail_memory(err, n * (sizeof *all.in + sizeof *all.v), "the dumps");
+    for (size_t i = 0; i < n && all.in; i++)
+        all.in[i].fd = -1;
+    if (!status && !(status = read_inputs(&all, o, err)))
+        status = draw_to_output(&all, o, err);
+    free_inputs(&all, n);
     return status;
 }
 

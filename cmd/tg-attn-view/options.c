@@ -127,6 +127,7 @@ static const char examples[] = "  $ tg-attn-dump -p 'To be' -o dump.npz\n"
                                "  $ tg-attn-view -l 0 -a 1 dump.npz\n"
                                "  $ tg-attn-view -o attention.html dump.npz\n"
                                "  $ tg-attn-view -o both.html before.npz after.npz\n"
+                               "  $ tg-attn-view -o layers.html dump.npz lens.npz parts.npz\n"
                                "  $ tg-attn-view lens.npz";
 
 int options_parse(int argc, char **argv, struct options *o)
@@ -174,7 +175,9 @@ int options_parse(int argc, char **argv, struct options *o)
         .usage = "[--ansi|--png|--svg|--html] [OPTION]... [DUMP]...",
         .summary =
             "Draw the attention that tg-attn-dump -o wrote: in the terminal, as an image, or as a page; and "
-            "what tg-lens, tg-patch and tg-circuit wrote with -o: in the terminal, or as an image.",
+            "what tg-lens, tg-patch and tg-circuit wrote with -o: in the terminal, as an image, or on the "
+            "page "
+            "of a dump.",
         .examples = examples,
         .options = options,
         .files = true,

@@ -209,18 +209,26 @@ void parts_put_dump_facts(tg_sink *out, const view *v, unsigned parts)
 
 #define PIECE 12288 /* bytes: a multiple of 3, for base64, and of a number's size */
 
-/* Write bytes as the element "name" + layer + "." + nth. */
-static void put_bytes(tg_sink *out, const char *name, size_t layer, size_t nth, const void *data, size_t size)
+void parts_put_element(tg_sink *out, const char *id, const void *data, size_t size)
 {
     const unsigned char *bytes = data;
     char text[TG_BASE64_SIZE(PIECE)];
 
-    tg_sink_print(out, "<script type=\"text/plain\" id=\"%s%zu.%zu\">", name, layer, nth);
+    tg_sink_print(out, "<script type=\"text/plain\" id=\"%s\">", id);
     for (size_t at = 0, n; at < size; at += n) {
         n = tg_size_min(PIECE, size - at);
         tg_sink_put(out, text, tg_base64_encode(text, bytes + at, n));
     }
     tg_sink_print(out, "</script>\n");
+}
+
+/* The element "name" + layer + "." + nth. */
+static void put_bytes(tg_sink *out, const char *name, size_t layer, size_t nth, const void *data, size_t size)
+{
+    char id[64];
+
+    snprintf(id, sizeof id, "%s%zu.%zu", name, layer, nth);
+    parts_put_element(out, id, data, size);
 }
 
 /* Write sequence b of a stage, which is contiguous in either layout. */

@@ -29,6 +29,9 @@ void parts_put_dump_facts(tg_sink *out, const view *v, unsigned parts);
 /* Write the nth dump's arrays, an element each. */
 void parts_put_arrays(tg_sink *out, const view *v, size_t nth, unsigned parts);
 
+/* Write bytes as an element with this id, in base64. */
+void parts_put_element(tg_sink *out, const char *id, const void *data, size_t size);
+
 /* Write a number, all digits of it. */
 void parts_put_number(tg_sink *out, double x);
 

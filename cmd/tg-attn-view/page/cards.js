@@ -80,7 +80,8 @@ function showKeys(row) {
     const first = setLines(box, keys.length, KEY_HEIGHT, (at) => {
         const j = keys[at];
         return [String(j), labelAt(j), storedText(row.scores[j]), storedText(row.probs[j]), null,
-            dump.values ? textOf(row.probs[j] * normOf(layer, h, j), 4) : ""];
+            dump.values ? textOf(row.probs[j] * normOf(layer, h, j), 4) : "",
+            ...(dump.attribution ? [hasWritten(i) ? textOf(writtenOf(layer, h)[j], 6) : "—"] : [])];
     });
     const lines = [...box.querySelector("tbody").rows], shown = keys.slice(first, first + lines.length);
     const most = dump.values ? Math.max(...shown.map((j) => greatest(vOf(layer, j, h)))) : 0;
@@ -243,9 +244,10 @@ function showCards(parts) {
 
 // ---- which part the panel shows
 
-const PANELS = ["cell", "way", "trace", "row", "sum", "out", "stream", "next", "gradient", "edit", "quiz"];
+const PANELS = ["cell", "way", "trace", "row", "sum", "out", "stream", "next", "gradient", "lens", "logit", "patch", "edit", "quiz"];
+const WIDE = {lens: dump.lens, logit: dump.attribution, patch: dump.patch}; // grids, which need room, and what they are of
 const panels = PANELS.filter((panel) => ["cell", "quiz"].includes(panel) || (panel === "edit" ? isSmall
-    : cards.some((card) => card.panel === panel)));
+    : panel in WIDE ? WIDE[panel] : cards.some((card) => card.panel === panel)));
 
 function setPanel(panel) {
     view.panel = panel;
@@ -253,6 +255,7 @@ function setPanel(panel) {
         byId(`of-${name}`).hidden = name !== panel;
         byId(`tab-${name}`).setAttribute("aria-pressed", String(name === panel));
     }
+    document.body.classList.toggle("wide", panel in WIDE);
     refresh();
 }
 

@@ -3,6 +3,8 @@
 const DECADES = 4; // of the logarithmic scale, as TG_SCALE_DECADES
 
 function scaleFor(show, kind, head) {
+    if (show === "written")
+        return {kind: "linear", low: -mostWritten(), high: mostWritten()};
     if (show !== "probs")
         return {kind: "linear", low: -head.most[show], high: head.most[show]};
     return {kind: kind === "auto" ? "sqrt" : kind, low: 0, high: kind === "auto" ? head.top : 1};

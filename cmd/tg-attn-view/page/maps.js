@@ -12,6 +12,7 @@ const view = {
     panel: "cell",          // what the panel shows: one of PANELS
     card: 0, channel: 0,    // the step that is explained; the channel of the weighted sum,
     out: 0,                 // and that of the projection's output
+    lens: "prob",           // what the colours of predictions stand for: one of LENS
     from: {i: 0, j: 0, n: T} // the square of tokens that the large map shows
 };
 
@@ -20,7 +21,8 @@ const pointed = () => view.here ?? view;
 
 // What `show` is called, of one cell and of many.
 const QUANTITY = {probs: ["probability", "probabilities"], scores: ["score", "scores"],
-    diff: ["difference of probabilities", "differences"], grad: ["gradient", "gradients"]};
+    diff: ["difference of probabilities", "differences"], grad: ["gradient", "gradients"],
+    written: ["part of the logit", "parts of the logit"]};
 
 const scaleOf = (head) => scaleFor(view.show, view.kind, head);
 
@@ -46,7 +48,7 @@ function paint(canvas, cells, side, scale) {
 }
 
 // Of such numbers a cell that stands for many shows the one furthest from 0.
-const isSigned = (show) => show === "diff" || show === "grad";
+const isSigned = (show) => ["diff", "grad", "written"].includes(show);
 
 // One thumbnail: the rows as fewer cells.
 class Thumb extends Rows {
@@ -191,6 +193,8 @@ function drawValues(context, head, scale) {
     context.textAlign = "center";
     context.textBaseline = "middle";
     for (let i = i0; i < end; i++) {
+        if (view.show === "written" && !hasWritten(i))
+            continue;
         for (let j = Math.max(j0, firstSeen(view.layer, i)); j <= i && j < j0 + n; j++) {
             const x = numbers[rowStart(i) + j], text = shortText(x);
             context.fillStyle = inks[stepOf(placeOf(scale, x))];

@@ -24,7 +24,8 @@ const readTokens = () => {
 let pinned = null;
 
 // What a map can show.
-const shows = () => ["probs", "scores", ...(dumps.length > 1 || pinned ? ["diff"] : []), ...(dump.gradient ? ["grad"] : [])];
+const shows = () => ["probs", "scores", ...(dumps.length > 1 || pinned ? ["diff"] : []), ...(dump.gradient ? ["grad"] : []),
+    ...(dump.attribution && which === 0 ? ["written"] : [])];
 
 // ---- q, k and v, as they lie in memory
 
@@ -56,7 +57,7 @@ function readLayer(name) {
 function layerOf(number, nth = which) {
     const name = `${number}.${nth}`;
     if (!layers.has(name))
-        layers.set(name, {...readLayer(name), window: windowOf(number)});
+        layers.set(name, {...readLayer(name), number, window: windowOf(number)});
     return layers.get(name);
 }
 
@@ -158,9 +159,17 @@ function fillGradient(dscores, {v}, datt, h, first, probs, i, dprobs = dscores) 
     return mean;
 }
 
-// Row i of a head of the shown dump, its differences from the first dump's, and its gradient where the dump has
-// one: of what is drawn.
-function fillShown([scores, probs, diff, grad], data, base, h, i) {
+// What the keys first..i of query i wrote to the logit that is explained, if it is that of this query; 0 otherwise.
+function fillWritten(written, number, h, first, i) {
+    written.fill(NaN, 0, first);
+    written.fill(0, first, i + 1);
+    if (hasWritten(i))
+        written.set(writtenOf(number, h).subarray(first, i + 1), first);
+}
+
+// Row i of a head of the shown dump, its differences from the first dump's, and its gradient and what it wrote to a
+// logit where the page has them: of what is drawn.
+function fillShown([scores, probs, diff, grad, written], data, base, h, i) {
     if (base)
         fillRow(scores, diff, base.data, base.h, i);
     const seen = fillRow(scores, probs, data, h, i);
@@ -170,6 +179,8 @@ function fillShown([scores, probs, diff, grad], data, base, h, i) {
     grad.fill(NaN, 0, seen.first);
     if (dump.gradient)
         fillGradient(grad, data, storedDatt(data, h, i), h, seen.first, probs, i);
+    if (dump.attribution)
+        fillWritten(written, data.number, h, seen.first, i);
     return seen;
 }
 
@@ -202,7 +213,7 @@ function topOf(maxima) {
 
 // A head's rows, computed a few at a time: work(deadline) goes on until then; true when all are there.  What
 // becomes of a row, keep(i) says: `row` has what SHOWN names, NaN where masked.
-const SHOWN = ["scores", "probs", "diff", "grad"];
+const SHOWN = ["scores", "probs", "diff", "grad", "written"];
 
 class Rows {
     constructor(layer, h) {

@@ -124,9 +124,17 @@ function setDump(nth) {
     }
     question = null;
     thumbs.forEach((thumb) => thumb.begin()); // again
+    showOptions();
+    if (!shows().includes(view.show))
+        setShow("probs");
     fillMeasures();
     recolor();
     later(workOnThumbs);
+}
+
+function showOptions() {
+    for (const option of byId("show").options)
+        option.hidden = option.disabled = !shows().includes(option.value);
 }
 
 const optionOf = (show) => [...byId("show").options].find(({value}) => value === show);
@@ -138,9 +146,8 @@ const nameDiff = () => {
 
 // Compare all heads with this one, or no longer.
 function setPinned(head) {
-    const diff = optionOf("diff");
     pinned = head;
-    diff.hidden = diff.disabled = !shows().includes("diff");
+    showOptions();
     nameDiff();
     byId("pin").setAttribute("aria-pressed", String(pinned !== null));
     kept.length = 0;
@@ -247,6 +254,8 @@ function addressOf() {
         parts.out = view.out;
     if (panel !== panelFor(card))
         parts.panel = panel;
+    if (panel === "lens" && view.lens !== lensShows[0])
+        parts.lens = view.lens;
     if (largeness() > 1)
         parts.large = 1;
     if (language !== "en")
@@ -303,6 +312,7 @@ function readAddress(address) {
     setWay(choice("text", view.way, "row", "column"));
     setChannel(number("channel", 0, 0, D - 1));
     setOut(number("out", 0, 0, C - 1));
+    setLens(choice("lens", lensShows[0], ...lensShows));
     view.card = number("step", 1, 1, cards.length) - 1;
     setPanel(choice("panel", panelFor(view.card), ...panels));
 }
@@ -451,8 +461,7 @@ function makeControls() {
     byId("layer").addEventListener("change", (event) => goTo(Number(event.target.value), view.head));
     byId("head").addEventListener("change", (event) => goTo(view.layer, Number(event.target.value)));
     byId("show").addEventListener("change", (event) => setShow(event.target.value));
-    for (const option of byId("show").options)
-        option.hidden = option.disabled = !shows().includes(option.value);
+    showOptions();
     byId("pin").addEventListener("click", changePinned);
     byId("dump-number").addEventListener("input", (event) => setDump(event.target.valueAsNumber));
     byId("scale").addEventListener("change", (event) => setScale(event.target.value));
@@ -524,6 +533,8 @@ function start() {
     makeCards();
     makeAfter();
     makeLearning();
+    makeLens();
+    makeLogit();
     sizeThumbs();
     sizeTerms();
     makeText();

@@ -70,6 +70,9 @@ const cellDiff = (row, at) => cellMasked(at) ? "0" : textOf(Math.fround(row.prob
 
 const cellGradient = (row, at) => cellMasked(at) ? "0" : textOf(gradientOf(view, row).dscores[at.j]);
 
+// What the cell wrote to the logit that is explained.
+const writtenRows = () => !hasWritten(view.i) ? [] : [["wrote", writtenText(view), say("to the {0}", logitName())]];
+
 // What the first dump, or the head that is compared with, has there.
 function comparedRows(row) {
     if (!baseOfHead(view.layer, view.head))
@@ -99,6 +102,7 @@ function showFacts(row) {
         ...maskRows(view),
         ["probability", cellProb(row, view), ""],
         ...(dump.gradient ? [["gradient", cellGradient(row, view), say("of the loss of the target")]] : []),
+        ...writtenRows(),
         ...comparedRows(row),
         ...(view.of === "one" ? [] : [["the map", mapNumber(view), groupTitle()]])
     ];
@@ -177,7 +181,8 @@ function showHere() {
     const at = pointed();
     const numbers = view.of === "one" ? numbersText(rowOf(view.layer, view.head, at.i), at)
         : say("{0}: {1}", groupTitle(), mapNumber(at));
-    byId("here").textContent = say("{0} at {1}", numbers, placeText(at));
+    const wrote = hasWritten(at.i) && view.of === "one" ? say(", wrote {0}", textOf(writtenOf(view.layer, view.head)[at.j], 6)) : "";
+    byId("here").textContent = say("{0} at {1}", numbers + wrote, placeText(at));
 }
 
 function showCell() {
@@ -186,8 +191,8 @@ function showCell() {
     showFacts(row);
     showSteps(row, showTerms());
     ({row: () => showKeys(row), sum: () => showSum(row, parts.att), way: showRotation, out: showProjection,
-        stream: showResidual, next: showNext, gradient: () => showGradient(parts), edit: showVectors,
-        quiz: showQuiz})[view.panel]?.();
+        stream: showResidual, next: showNext, gradient: () => showGradient(parts), lens: showLens, logit: showLogit,
+        patch: showPatch, edit: showVectors, quiz: showQuiz})[view.panel]?.();
     showCards(parts);
     byId("said").textContent = say("{0}: {1}", placeText(view), numbersText(row, view));
 }
@@ -198,7 +203,8 @@ function valueText() {
     const row = rowOf(view.layer, view.head, view.i);
     if (view.of !== "one")
         return mapNumber(view);
-    return {probs: cellProb, scores: cellScore, diff: cellDiff, grad: cellGradient}[view.show](row, view);
+    return {probs: cellProb, scores: cellScore, diff: cellDiff, grad: cellGradient,
+        written: () => writtenText(view)}[view.show](row, view);
 }
 
 // As tg-attn-dump -f tsv prints a number: nine digits, whether they are needed or not.

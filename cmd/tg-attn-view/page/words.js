@@ -131,6 +131,33 @@ const CHINESE = {
         "query {0} 的各个分数变成总和为 1 的份额：每个 exp(分数 - 最大值) 除以它们的总和。",
     "Each key’s v is multiplied by its share, and all are added: what this head gives to query {0}, before the output projection.":
         "每个 key 的 v 乘以它的份额，再全部相加：这就是这个头交给 query {0} 的结果，之后才是输出投影。",
+    // predictions, parts and patches
+    "lens": "透镜", "parts": "组成", "patching": "替换", "what each layer predicts": "每一层预测什么", "what makes the logit": "logit 由什么组成",
+    "what patching changes": "激活替换改变什么", "What each layer predicts": "每一层预测什么", "What makes the logit": "logit 由什么组成",
+    "What patching changes": "激活替换改变什么", "probability of the target": "目标的概率", "rank of the target": "目标的名次",
+    "probability of the first token": "第一名的概率", "divergence from the last layer": "与最后一层的散度",
+    "What the model would predict if it ended after so many layers. The last layer is on top, the embedding at the bottom; a click leads to the layer’s map.":
+        "假如模型在这么多层之后结束，它会预测什么。最后一层在最上面，嵌入在最下面；点击可到这一层的图。",
+    "colours: {0} from {1} to {2}": "颜色：{0}，从 {1} 到 {2}", "after {0} layers": "{0} 层之后", ", ": "，", "; ": "；",
+    "{0}, position {1}: entropy {2}, divergence {3} nats": "{0}，位置 {1}：熵 {2}，散度 {3} nat",
+    "; target {0}: rank {1}, probability {2}, logit {3}": "；目标 {0}：名次 {1}，概率 {2}，logit {3}",
+    "head {0}": "头 {0}", "{0} of layer {1}": "第 {1} 层的{0}", "MLP": "MLP", "bias": "偏置", "logit of {0}": "{0} 的 logit",
+    "logit of {0} less that of {1}": "{0} 的 logit 减去 {1} 的 logit", "After position {0}, the {1} is {2}.": "位置 {0} 之后，{1} 是 {2}。",
+    "It is the sum of what each part of the model wrote to it. Layers down, heads across; a click leads to the head’s map.":
+        "它是模型各部分写入它的数之和。从上到下是层，从左到右是头；点击可到这个头的图。",
+    "part of the logit": "logit 的一部分", "parts of the logit": "logit 的各部分", "wrote": "写入", "what it wrote to the logit": "它写入 logit 的数",
+    "to the {0}": "写入{0}", ", wrote {0}": "，写入 {0}", "The sum of all parts": "各部分之和",
+    "embedding": "嵌入", "position": "位置", "all heads": "所有头", "all MLPs": "所有 MLP", "biases of layers": "各层的偏置", "last norm’s bias": "末端归一化的偏置",
+    "output head’s bias": "输出头的偏置", "residue": "余量", "logit": "logit", "after the cap": "软上限之后",
+    "residual stream": "残差流", "weighted sum": "加权和", "attention’s output": "注意力的输出", "MLP’s output": "MLP 的输出",
+    "difference of logits": "logit 之差", "probability of the answer": "答案的概率", "loss of the answer": "答案的损失",
+    "divergence from the clean run": "与干净的运行的散度", "{0} of head {1}": "头 {1} 的{0}", "all positions": "所有位置",
+    "position {0}": "位置 {0}", "effect": "效果", "effect {0}, {1} {2}": "效果 {0}，{1} {2}",
+    "Each cell is a run of the corrupt prompt with one activation of the clean run. ": "每个格子是一次破坏过的提示的运行，其中一个激活取自干净的运行。",
+    "Each cell is a run of the clean prompt with one activation of the corrupt run. ": "每个格子是一次干净的提示的运行，其中一个激活取自破坏过的运行。",
+    "Effect 1: the {0} is that of the clean run, {1}; 0: that of the corrupt run, {2}.": "效果 1：{0}与干净的运行相同，为 {1}；效果 0：与破坏过的运行相同，为 {2}。",
+    " The paper’s colour: nothing has changed.": "底色表示什么也没变。", " Estimated from one gradient.": "由一次梯度估计。", " Means of {0} pairs of prompts; the tokens are the first pair’s.": "是 {0} 对提示的平均；token 是第一对的。",
+    "Layers down; a click leads to the map.": "从上到下是层；点击可到图。",
     // the list of keys
     "Keyboard shortcuts, while the map has the focus": "焦点在图上时的快捷键", "arrows": "方向键", "close": "关闭", "Keyboard shortcuts": "快捷键",
     "move the cell; with Shift, ten at a time": "移动格子；按住 Shift 一次十格",
@@ -138,7 +165,7 @@ const CHINESE = {
     "previous head, next head": "上一个头，下一个头", "previous layer, next layer": "上一层，下一层",
     "show fewer tokens, more, all; so does the wheel, or two fingers; drag to move":
         "显示更少、更多、全部 token；滚轮或两指也可以；拖动可移动",
-    "probabilities, scores and, where there are any, differences and gradients": "概率、分数，以及（如果有）差与梯度",
+    "probabilities, scores and, where there are any, differences, gradients and parts of a logit": "概率、分数，以及（如果有）差、梯度与 logit 的组成",
     "previous dump, next dump": "上一个转储，下一个转储", "colour the text by the query, or by the key": "按 query 或按 key 给文本着色",
     "previous step, next step": "上一步，下一步", "light or dark": "浅色或深色", "large": "大字", "large letters": "大字",
     "large letters, for a projector (l)": "大字，用于投影 (l)", "Move the cell": "移动格子", "previous key": "上一个 key",

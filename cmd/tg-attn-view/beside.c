@@ -1,0 +1,231 @@
+#include "cmd/tg-attn-view/beside.h"
+
+#include <string.h>
+
+#include "cmd/cli/cli.h"
+#include "cmd/tg-attn-view/parts.h"
+#include "lib/base/choice.h"
+#include "lib/base/size.h"
+
+/* ---- whether they are of the dump's text and model */
+
+static tg_status check_ids(const tg_results_array *ids, const tg_dump *dump, tg_err *err)
+{
+    if (!dump->ids)
+        return tg_fail(err, TG_EDATA, "it is of a text, but the dump has no tokens");
+    if (ids->count != dump->T)
+        return tg_fail(err, TG_EDATA, "tokens: %zu, but %zu in the dump", ids->count, dump->T);
+    for (size_t t = 0; t < dump->T; t++)
+        if (ids->whole[t] != dump->ids[t])
+            return tg_fail(err, TG_EDATA, "it is of another text: token %zu is %lld, but %lld in the dump", t,
+                           (long long)ids->whole[t], (long long)dump->ids[t]);
+    return TG_OK;
+}
+
+/* Patches are of two texts: the dump's is either of them. */
+static tg_status check_text(const tg_results *r, const tg_dump *dump, tg_err *err)
+{
+    const tg_results_array *ids = tg_results_find(r, "ids"), *other = NULL;
+
+    if (!ids)
+        return tg_fail(err, TG_EDATA,
+                       "its prompts have different lengths, so there are no positions to show");
+    if (r->kind == TG_RESULTS_PATCH && (other = tg_results_find(r, "corrupt_ids")) &&
+        check_ids(other, dump, err) == TG_OK)
+        return TG_OK;
+    return check_ids(ids, dump, err);
+}
+
+static tg_status check_number(const char *what, size_t got, size_t want, tg_err *err)
+{
+    return got == want ? TG_OK : tg_fail(err, TG_EDATA, "%s: %zu, but %zu in the dump", what, got, want);
+}
+
+static tg_status check_model(const tg_results *r, const tg_dump *dump, tg_err *err)
+{
+    const tg_results_array *heads;
+    tg_status status;
+
+    if (r->kind == TG_RESULTS_ATTRIBUTION) {
+        if ((status = check_number("layers", r->size['L' - 'A'], dump->n_layer, err)))
+            return status;
+        return check_number("heads", r->size['H' - 'A'], dump->H, err);
+    }
+    if ((status = check_number("layers", (size_t)tg_results_whole(r, "n_layer"), dump->n_layer, err)) ||
+        r->kind != TG_RESULTS_PATCH)
+        return status;
+    heads = tg_results_find(r, "heads");
+    if (heads->whole[heads->count - 1] < (int64_t)dump->H)
+        return TG_OK;
+    return tg_fail(err, TG_EDATA, "it has head %lld, but the dump %zu heads",
+                   (long long)heads->whole[heads->count - 1], dump->H);
+}
+
+tg_status beside_read(view_beside *b, tg_results_kind kind, tg_archive_reader *reader, const tg_dump *dump,
+                      tg_err *err)
+{
+    char name[TG_CHOICE_SIZE];
+    tg_status status;
+
+    if (b->has[kind])
+        return tg_fail(err, TG_EDATA, "it is the second archive of kind \"%s\": a page has one of each",
+                       tg_choice_name(name, TG_RESULTS_KIND_NAMES, kind));
+    if ((status = tg_results_read(&b->of[kind], kind, reader, err)))
+        return status;
+    b->has[kind] = true;
+    if ((status = check_text(&b->of[kind], dump, err)))
+        return status;
+    return check_model(&b->of[kind], dump, err);
+}
+
+void beside_free(view_beside *b)
+{
+    for (size_t k = 0; k < BESIDE_KINDS; k++)
+        tg_results_free(&b->of[k]);
+}
+
+/* ---- facts: small arrays, as JSON */
+
+static void put_name(tg_sink *out, const char *name)
+{
+    tg_sink_print(out, "%s\"%s\": ", name[0] == '{' ? "{" : ", ", name + (name[0] == '{'));
+}
+
+/* Write a member; a scalar as a number, others flat.  A name that begins with "{" is the first. */
+static void put_wholes(tg_sink *out, const tg_results *r, const char *name, const char *array)
+{
+    const tg_results_array *a = tg_results_find(r, array);
+
+    put_name(out, name);
+    tg_sink_puts(out, a->dims > 0 ? "[" : "");
+    for (size_t n = 0; n < a->count; n++)
+        tg_sink_print(out, "%s%lld", n > 0 ? "," : "", (long long)a->whole[n]);
+    tg_sink_puts(out, a->dims > 0 ? "]" : "");
+}
+
+static void put_reals(tg_sink *out, const tg_results *r, const char *name, const char *array)
+{
+    const tg_results_array *a = tg_results_find(r, array);
+
+    put_name(out, name);
+    tg_sink_puts(out, a->dims > 0 ? "[" : "");
+    for (size_t n = 0; n < a->count; n++) {
+        tg_sink_put(out, ",", n > 0);
+        parts_put_number(out, a->real[n]);
+    }
+    tg_sink_puts(out, a->dims > 0 ? "]" : "");
+}
+
+static void put_texts(tg_sink *out, const tg_results *r, const char *name, const char *array)
+{
+    const tg_results_array *a = tg_results_find(r, array);
+    char raw[VIEW_LABEL], shown[VIEW_LABEL];
+
+    if (!a)
+        return;
+    put_name(out, name);
+    tg_sink_puts(out, a->dims > 0 ? "[" : "");
+    for (size_t n = 0; n < a->count; n++) {
+        tg_results_text(raw, sizeof raw, a, n);
+        cli_escape(shown, sizeof shown, (const unsigned char *)raw, strlen(raw));
+        tg_sink_put(out, ",", n > 0);
+        parts_put_string(out, shown);
+    }
+    tg_sink_puts(out, a->dims > 0 ? "]" : "");
+}
+
+static void put_lens(tg_sink *out, const tg_results *r)
+{
+    const bool has_top = tg_results_find(r, "top_ids") && tg_results_find(r, "top_logits");
+
+    tg_sink_puts(out, ", \"lens\": ");
+    put_wholes(out, r, "{layers", "layers");
+    put_wholes(out, r, "positions", "positions");
+    put_wholes(out, r, "target", "target");
+    put_wholes(out, r, "rank", "rank");
+    tg_sink_print(out, ", \"K\": %zu", has_top ? r->size['K' - 'A'] : 0);
+    if (has_top) {
+        put_wholes(out, r, "ids", "top_ids");
+        put_texts(out, r, "texts", "top_text");
+    }
+    tg_sink_puts(out, "}");
+}
+
+static void put_attribution(tg_sink *out, const tg_results *r)
+{
+    static const struct {
+        const char *name, *array;
+    } numbers[] = {
+        {"logit", "logit"},
+        {"capped", "capped"},
+        {"sum", "sum"},
+        {"embedding", "embedding"},
+        {"positionEmbedding", "position_embedding"},
+        {"normBias", "norm_bias"},
+        {"headBias", "head_bias"},
+        {"head", "head"},
+        {"attBias", "att_bias"},
+        {"mlp", "mlp"},
+        {"mlpBias", "mlp_bias"},
+    };
+
+    tg_sink_puts(out, ", \"attribution\": ");
+    put_wholes(out, r, "{position", "position");
+    put_wholes(out, r, "token", "token");
+    put_wholes(out, r, "minus", "minus");
+    for (size_t n = 0; n < sizeof numbers / sizeof *numbers; n++)
+        put_reals(out, r, numbers[n].name, numbers[n].array);
+    tg_sink_puts(out, "}");
+}
+
+static void put_patch(tg_sink *out, const tg_results *r)
+{
+    tg_sink_puts(out, ", \"patch\": ");
+    put_texts(out, r, "{site", "site");
+    put_texts(out, r, "metric", "metric");
+    put_texts(out, r, "direction", "direction");
+    put_texts(out, r, "method", "method");
+    put_wholes(out, r, "pairs", "pairs");
+    put_reals(out, r, "clean", "clean");
+    put_reals(out, r, "corrupt", "corrupt");
+    put_wholes(out, r, "layers", "layers");
+    put_wholes(out, r, "heads", "heads");
+    put_wholes(out, r, "positions", "positions");
+    tg_sink_puts(out, "}");
+}
+
+void beside_put_facts(tg_sink *out, const view_beside *b)
+{
+    static void (*const put[BESIDE_KINDS])(tg_sink *, const tg_results *) = {
+        [TG_RESULTS_LENS] = put_lens,
+        [TG_RESULTS_ATTRIBUTION] = put_attribution,
+        [TG_RESULTS_PATCH] = put_patch,
+    };
+
+    for (size_t k = 0; k < BESIDE_KINDS; k++)
+        if (b->has[k])
+            put[k](out, &b->of[k]);
+}
+
+/* ---- large arrays, in double precision */
+
+void beside_put_arrays(tg_sink *out, const view_beside *b)
+{
+    static const struct {
+        tg_results_kind kind;
+        const char *array, *id;
+    } arrays[] = {
+        {TG_RESULTS_LENS, "logit", "lens.logit"},     {TG_RESULTS_LENS, "kl", "lens.kl"},
+        {TG_RESULTS_LENS, "entropy", "lens.entropy"}, {TG_RESULTS_LENS, "sum", "lens.sum"},
+        {TG_RESULTS_LENS, "top_logits", "lens.top"},  {TG_RESULTS_ATTRIBUTION, "key", "attribution.key"},
+        {TG_RESULTS_PATCH, "value", "patch.value"},   {TG_RESULTS_PATCH, "effect", "patch.effect"},
+    };
+
+    for (size_t n = 0; n < sizeof arrays / sizeof *arrays; n++) {
+        const tg_results *r = &b->of[arrays[n].kind];
+        const tg_results_array *a = b->has[arrays[n].kind] ? tg_results_find(r, arrays[n].array) : NULL;
+
+        if (a)
+            parts_put_element(out, arrays[n].id, a->real, a->count * sizeof *a->real);
+    }
+}
