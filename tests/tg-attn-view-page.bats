@@ -4,6 +4,13 @@ load helper
 load dumps
 load page
 
+# beside MODEL: archives of the text CatDogHenCat: what each layer predicts, the parts of a logit, patches.
+beside() {
+    tg-lens -q -m "$1" -p CatDogHenCat -o lens.npz
+    tg-lens -q -m "$1" -p CatDogHenCat --attribute a-e -o parts.npz
+    tg-patch -q -m "$1" -p CatDogHenCat --corrupt CatHenDogCat --answer a --wrong e -o patch.npz
+}
+
 @test "the page is one file, which fetches nothing and runs its own script alone" {
     slow
     dump dump.npz T=12 text=hostile
@@ -1233,6 +1240,9 @@ END
         tg-attn-dump -m model.npz -p CatDogHenCat --target-id 5 -o $name.npz
         tg-attn-view -q --title T -o $name.html $name.npz
     done
+    "$BUILD/unit/make_family" gemma3 > model.npz
+    beside model.npz
+    tg-attn-view -q --title T -o gemma3.html gemma3.npz lens.npz parts.npz patch.npz
     pages page.html window.html gemma3.html neox.html << 'END'
 import re
 # both have the same parts
@@ -1274,7 +1284,8 @@ END
     "$BUILD/unit/make_family" gemma3 > model.npz
     tg-attn-dump -m model.npz -p CatDogHenCat --target-id 5 -o dump.npz
     tg-attn-dump -m model.npz -p CatDogHenDog --target-id 5 -o other.npz
-    tg-attn-view -q -o page.html dump.npz other.npz
+    beside model.npz
+    tg-attn-view -q -o page.html dump.npz other.npz lens.npz parts.npz patch.npz
     AXE=$("$TG_JUDGE_PYTHON" -c 'import axe_core_python, os; print(os.path.dirname(axe_core_python.__file__))')
     export AXE
     page page.html << 'END'
@@ -1282,7 +1293,7 @@ import json, os
 page.run(open(os.environ["AXE"] + "/axe.min.js", encoding="utf8").read() + "; 0")
 for width, height in ((1280, 800), (390, 844)):
     page.size(width, height)
-    for step in (*(f"setPanel('{panel}')" for panel in page.run("panels")), "setShow('scores')", "setShow('grad')",
+    for step in (*(f"setPanel('{panel}')" for panel in page.run("panels")), "setShow('scores')", "setShow('grad')", "setDump(0), setShow('written')",
                  "setDump(1), setShow('diff')", "changePinned()", "setLarge(true)", "setLarge(false), changeTheme()", "setLanguage('zh')", "byId('help').showModal()", "byId('help').close(), setLanguage('en')"):
         page.run(step), page.settle()
         found = json.loads(page.run("""axe.run().then((all) => JSON.stringify({passes: all.passes.length,

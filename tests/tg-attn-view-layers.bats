@@ -1,0 +1,227 @@
+# The page of tg-attn-view --html with archives of tg-lens and tg-patch: what each layer predicts, what makes a logit,
+# what patching changes.
+
+load helper
+load dumps
+load page
+
+# A dump of the induction model, and archives of the same text.
+induction() {
+    local model=$ROOT/docs/data/induction
+    tg-attn-dump -q -m "$model" -p abcdefghabc -o dump.npz
+    tg-lens -q -m "$model" -p abcdefghabc -o lens.npz
+    tg-lens -q -m "$model" -p abcdefghabc --attribute d-a -o parts.npz
+    tg-patch -q -m "$model" -p abcdefghabc --corrupt abxdefghabc --answer d --wrong e -o x.npz
+    tg-patch -q -m "$model" -p abcdefghabc --corrupt abxdefghabc --answer d --wrong e --site z -o z.npz
+    tg-patch -q -m "$model" -p abcdefghabc --corrupt abxdefghabc --answer d --wrong e --site k --each both --direction noise -o k.npz
+}
+
+# The grid of a panel, and what every cell of it has to be.
+grids() {
+    cat > grids.py << 'END'
+import numpy as np
+read = lambda name, kind: {key.split("/")[-1]: x for key, x in np.load(name).items() if key.startswith(kind + "/")}
+near = lambda text, x, digits=6: abs(float(text) - x) <= 10.0 ** -digits * max(abs(x), 1e-30)
+short = lambda x: "" if x != 0 and abs(x) < 0.005 else f"{x:.2f}"
+rows = lambda box: page.run(f"[...byId('{box}').querySelectorAll('tbody tr')].map((r) => [...r.cells].map((c) => c.textContent))")
+text = lambda box: page.run(f"byId('{box}').textContent")
+
+def grid(box):
+    """Texts of the rows, and the colours of their cells."""
+    return rows(box), page.run(f"""[...byId('{box}').querySelectorAll('tbody tr')].map((r) => [...r.cells].slice(1).map((c) =>
+        c.style.backgroundColor && c.style.backgroundColor.match(/\\d+/g).map((x) => Number(x).toString(16).padStart(2, '0')).join('')))""")
+
+def colored(colors, name, places):
+    hexes = page.run(f"dump.light.{name}")
+    for got, want in zip(colors, places):
+        at = ["" if np.isnan(x) else 6 * int(np.floor(x * 239 + 0.5)) for x in want]
+        assert got == [n if n == "" else hexes[n : n + 6] for n in at], (got, want)
+
+def click(box, r, c):
+    page.click(*page.run(f"""(b => [b.left + b.width / 2, b.top + b.height / 2])(byId('{box}').querySelectorAll('tbody tr')[{r}]
+        .cells[{c + 1}].getBoundingClientRect())"""))
+END
+}
+
+@test "page: what each layer predicts, what makes a logit and what patching changes lead to the heads' maps" {
+    slow
+    need_chromium
+    need_numpy
+    induction
+    grids
+    tg-attn-view -q -o page.html dump.npz lens.npz parts.npz z.npz
+    tg-attn-view -q -o x.html dump.npz x.npz
+    tg-lens -q -m "$ROOT/docs/data/induction" -p abcdefghabc -k 0 --position 10 -o bare.npz
+    tg-attn-view -q -o k.html -l 1 dump.npz bare.npz k.npz
+    pages page.html x.html k.html << 'END'
+exec(open("grids.py").read(), globals())
+patch = read({"page.html": "z.npz"}.get(file, file.replace("html", "npz")), "patch")
+if file == "page.html":
+    assert page.run("panels.filter((p) => p in WIDE)") == ["lens", "logit", "patch"]
+    # what each layer predicts: the last layer on top
+    lens = read("lens.npz", "lens")
+    page.run("setPanel('lens')"); page.settle()
+    log_prob, none = lens["logit"].astype("f8") - lens["sum"], np.where(lens["target"] < 0, np.nan, 1.0)
+    places = {"prob": np.exp(log_prob / 2) * none,
+              "rank": (1 - np.log1p(lens["rank"].clip(0)) / np.log1p(lens["rank"].max())) * none,
+              "top": np.exp((lens["top_logits"][:, :, 0] - lens["sum"]) / 2),
+              "entropy": lens["entropy"] / lens["entropy"].max(), "kl": lens["kl"] / lens["kl"].max()}
+    for name, want in places.items():
+        page.run(f"byId('lens-show').value = '{name}', byId('lens-show').dispatchEvent(new Event('change'))"); page.settle()
+        texts, colors = grid("lens-grid")
+        assert [line[0] for line in texts] == ["2", "1", "0"]
+        assert [line[1:] for line in texts] == [[t.decode() for t in line] for line in lens["top_text"][::-1, :, 0]], texts
+        colored(colors, "probs", want[::-1])
+    page.run("keepAddress()")
+    assert "panel=lens&lens=kl" in page.run("location.hash")
+    # a click leads to the layer that ran last, at this position; below are all numbers of the cell
+    click("lens-grid", 0, 9)
+    assert page.run("[view.layer, view.i, lensGrid.at]") == [1, 9, {"r": 0, "c": 9}]
+    assert page.run("view.j === greatestKey(9)")
+    said = text("lens-text")
+    assert said.startswith("after 2 layers, position 9 “b”: entropy ") and "; target “c”: rank 0, probability 0.85" in said, said
+    for k, (rank, id, token, logit, prob) in enumerate(rows("lens-top")):
+        assert (int(rank), int(id), token) == (k, lens["top_ids"][2, 9, k], f"“{lens['top_text'][2, 9, k].decode()}”")
+        assert np.float32(logit) == lens["top_logits"][2, 9, k]
+        assert near(prob, np.exp(lens["top_logits"][2, 9, k] - lens["sum"][2, 9]))
+    # keys: the focus moves, Enter leads to the map
+    page.run("byId('lens-grid').querySelector('table').focus()")
+    for key in ("ArrowDown", "ArrowDown", "ArrowLeft", "Home", "ArrowRight"):
+        page.key(key)
+    assert page.run("[lensGrid.at, view.i, document.activeElement.getAttribute('aria-activedescendant')]") == [
+        {"r": 2, "c": 1}, 9, "lens-grid-2-1"]
+    page.mouse("mouseMoved", 5, 5); page.settle()
+    assert text("lens-text").startswith("after 0 layers, position 1 “b”"), text("lens-text")
+    page.key("Enter")
+    assert page.run("[view.layer, view.i]") == [0, 1]
+    # what makes the logit
+    parts = read("parts.npz", "attribution")
+    key = parts["key"]
+    page.run("setPanel('logit')"); page.settle()
+    want = np.column_stack([parts["head"], parts["mlp"], parts["att_bias"] + parts["mlp_bias"]])
+    texts, colors = grid("part-grid")
+    assert [line[1:] for line in texts] == [[short(x) for x in line] for line in want], texts
+    colored(colors, "scores", 0.5 + want / abs(want).max() / 2)
+    assert "After position 10 “c”, the logit of “d” less that of “a” is " in text("logit-text")
+    sums = {name: float(x) for name, x in rows("parts")}
+    assert near(sums["sum"], parts["sum"]) and near(sums["logit"], parts["logit"]) and near(sums["all heads"], parts["head"].sum())
+    assert near(sums["residue"], parts["logit"] - parts["sum"])
+    total = sum(x for name, x in sums.items() if name not in ("sum", "logit", "residue"))
+    assert abs(total - parts["sum"]) < 1e-6, (total, sums)
+    # a click on a head leads to its map, in which each cell has what it wrote
+    click("part-grid", 1, 0)
+    assert page.run("[view.layer, view.head, view.i, view.j, view.show]") == [1, 0, 10, int(abs(key[1, 0]).argmax()), "written"]
+    for layer in range(2):
+        for h in range(4):
+            got = page.run(f"(h => (h.work(Infinity), [...h.written]))(headOf({layer}, {h}))")
+            assert np.array_equal(np.float32(got), [*[0] * 55, *key[layer, h].astype("f4")]), (layer, h)
+    assert near(page.run("valueText()"), key[1, 0, 3]) and f", wrote {key[1, 0, 3]:.6g} at query 10" in text("here"), text("here")
+    page.mouse("mouseMoved", 5, 5); page.settle()
+    assert rows("part-keys")[0][:2] == ["3", "d"] and near(rows("part-keys")[0][2], key[1, 0, 3])
+    page.run("setPanel('row')"); page.settle()
+    for line in rows("keys"):
+        assert near(line[6], key[1, 0, int(line[0])], 5), line
+    page.run("setPanel('cell')"); page.settle()
+    facts = {line[0]: line[1:] for line in rows("facts") if line[0]}
+    assert near(facts["wrote"][0], key[1, 0, 3]) and facts["wrote"][1] == "to the logit of “d” less that of “a”"
+    page.run("moveTo(9, 2)"); page.settle()
+    assert "wrote" not in [line[0] for line in rows("facts")] and "wrote" not in text("here")
+    assert page.run("valueText()") == "0"
+    # the address keeps all of it
+    page.run("location.hash = '#panel=lens&lens=rank&layer=1&query=4&show=written'"); page.settle()
+    assert page.run("[view.panel, view.lens, byId('lens-show').value, view.layer, view.i, view.show]") == [
+        "lens", "rank", "rank", 1, 4, "written"]
+elif file == "k.html":
+    # no tokens, no target: numbers; a layer that the page lacks: the query alone
+    assert page.run("lensShows") == ["entropy", "kl"]
+    page.run("setPanel('lens')"); page.settle()
+    entropy = read("bare.npz", "lens")["entropy"][::-1]
+    assert [line[1:] for line in grid("lens-grid")[0]] == [[short(x)] for x in entropy[:, 0]]
+    colored(grid("lens-grid")[1], "probs", entropy / entropy.max())
+    assert page.run("byId('lens-top').hidden") and "target" not in text("lens-text")
+    page.run("moveTo(4, 0)")
+    click("lens-grid", 2, 0)
+    assert page.run("[view.layer, view.i]") == [1, 10]
+else:
+    assert page.run("[panels.filter((p) => p in WIDE), shows()]") == [["patch"], ["probs", "scores"]]
+    assert page.run("['lens', 'logit', 'patch'].map((p) => byId(`tab-${p}`).hidden)") == [True, True, False]
+# what patching changes: heads across, or positions
+page.run("setPanel('patch')"); page.settle()
+noise = file == "k.html"
+effect = patch["effect"].reshape(8 if noise else 2, -1)
+texts, colors = grid("patch-grid")
+assert [line[1:] for line in texts] == [[short(x) for x in line] for line in effect], texts
+colored(colors, "scores", 0.5 + (effect - noise) / abs(effect - noise).max() / 2)
+if noise:
+    assert [line[0] for line in texts] == ["0.0", "0.1", "0.2", "0.3", "1.0", "1.1", "1.2", "1.3"]
+    click("patch-grid", 6, 3)
+    assert page.run("[view.layer, view.head, view.i]") == [1, 2, 3]
+    place, value = "k of head 1.2; position 3 “d”", patch["value"][1, 2, 3]
+    effect = patch["effect"][:, 2]
+else:
+    assert "with one activation of the clean run. Effect 1: the difference of logits is that of the clean run, 5.02" in text("patch-text")
+    click("patch-grid", 1, 3)
+    assert page.run("[view.layer, view.head]" if file == "page.html" else "[view.layer, view.i]") == [1, 3]
+    place = "weighted sum of head 1.3; all positions" if file == "page.html" else "residual stream of layer 1; position 3 “d”"
+    value = patch["value"].reshape(2, -1)[1, 3]
+assert text("patched-text") == f"{place}: effect {effect[1, 3]:.6g}, difference of logits {value:.6g}", text("patched-text")
+END
+}
+
+@test "page: patches of prompts with different lengths have no place in it" {
+    slow
+    need_numpy
+    induction
+    alter z.npz bad.npz 'for name in ("ids", "text", "corrupt_ids", "corrupt_text"): del a["patch/" + name]'
+    run -1 --separate-stderr tg-attn-view -o page.html dump.npz bad.npz
+    said 'bad.npz: its prompts have different lengths, so there are no positions to show'
+}
+
+@test "archives beside a dump are of its text and model, and one of each kind" {
+    tg-init -q --n-layer 2 --n-head 2 --n-embd 8 --n-ctx 16 -o two.npz
+    tg-init -q --n-layer 1 --n-head 2 --n-embd 8 --n-ctx 16 -o one.npz
+    tg-init -q --n-layer 2 --n-head 4 --n-embd 8 --n-ctx 16 -o heads.npz
+    tg-attn-dump -q -m two.npz -p abc -o dump.npz
+    for model in two one heads; do
+        tg-lens -q -m $model.npz -p abc -o $model.lens.npz
+        tg-lens -q -m $model.npz -p abc --attribute d -o $model.parts.npz
+        tg-patch -q -m $model.npz -p abc --corrupt adc --answer d --wrong e --site z -o $model.patch.npz
+    done
+    tg-lens -q -m two.npz -p abd -o text.npz
+    tg-lens -q -m two.npz -p abcd -o longer.npz
+    tg-patch -q -m two.npz -p xbc --corrupt xdc --answer d --wrong e -o texts.npz
+    tg-attn-view -q -o page.html dump.npz two.lens.npz two.parts.npz two.patch.npz
+    tg-attn-view -q -o page.html dump.npz two.lens.npz dump.npz
+    refused() { # FILE MESSAGE
+        rm -f page.html
+        run -1 --separate-stderr tg-attn-view -o page.html dump.npz "$1"
+        said "$1: $2"
+        [[ ! -e page.html ]]
+    }
+    refused text.npz 'it is of another text: token 2 is 100, but 99 in the dump'
+    refused longer.npz 'tokens: 4, but 3 in the dump'
+    refused texts.npz 'it is of another text: token 0 is 120, but 97 in the dump'
+    for kind in lens parts patch; do
+        refused one.$kind.npz 'layers: 1, but 2 in the dump'
+    done
+    refused heads.parts.npz 'heads: 4, but 2 in the dump'
+    refused heads.patch.npz 'it has head 3, but the dump 2 heads'
+    refused two.npz 'the archive has kind "model", expected '
+    head -c 2000 two.lens.npz > cut.npz
+    refused cut.npz ''
+    run -1 --separate-stderr tg-attn-view -o page.html dump.npz two.lens.npz two.lens.npz
+    said 'two.lens.npz: it is the second archive of kind "lens"'
+    run -2 --separate-stderr tg-attn-view -o page.html two.lens.npz dump.npz
+    said 'two.lens.npz: there are no pages of archives of kind "lens" without a dump before them'
+    tg-attn-dump --example mha -o example.npz
+    run -1 --separate-stderr tg-attn-view -o page.html example.npz two.lens.npz
+    said 'two.lens.npz: it is of a text, but the dump has no tokens'
+    run -2 --separate-stderr tg-attn-view -o map.png dump.npz two.lens.npz
+    said "unexpected operand 'two.lens.npz': several dumps make a page, -o FILE.html"
+    # from a pipe, and of the corrupt prompt
+    tg-lens -q -m two.npz -p abc -o - | tg-attn-view -q -o pipe.html dump.npz -
+    tg-attn-view -q -o file.html dump.npz two.lens.npz
+    cmp pipe.html file.html
+    tg-attn-dump -q -m two.npz -p adc -o corrupt.npz
+    tg-attn-view -q -o page.html corrupt.npz two.patch.npz
+}
