@@ -28,7 +28,7 @@ layer: blocks that have run, of 2
 layer down, token across; in each cell the most probable
 token'
     run -0 tg-attn-view -w 60 --show rank lens.npz
-    [[ ${lines[5]} =~ ^'rank of the next token, from 1 1 .:-=+*#%@ '[0-9]+$ && ${lines[4]} = *'a . t . D   ' ]]
+    [[ ${lines[5]} =~ ^'rank of the next token 0 .:-=+*#%@ '[0-9]+$ && ${lines[4]} = *'a . t . D   ' ]]
     run -0 tg-attn-view -w 60 --show kl -l 2 lens.npz
     is_output 'token 0   1   2   3   4   5   6   7   8   
       C   a   t   D   o   g   C   a   t   

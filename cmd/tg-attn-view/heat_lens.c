@@ -33,7 +33,7 @@ static double lens_value(const tg_results *r, const char *show, size_t at, size_
     if (!has_target)
         return (double)NAN;
     if (strcmp(show, "rank") == 0)
-        return (double)tg_results_find(r, show)->whole[at] + 1;
+        return (double)tg_results_find(r, show)->whole[at];
     if (strcmp(show, "logit") == 0)
         return tg_results_find(r, show)->real[at];
     return fmin(exp(tg_results_find(r, "logit")->real[at] - tg_results_find(r, "sum")->real[at]), 1);
@@ -79,14 +79,13 @@ static tg_status set_lens_range(heat *h, const tg_results *r, const heat_want *w
         heat_set_range(h, HEAT_FROM_ZERO);
         return TG_OK;
     }
-    snprintf(h->quantity, sizeof h->quantity, "%s %s%s", strcmp(show, "probs") == 0 ? "probability" : show,
-             of, strcmp(show, "rank") == 0 ? ", from 1" : "");
+    snprintf(h->quantity, sizeof h->quantity, "%s %s", strcmp(show, "probs") == 0 ? "probability" : show, of);
     if (strcmp(show, "probs") == 0)
         return set_probability_range(h, want->scale, err);
     heat_set_range(h, HEAT_ALL);
     if (strcmp(show, "rank") == 0) {
         h->decimals = 0;
-        h->scale = (tg_scale){TG_SCALE_RATIO, 1, fmax(h->scale.high, 2)};
+        h->scale = (tg_scale){TG_SCALE_COUNT, 0, fmax(h->scale.high, 1)};
     }
     return TG_OK;
 }

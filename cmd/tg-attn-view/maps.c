@@ -20,7 +20,7 @@ const char *view_scale_name(const tg_scale *scale)
     static const char *const names[] = {[TG_SCALE_AUTO] = "square root",
                                         [TG_SCALE_SQRT] = "square root",
                                         [TG_SCALE_LOG] = "logarithm",
-                                        [TG_SCALE_RATIO] = "logarithm"};
+                                        [TG_SCALE_COUNT] = "logarithm"};
 
     return names[scale->kind];
 }

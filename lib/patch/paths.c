@@ -377,6 +377,7 @@ static size_t list(struct sequence *to, const tg_path_plan *plan, const tg_patch
 {
     size_t n = 0;
 
+    *alone = 0;
     for (size_t plain = 0; plain < 2; plain++) {
         for (size_t i = 0; i < plan->n; i++) {
             const tg_path_case *c = &plan->cases[i];

@@ -12,8 +12,8 @@ double tg_scale_place(const tg_scale *s, double x)
 {
     if (s->kind == TG_SCALE_LINEAR)
         return s->high > s->low ? clamp((x - s->low) / (s->high - s->low)) : 0.5;
-    if (s->kind == TG_SCALE_RATIO)
-        return x > 0 && s->high > s->low ? clamp(log(x / s->low) / log(s->high / s->low)) : 0;
+    if (s->kind == TG_SCALE_COUNT)
+        return x > 0 && s->high > 0 ? clamp(log1p(x) / log1p(s->high)) : 0;
     if (s->kind == TG_SCALE_LOG)
         return x > 0 && s->high > 0 ? clamp(1 + log10(x / s->high) / TG_SCALE_DECADES) : 0;
     return s->high > 0 ? sqrt(clamp(x / s->high)) : 0;
@@ -23,8 +23,8 @@ double tg_scale_number(const tg_scale *s, double place)
 {
     if (s->kind == TG_SCALE_LINEAR)
         return s->low + place * (s->high - s->low);
-    if (s->kind == TG_SCALE_RATIO)
-        return s->low * pow(s->high / s->low, place);
+    if (s->kind == TG_SCALE_COUNT)
+        return expm1(place * log1p(s->high));
     if (s->kind == TG_SCALE_LOG)
         return s->high * pow(10, (place - 1) * TG_SCALE_DECADES);
     return place * place * s->high;

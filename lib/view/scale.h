@@ -11,7 +11,7 @@ typedef enum tg_scale_kind {
     TG_SCALE_SQRT,   /* 0 to high; spreads small numbers */
     TG_SCALE_LINEAR, /* low to high */
     TG_SCALE_LOG,    /* high/10^4 to high: four decades; anything lower gets place 0 */
-    TG_SCALE_RATIO   /* low to high by equal ratios, low > 0 */
+    TG_SCALE_COUNT   /* 0 to high, by equal ratios of x + 1: for counts */
 } tg_scale_kind;
 #define TG_SCALE_KINDS "auto|sqrt|linear|log" /* the first of them, for an option */
 

@@ -213,10 +213,10 @@ static void scales(void)
     CHECK_NEAR(tg_scale_place(&(tg_scale){TG_SCALE_LOG, 0, 1}, 0.01), 0.5, 1e-15);
     CHECK_NEAR(tg_scale_place(&(tg_scale){TG_SCALE_LINEAR, -1, 1}, 0.5), 0.75, 1e-15);
     CHECK_NEAR(tg_scale_place(&(tg_scale){TG_SCALE_LINEAR, 3, 3}, 3), 0.5, 0); /* all are the same */
-    CHECK_NEAR(tg_scale_place(&(tg_scale){TG_SCALE_RATIO, 1, 64}, 8), 0.5, 1e-15);
-    CHECK_NEAR(tg_scale_place(&(tg_scale){TG_SCALE_RATIO, 1, 1}, 1), 0, 0);
-    CHECK_NEAR(tg_scale_place(&(tg_scale){TG_SCALE_RATIO, 1, 64}, 0), 0, 0);
-    CHECK_NEAR(tg_scale_number(&(tg_scale){TG_SCALE_RATIO, 2, 32}, 0.75), 16, 1e-12);
+    CHECK_NEAR(tg_scale_place(&(tg_scale){TG_SCALE_COUNT, 0, 63}, 7), 0.5, 1e-15);
+    CHECK_NEAR(tg_scale_place(&(tg_scale){TG_SCALE_COUNT, 0, 0}, 1), 0, 0);
+    CHECK_NEAR(tg_scale_place(&(tg_scale){TG_SCALE_COUNT, 0, 63}, 0), 0, 0);
+    CHECK_NEAR(tg_scale_number(&(tg_scale){TG_SCALE_COUNT, 0, 15}, 0.75), 7, 1e-12);
 }
 
 static void tops(void)
