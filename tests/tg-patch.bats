@@ -219,9 +219,9 @@ print([name for name in a.files if "ids" in name or "text" in name])') = "['patc
 
 @test "the edges of a head, all together, are its patch" {
     tiny --n-layer 1
-    tg-patch "${both[@]}" --site z --direction noise --tsv > head
+    tg-patch "${both[@]}" --site z --direction noise --tsv > of-head
     tg-patch "${both[@]}" --ablate resample --without 0.1:logits,0.1:0.mlp --tsv > edges
-    near "$(tail -n 1 head | cut -f 7)" "$(tail -n 1 edges | cut -f 2)"
+    near "$(tail -n 1 of-head | cut -f 7)" "$(tail -n 1 edges | cut -f 2)"
     # and one of them alone is its path
     tg-patch "${both[@]}" --path 0.1:logits --direction noise --tsv > path
     tg-patch "${both[@]}" --ablate resample --without 0.1:logits --tsv > edge

@@ -47,7 +47,7 @@ static void print_columns(const eval_job *job)
 {
     static const char *const titles[] = {"tokens",        "scored", "bytes",  "windows",
                                          "context",       "stride", "loss",   "perplexity",
-                                         "bits_per_byte", "top_1", "entropy"};
+                                         "bits_per_byte", "top_1",  "entropy"};
     const tg_eval_sums *s = &job->eval.sums;
     const uint64_t counts[] = {
         s->tokens, s->scored, s->bytes, s->windows, job->eval.plan.context, job->eval.plan.stride};

@@ -90,7 +90,7 @@ static tg_status mark_receiver(bool *marked, const tg_patch_graph *g, const char
     }
     if (check_range(layer, head, g, *rest == '\0' || rest[1] == 'q' ? g->H : g->KV, err))
         return err->code;
-    mark_head(marked, g, layer, head, *rest == '\0' ? '\0' : rest[1]);
+    mark_head(marked, g, layer, head, rest[*rest == '.']);
     return TG_OK;
 }
 

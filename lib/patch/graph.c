@@ -94,9 +94,9 @@ void tg_patch_sender_name(char out[TG_PATCH_PART_SIZE], const tg_patch_graph *g,
                  tg_patch_sender_head(g, sender));
 }
 
-static char letter(tg_patch_site site)
+static const char *letter(tg_patch_site site)
 {
-    return site == TG_PATCH_Q ? 'q' : site == TG_PATCH_K ? 'k' : 'v';
+    return site == TG_PATCH_Q ? "q" : site == TG_PATCH_K ? "k" : "v";
 }
 
 void tg_patch_receiver_name(char out[TG_PATCH_PART_SIZE], const tg_patch_graph *g, size_t receiver)
@@ -108,7 +108,7 @@ void tg_patch_receiver_name(char out[TG_PATCH_PART_SIZE], const tg_patch_graph *
     else if (r.site == TG_PATCH_MLP)
         snprintf(out, TG_PATCH_PART_SIZE, "%zu.mlp", r.layer);
     else
-        snprintf(out, TG_PATCH_PART_SIZE, "%zu.%zu.%c", r.layer, r.head, letter(r.site));
+        snprintf(out, TG_PATCH_PART_SIZE, "%zu.%zu.%s", r.layer, r.head, letter(r.site));
 }
 
 void tg_patch_edge_name(char out[TG_PATCH_EDGE_SIZE], const tg_patch_graph *g, const tg_patch_edge *edge)

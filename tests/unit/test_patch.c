@@ -340,7 +340,8 @@ static void attribution_of(tg_patch *p)
     CHECK_OK(tg_patch_attribution_open(&plain, p->model, T, &err), &err);
     tg_patch_attribution_run(&a, &p->kept[TG_PATCH_CORRUPT], &p->kept[TG_PATCH_CLEAN], &diff, 0, NULL);
     for (size_t i = 0; i < n; i++) {
-        const double up = stepped(&plain.run.acts, p, &edit[i], h), down = stepped(&plain.run.acts, p, &edit[i], -h);
+        const double up = stepped(&plain.run.acts, p, &edit[i], h),
+                     down = stepped(&plain.run.acts, p, &edit[i], -h);
         const double want = (up - down) / (2 * h);
 
         CHECK_NEAR(tg_patch_attribution_of(&a, &edit[i]), want, 1e-6 * fmax(1, fabs(want)));
