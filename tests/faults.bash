@@ -23,6 +23,7 @@ make_fault_files() {
         tg-train -m m.npz -o done.npz -n 4 -b 2 --save-every 1 t.npz
         tg-convert run.npz --to hf --lossy -o hf
         tg-init -P baby-neox --n-layer 1 --n-head 1 --n-embd 8 --n-ctx 8 -o neox.npz
+        tg-init --n-layer 2 --n-head 1 --n-embd 4 --n-ctx 8 -o two.npz
         tg-convert run.npz --to gguf --lossy -o run.gguf
         tg-convert run.npz --to safetensors --lossy -o run.safetensors
         tg-info --all run.safetensors | sed -n 's/^\(transformer\.\([^ ]*\)\) .*/\1 \2/p' > names
@@ -107,7 +108,7 @@ tg-circuit -m in/run.npz
 tg-circuit -m in/neox.npz -f jsonl
 tg-circuit -m in/neox.npz --tokens -k 1
 tg-circuit -m in/run.npz -o circuit.npz
-tg-circuit -m in/neox.npz --compose
+tg-circuit -m in/two.npz --compose
 tg-attn-view in/dump.npz
 tg-attn-view -o d.png in/dump.npz
 tg-attn-view --svg in/dump.npz
@@ -147,7 +148,7 @@ tg-patch -m in/run.npz -p Tobe --corrupt Todo --metric kl --attribution
 tg-patch -m in/run.npz -p Tobe --corrupt Todo --metric kl --site z -o patch.npz
 tg-patch -m in/run.npz -p Tobe --corrupt Todo --metric kl --ablate zero --keep 0.0
 tg-patch -m in/run.npz -p Tobe --corrupt Todo --metric kl --ablate zero --keep 0.0:logits
-tg-patch -m in/run.npz -p Tobe --corrupt Todo --metric kl --path : -o edges.npz
+tg-patch -m in/run.npz -p Tobe --corrupt Todo --metric kl --path : -o patch.npz
 tg-patch -m in/run.npz -p Tobe --corrupt Todo --metric kl --path 0.0: --attribution --steps 2'
 
 make_fault_place() {

@@ -413,7 +413,7 @@ for line in sorted(set(open("links").read().split())):
 # what the ten minutes say is seen there
 seen = {"baseline.html": {"#query=2&key=0&step=2": ["of-trace", "1"], "#query=2&key=0&step=3": ["card-list", "= 0.5"],
         "#query=2&key=0&step=5&panel=row": ["keys", "0.23269653"], "#query=2&key=2&step=6&channel=2": ["sum-result", "1.1509552"]},
-        "induction.html": {"#layer=1&head=0&query=40&key=17&panel=next": ["predicted", "0.983958017"],
+        "induction.html": {"#layer=1&head=0&query=40&key=17&panel=next": ["predicted", "0.983958"],
         "#layer=0&head=0&query=40&key=39": ["facts", "1"]}}
 for address, (where, text) in seen.get(name, {}).items():
     page.run(f"location.hash = {address!r}"); page.settle()

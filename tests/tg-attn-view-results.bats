@@ -54,7 +54,7 @@ token'
         SHOW=$show python3 - << 'END'
 import os, numpy as np
 a, show = np.load("lens.npz"), os.environ["SHOW"]
-value = np.exp(a["lens/logit"] - a["lens/sum"]) if show == "probs" else a["lens/" + show] + (show == "rank")
+value = np.exp(a["lens/logit"] - a["lens/sum"]) if show == "probs" else a["lens/" + show]
 shown = [line.split()[1:] for line in open("drawn").read().split("\n")[2:5]]
 targets = 8 if show in ("probs", "rank", "logit") else 9
 assert [len(row) for row in shown] == [targets] * 3

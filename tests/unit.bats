@@ -97,6 +97,7 @@ tiny() {
 @test "unit: history" { unit history; }
 @test "unit: ablate" { unit ablate; }
 @test "unit: patch" { unit patch; }
+@test "unit: paths" { unit paths; }
 @test "unit: probe" { unit probe; }
 @test "unit: trace" { unit trace; }
 @test "unit: vectors" { unit vectors; }

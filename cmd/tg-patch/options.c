@@ -8,7 +8,7 @@ static const char examples[] =
     "  $ tg-patch -p 'To be' --corrupt 'To do' --answer , --site z\n"
     "  $ tg-patch -p 'To be' -c 'To do' --metric kl -s mlp --tsv | sort -gk 8\n"
     "  $ tg-patch -p 'To be' -c 'To do' --answer , --ablate zero --keep 0.0,0.mlp\n"
-    "  $ tg-patch -p 'To be' --corrupt 'To do' --answer , --path : --attribution --steps 5\n"
+    "  $ tg-patch -p 'To be' -c 'To do' --answer , --path : --attribution --steps 5\n"
     "  $ tg-patch -p 'To be' --corrupt 'To do' --answer , -o patch.npz";
 
 static bool has_answer(const patch_options *o)
