@@ -279,12 +279,16 @@ const tg_results_array *tg_results_find(const tg_results *results, const char *n
 
 double tg_results_real(const tg_results *results, const char *name)
 {
-    return tg_results_find(results, name)->real[0];
+    const tg_results_array *array = tg_results_find(results, name);
+
+    return array ? array->real[0] : 0;
 }
 
 int64_t tg_results_whole(const tg_results *results, const char *name)
 {
-    return tg_results_find(results, name)->whole[0];
+    const tg_results_array *array = tg_results_find(results, name);
+
+    return array ? array->whole[0] : 0;
 }
 
 void tg_results_text(char *out, size_t size, const tg_results_array *texts, size_t element)

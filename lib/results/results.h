@@ -60,7 +60,7 @@ void tg_results_free(tg_results *results); /* a zeroed one is fine */
 /* The array of that name, which the kind's table must have; NULL: it is absent. */
 const tg_results_array *tg_results_find(const tg_results *results, const char *name);
 
-/* A number of it, or an element of texts, in out [size]; "": absent. */
+/* A number of it, or an element of texts, in out [size]; 0 or "": absent. */
 double tg_results_real(const tg_results *results, const char *name);
 int64_t tg_results_whole(const tg_results *results, const char *name);
 void tg_results_text(char *out, size_t size, const tg_results_array *texts, size_t element);
