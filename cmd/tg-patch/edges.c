@@ -81,33 +81,21 @@ static void drop(struct edges *e)
 
 /* ---- pairs */
 
-static tg_status find_values(struct edges *e, const patch_sides *sides, const tg_watch *watch, tg_err *err)
+static tg_status find_values(void *context, patch_effects *effects, const patch_sides *sides,
+                             const tg_watch *watch, tg_err *err)
 {
+    struct edges *e = context;
     const tg_path_plan plan = {e->cases, e->n, &sides->metric, watch};
 
     if (!e->job->o->attributes) {
         tg_patch_paths_begin(&e->paths, sides->base, sides->source);
-        return tg_patch_paths_run(&e->paths, &plan, e->effects.values, err);
+        return tg_patch_paths_run(&e->paths, &plan, effects->values, err);
     }
     tg_edge_attribution_run(&e->attribution, sides->base, sides->source, &sides->metric, e->job->o->steps,
                             watch);
     for (size_t i = 0; i < e->n; i++)
-        e->effects.values[i] = tg_edge_attribution_of(&e->attribution, &e->edge[i]);
-    return patch_effects_estimated(&e->effects, sides, err);
-}
-
-static tg_status add_pairs(struct edges *e, tg_err *err)
-{
-    tg_status status = TG_OK;
-
-    for (size_t i = 0; i < e->job->pairs && !status; i++) {
-        const tg_watch *watch = cli_job_begin(&e->job->progress, "patching");
-        const patch_sides sides = patch_effects_begin(&e->effects, &e->job->pair[i]);
-
-        if (!(status = find_values(e, &sides, watch, err)))
-            patch_effects_add(&e->effects);
-    }
-    return status ? status : patch_effects_check(&e->effects, err);
+        effects->values[i] = tg_edge_attribution_of(&e->attribution, &e->edge[i]);
+    return patch_effects_estimated(effects, sides, err);
 }
 
 /* ---- output */
@@ -162,32 +150,15 @@ static void print(const struct edges *e)
 
 static tg_status put_archive(void *context, int fd, tg_err *err)
 {
-    const struct edges *e = context;
-    const patch_job *job = e->job;
+    struct edges *e = context;
     const tg_edge_grid grid = {.graph = &e->g,
                                .edge = e->edge,
                                .n = e->n,
                                .value = e->effects.values,
                                .effect = e->effects.sum,
-                               .metric = job->o->metric,
-                               .noise = job->o->noise,
-                               .estimated = job->o->attributes,
-                               .steps = job->o->steps,
-                               .pairs = job->pairs,
-                               .clean = e->effects.clean / (double)job->pairs,
-                               .corrupt = e->effects.corrupt / (double)job->pairs};
+                               .settings = patch_effects_finish(&e->effects)};
 
     return tg_edges_write(fd, &grid, err);
-}
-
-static tg_status put(struct edges *e, tg_err *err)
-{
-    if (!e->job->o->output) {
-        print(e);
-        return TG_OK;
-    }
-    patch_effects_finish(&e->effects);
-    return cli_archive_write(e->job->o->output, CLI_OUT_PATCH, put_archive, e, err);
 }
 
 /* ---- all of it */
@@ -201,9 +172,12 @@ static tg_status run(struct edges *e, tg_err *err)
     if ((status = patch_check_output(e->job, err)) || (status = make(e, err)) ||
         (status = e->job->o->attributes ? tg_edge_attribution_open(&e->attribution, model, T, err)
                                         : tg_patch_paths_open(&e->paths, model, T, false, err)) ||
-        (status = add_pairs(e, err)))
+        (status = patch_effects_of_pairs(&e->effects, find_values, e, err)))
         return status;
-    return put(e, err);
+    if (e->job->o->output)
+        return cli_archive_write(e->job->o->output, CLI_OUT_PATCH, put_archive, e, err);
+    print(e);
+    return TG_OK;
 }
 
 tg_status patch_edges(patch_job *job, tg_err *err)

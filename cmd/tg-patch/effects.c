@@ -19,7 +19,7 @@ void patch_effects_free(patch_effects *e)
     free(e->values);
 }
 
-patch_sides patch_effects_begin(patch_effects *e, const patch_pair *pair)
+static patch_sides run_prompts(patch_effects *e, const patch_pair *pair)
 {
     const bool noise = e->job->o->noise;
     tg_patch_kept *kept = e->job->patch.kept;
@@ -30,12 +30,6 @@ patch_sides patch_effects_begin(patch_effects *e, const patch_pair *pair)
     e->clean += tg_patch_measure(&sides.metric, kept[TG_PATCH_CLEAN].logits);
     e->corrupt += tg_patch_measure(&sides.metric, kept[TG_PATCH_CORRUPT].logits);
     return sides;
-}
-
-void patch_effects_add(patch_effects *e)
-{
-    for (size_t i = 0; i < e->n; i++)
-        e->sum[i] += e->values[i];
 }
 
 tg_status patch_effects_estimated(patch_effects *e, const patch_sides *sides, tg_err *err)
@@ -51,12 +45,28 @@ tg_status patch_effects_estimated(patch_effects *e, const patch_sides *sides, tg
                : tg_fail(err, TG_EDATA, "the gradient is not finite");
 }
 
-tg_status patch_effects_check(const patch_effects *e, tg_err *err)
+static tg_status check_scale(const patch_effects *e, tg_err *err)
 {
     if (e->clean < e->corrupt || e->clean > e->corrupt)
         return TG_OK;
     return tg_fail(err, TG_EDATA,
                    "the clean and the corrupt prompt have the same metric: effects have no scale");
+}
+
+tg_status patch_effects_of_pairs(patch_effects *e, patch_find_values *find, void *context, tg_err *err)
+{
+    tg_status status;
+
+    for (size_t i = 0; i < e->job->pairs; i++) {
+        const tg_watch *watch = cli_job_begin(&e->job->progress, "patching");
+        const patch_sides sides = run_prompts(e, &e->job->pair[i]);
+
+        if ((status = find(context, e, &sides, watch, err)))
+            return status;
+        for (size_t k = 0; k < e->n; k++)
+            e->sum[k] += e->values[k];
+    }
+    return check_scale(e, err);
 }
 
 double patch_fraction(const patch_options *o, double fraction)
@@ -96,12 +106,22 @@ void patch_effects_header(const patch_effects *e)
 
 /* ---- archives */
 
-void patch_effects_finish(patch_effects *e)
+tg_patch_settings patch_effects_finish(patch_effects *e)
 {
+    const patch_options *o = e->job->o;
+    const double pairs = (double)e->job->pairs;
+
     for (size_t i = 0; i < e->n; i++) {
-        e->values[i] = e->sum[i] / (double)e->job->pairs;
+        e->values[i] = e->sum[i] / pairs;
         e->sum[i] = patch_effect(e, i);
     }
+    return (tg_patch_settings){.metric = o->metric,
+                               .noise = o->noise,
+                               .estimated = o->attributes,
+                               .steps = o->steps,
+                               .pairs = e->job->pairs,
+                               .clean = e->clean / pairs,
+                               .corrupt = e->corrupt / pairs};
 }
 
 tg_status patch_check_output(const patch_job *job, tg_err *err)

@@ -9,7 +9,6 @@
 #include "lib/attn/attn.h"
 #include "lib/base/size.h"
 #include "lib/patch/attribution.h"
-#include "lib/patch/patch_write.h"
 
 struct grid {
     patch_job *job;
@@ -96,31 +95,23 @@ static void drop(struct grid *g)
 /* ---- pairs */
 
 /* The metric after each patch, by a pass; or estimated. */
-static tg_status find_values(struct grid *g, const patch_sides *sides, const tg_watch *watch, tg_err *err)
+static tg_status find_values(void *context, patch_effects *e, const patch_sides *sides, const tg_watch *watch,
+                             tg_err *err)
 {
+    struct grid *g = context;
     const patch_options *o = g->job->o;
     const tg_patch_plan plan = {g->cases, g->n, sides->base, sides->source, &sides->metric, watch};
-
-    if (!o->attributes)
-        return tg_patch_run(&g->job->patch, &plan, g->effects.values, err);
-    tg_patch_attribution_run(&g->attribution, sides->base, sides->source, &sides->metric, o->steps, watch);
-    for (size_t i = 0; i < g->n; i++)
-        g->effects.values[i] = tg_patch_attribution_of(&g->attribution, &g->edit[i]);
-    return patch_effects_estimated(&g->effects, sides, err);
-}
-
-static tg_status add_pair(struct grid *g, const patch_pair *pair, const tg_watch *watch, tg_err *err)
-{
-    const patch_sides sides = patch_effects_begin(&g->effects, pair);
     tg_status status;
 
-    if (g->job->o->site == TG_PATCH_PATTERN &&
-        (status = tg_patch_keep_pattern(sides.source, sides.base, &g->job->patch.pass.acts, err)))
+    if (o->site == TG_PATCH_PATTERN &&
+        (status = tg_patch_keep_pattern(sides->source, sides->base, &g->job->patch.pass.acts, err)))
         return status;
-    if ((status = find_values(g, &sides, watch, err)))
-        return status;
-    patch_effects_add(&g->effects);
-    return TG_OK;
+    if (!o->attributes)
+        return tg_patch_run(&g->job->patch, &plan, e->values, err);
+    tg_patch_attribution_run(&g->attribution, sides->base, sides->source, &sides->metric, o->steps, watch);
+    for (size_t i = 0; i < g->n; i++)
+        e->values[i] = tg_patch_attribution_of(&g->attribution, &g->edit[i]);
+    return patch_effects_estimated(e, sides, err);
 }
 
 /* ---- output */
@@ -204,20 +195,14 @@ static tg_status print_lines(struct grid *g, tg_err *err)
 
 static tg_status put_archive(void *context, int fd, tg_err *err)
 {
-    const struct grid *g = context;
+    struct grid *g = context;
     const patch_job *job = g->job;
     const tg_patch_grid grid = {.edit = g->edit,
                                 .n = g->n,
                                 .value = g->effects.values,
                                 .effect = g->effects.sum,
-                                .metric = job->o->metric,
-                                .estimated = job->o->attributes,
-                                .steps = job->o->steps,
-                                .noise = job->o->noise,
-                                .pairs = job->pairs,
+                                .settings = patch_effects_finish(&g->effects),
                                 .n_layer = g->L,
-                                .clean = g->effects.clean / (double)job->pairs,
-                                .corrupt = g->effects.corrupt / (double)job->pairs,
                                 .tok = job->m.model.tokenizer,
                                 .text_of = cli_token_text_of,
                                 .clean_ids = job->same_length ? job->pair[0].clean.ids : NULL,
@@ -225,12 +210,6 @@ static tg_status put_archive(void *context, int fd, tg_err *err)
                                 .T = g->T};
 
     return tg_patch_write(fd, &grid, err);
-}
-
-static tg_status write_archive(struct grid *g, tg_err *err)
-{
-    patch_effects_finish(&g->effects);
-    return cli_archive_write(g->job->o->output, CLI_OUT_PATCH, put_archive, g, err);
 }
 
 /* ---- all of it */
@@ -244,12 +223,11 @@ static tg_status run(struct grid *g, tg_err *err)
     if (g->job->o->attributes &&
         (status = tg_patch_attribution_open(&g->attribution, &g->job->m.model, g->job->patch.capacity, err)))
         return status;
-    for (size_t i = 0; i < g->job->pairs; i++)
-        if ((status = add_pair(g, &g->job->pair[i], cli_job_begin(&g->job->progress, "patching"), err)))
-            return status;
-    if ((status = patch_effects_check(&g->effects, err)))
+    if ((status = patch_effects_of_pairs(&g->effects, find_values, g, err)))
         return status;
-    return g->job->o->output ? write_archive(g, err) : print_lines(g, err);
+    if (!g->job->o->output)
+        return print_lines(g, err);
+    return cli_archive_write(g->job->o->output, CLI_OUT_PATCH, put_archive, g, err);
 }
 
 tg_status patch_sites(patch_job *job, tg_err *err)

@@ -12,6 +12,7 @@
 #include "cmd/cli/text.h"
 #include "cmd/lines/table.h"
 #include "lib/patch/patch.h"
+#include "lib/patch/patch_write.h"
 
 #define PATCH_INDEX_MAX 1e9 /* of a layer, a head, a position; the default, TG_PATCH_ALL, is beyond */
 
@@ -99,16 +100,18 @@ typedef struct patch_sides {
     tg_patch_kept *base, *source;
 } patch_sides;
 
-/* Run a pair's prompts and add their metrics; when its values are there, add them. */
-patch_sides patch_effects_begin(patch_effects *e, const patch_pair *pair);
-void patch_effects_add(patch_effects *e);
+/* Find e->values of a pair whose prompts have been run. */
+typedef tg_status patch_find_values(void *context, patch_effects *e, const patch_sides *sides,
+                                    const tg_watch *watch, tg_err *err);
+
+/* Run the prompts of each pair, find its values, and add them up.  TG_EDATA: the two prompts have the same
+ * metric; and what `find` says. */
+TG_MUST_CHECK tg_status patch_effects_of_pairs(patch_effects *e, patch_find_values *find, void *context,
+                                               tg_err *err);
 
 /* The values were estimated as changes of the base run's metric: make metrics of them.  TG_EDATA: one is not
  * finite. */
 TG_MUST_CHECK tg_status patch_effects_estimated(patch_effects *e, const patch_sides *sides, tg_err *err);
-
-/* TG_EDATA: the two prompts have the same metric. */
-TG_MUST_CHECK tg_status patch_effects_check(const patch_effects *e, tg_err *err);
 
 /* A fraction as it is printed: never -0; and 0 where a line of text has five decimals of nothing, which the
  * sign of a rounding error would precede. */
@@ -120,8 +123,9 @@ double patch_effect(const patch_effects *e, size_t i);
 /* The lines before a table of text. */
 void patch_effects_header(const patch_effects *e);
 
-/* For an archive: the values become the means over pairs, and the sums the effects. */
-void patch_effects_finish(patch_effects *e);
+/* For an archive: the values become the means over pairs, and the sums the effects; and how they were made.
+ */
+tg_patch_settings patch_effects_finish(patch_effects *e);
 
 /* Whether -o may be written.  TG_EUSAGE, TG_EIO. */
 TG_MUST_CHECK tg_status patch_check_output(const patch_job *job, tg_err *err);

@@ -20,11 +20,6 @@ bool tg_factors_centred(const tg_config *config)
     return tg_config_family(config)->layernorm;
 }
 
-double tg_factors_gain(const tg_rmsnorm *norm, size_t c)
-{
-    return norm->w ? (double)norm->offset + (double)norm->w[c] : 1;
-}
-
 void tg_factors_centre(double *x, size_t C, size_t n)
 {
     for (size_t i = 0; i < n; i++) {
@@ -54,7 +49,7 @@ static void set_read(double *out, const tg_linear *l, size_t first, size_t head,
             const size_t at = own->C == D ? d : head * D + d;
 
             out[c * D + d] =
-                tg_factors_gain(before, c) * weight_at(l, c, first + head * D + d) * tg_factors_gain(own, at);
+                tg_rmsnorm_gain(before, c) * weight_at(l, c, first + head * D + d) * tg_rmsnorm_gain(own, at);
         }
     if (centred)
         tg_factors_centre(out, C, D);
@@ -82,7 +77,7 @@ static void set_writes(tg_factors *f, const tg_binding *bound, size_t layer)
 
     for (size_t i = 0; i < f->H * f->D; i++)
         for (size_t c = 0; c < f->C; c++)
-            f->o[i * f->C + c] = weight_at(&l, i, c) * tg_factors_gain(&after, c);
+            f->o[i * f->C + c] = weight_at(&l, i, c) * tg_rmsnorm_gain(&after, c);
 }
 
 void tg_factors_set(tg_factors *f, const tg_model *model, size_t layer)

@@ -63,9 +63,8 @@ static inline const double *tg_factors_o(const tg_factors *f, size_t h)
     return f->o + h * f->D * f->C;
 }
 
-/* Whether the model's norms subtract the mean; the gain of one for its channel c. */
+/* Whether the model's norms subtract the mean. */
 bool tg_factors_centred(const tg_config *config);
-double tg_factors_gain(const tg_rmsnorm *norm, size_t c);
 
 /* P x for the columns of x [C,n]: subtract from each its mean. */
 void tg_factors_centre(double *x, size_t C, size_t n);

@@ -74,7 +74,7 @@ void tg_vocab_norm(double *x, const tg_model *model, size_t n)
         if (tg_factors_centred(&model->config))
             tg_factors_centre(row, C, 1);
         for (size_t c = 0; c < C; c++)
-            row[c] *= tg_factors_gain(&norm, c);
+            row[c] *= tg_rmsnorm_gain(&norm, c);
     }
 }
 
@@ -85,7 +85,7 @@ void tg_vocab_column(double *u, const tg_model *model, size_t token)
     const float *row = tg_vocab_head(model, token);
 
     for (size_t c = 0; c < C; c++)
-        u[c] = tg_factors_gain(&norm, c) * (double)row[c];
+        u[c] = tg_rmsnorm_gain(&norm, c) * (double)row[c];
     if (tg_factors_centred(&model->config))
         tg_factors_centre(u, C, 1);
 }
@@ -165,7 +165,7 @@ bool tg_vocab_grams_set(tg_vocab_grams *g, const tg_model *model, const tg_watch
     for (size_t i = 0; i < C * C; i++) {
         if (parallel(&model->config))
             g->ue[i] = g->ee[i] / embed_scale(&model->config);
-        g->ue[i] *= tg_factors_gain(&norm, i / C);
+        g->ue[i] *= tg_rmsnorm_gain(&norm, i / C);
     }
     if (tg_factors_centred(&model->config))
         tg_factors_centre(g->ue, C, C);

@@ -1,6 +1,9 @@
 #include "lib/gpt/sublayer.h"
 
+#include <math.h>
+
 #include "lib/gpt/family.h"
+#include "lib/nn/linear64.h"
 
 size_t tg_sublayer_row(const tg_acts *a, tg_sublayer_kind kind)
 {
@@ -19,4 +22,16 @@ tg_sublayer tg_sublayer_of(const tg_acts *a, tg_sublayer_kind kind, size_t layer
         .map = tg_bind_linear(&bound, attention ? TG_ATT_PROJ_W : TG_FC_PROJ_W, layer),
         .norm = norm.w ? norm : (tg_rmsnorm){0},
     };
+}
+
+double tg_sublayer_scale(const tg_sublayer *s, double *out, const double *in)
+{
+    double squares = 0;
+
+    if (s->norm.C == 0)
+        return 1;
+    tg_linear64_forward(out, NULL, in, &s->map, 1);
+    for (size_t c = 0; c < s->norm.C; c++)
+        squares += out[c] * out[c];
+    return 1 / sqrt(squares / (double)s->norm.C + (double)(float)s->norm.epsilon);
 }

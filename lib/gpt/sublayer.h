@@ -30,4 +30,7 @@ size_t tg_sublayer_row(const tg_acts *a, tg_sublayer_kind kind);
 /* The sublayer of a block.  The matrices of a lent model are valid until the next is asked for. */
 tg_sublayer tg_sublayer_of(const tg_acts *a, tg_sublayer_kind kind, size_t layer);
 
+/* The scale that the norm has for a row of the sublayer's inputs, 1 without one; out [C] is overwritten. */
+double tg_sublayer_scale(const tg_sublayer *s, double *out, const double *in);
+
 #endif

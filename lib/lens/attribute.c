@@ -88,7 +88,7 @@ static double scale_of(const double *x, double mean, size_t C, double epsilon)
 
     for (size_t c = 0; c < C; c++)
         squares += (x[c] - mean) * (x[c] - mean);
-    return 1 / sqrt(squares / (double)C + epsilon);
+    return 1 / sqrt(squares / (double)C + (double)(float)epsilon); /* as the norms round it */
 }
 
 static double mean_of(const double *x, size_t C)
@@ -202,10 +202,10 @@ static const double *pass_sublayer(tg_attribution *a, const tg_sublayer *s)
     const double *u = a->u;
 
     if (s->norm.C > 0) {
-        tg_linear64_forward(a->out, NULL, a->inputs, &s->map, 1);
+        const double scale = tg_sublayer_scale(s, a->out, a->inputs);
+
         for (size_t c = 0; c < a->C; c++)
-            a->through[c] = a->u[c] * ((double)s->norm.offset + (double)s->norm.w[c]) *
-                            scale_of(a->out, 0, a->C, s->norm.epsilon);
+            a->through[c] = a->u[c] * tg_rmsnorm_gain(&s->norm, c) * scale;
         u = a->through;
     }
     tg_linear64_backward(a->gradient, u, &s->map, 1);

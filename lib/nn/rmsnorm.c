@@ -129,11 +129,6 @@ static void weight_columns(void *context, size_t begin, size_t end)
 
 /* ---- double */
 
-static double gain(const tg_rmsnorm *norm, size_t c)
-{
-    return norm->w ? (double)norm->offset + (double)norm->w[c] : 1;
-}
-
 static void forward_rows64(void *context, size_t begin, size_t end)
 {
     const struct rows *r = context;
@@ -146,7 +141,7 @@ static void forward_rows64(void *context, size_t begin, size_t end)
         if (!r->rstd_is_known)
             tg_rmsnorm_forward_ref64(out, rstd, inp, NULL, 0, 1, C, (double)(float)r->norm->epsilon);
         for (size_t c = 0; c < C; c++)
-            out[c] = (r->rstd_is_known ? inp[c] * *rstd : out[c]) * gain(r->norm, c);
+            out[c] = (r->rstd_is_known ? inp[c] * *rstd : out[c]) * tg_rmsnorm_gain(r->norm, c);
     }
 }
 
@@ -162,10 +157,10 @@ static void backward_rows64(void *context, size_t begin, size_t end)
         double sum = 0;
 
         for (size_t c = 0; c < C; c++)
-            sum += dout[c] * gain(r->norm, c) * (inp[c] * rstd);
+            sum += dout[c] * tg_rmsnorm_gain(r->norm, c) * (inp[c] * rstd);
         for (size_t c = 0; c < C; c++)
             dinp[c] = (r->adds ? dinp[c] : 0) +
-                      rstd * (dout[c] * gain(r->norm, c) - inp[c] * rstd * sum / (double)C);
+                      rstd * (dout[c] * tg_rmsnorm_gain(r->norm, c) - inp[c] * rstd * sum / (double)C);
     }
 }
 

@@ -31,6 +31,12 @@ typedef struct tg_rmsnorm {
     double epsilon; /* added to the mean square; rounded to float first, as files have it */
 } tg_rmsnorm;
 
+/* Channel c's gain. */
+static inline double tg_rmsnorm_gain(const tg_rmsnorm *norm, size_t c)
+{
+    return norm->w ? (double)norm->offset + (double)norm->w[c] : 1;
+}
+
 /* out [N,C] and rstd [N,1] are written; out may be inp. */
 void tg_rmsnorm_forward(tg_matrix out, tg_matrix rstd, tg_matrix inp, const tg_rmsnorm *norm, size_t N);
 

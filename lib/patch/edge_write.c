@@ -3,9 +3,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "formats/archive.h"
-#include "lib/patch/patch_write.h"
-
 /* ---- senders and receivers that have edges, in their order */
 
 struct axes {
@@ -87,28 +84,14 @@ static tg_status put_names(tg_archive_writer *w, struct axes *a, const tg_patch_
                           (tg_dtype){'S', TG_PATCH_PART_SIZE}, 1, &n, a->names, err);
 }
 
-static tg_status put_settings(tg_archive_writer *w, const tg_edge_grid *g, tg_err *err)
-{
-    tg_status status;
-
-    if ((status = tg_archive_put_choice(w, "edges/metric", TG_PATCH_METRIC_NAMES, g->metric, err)) ||
-        (status = tg_archive_put_choice(w, "edges/direction", TG_PATCH_DIRECTIONS, g->noise, err)) ||
-        (status = tg_archive_put_choice(w, "edges/method", TG_PATCH_METHODS, g->estimated, err)) ||
-        (status = tg_archive_put_i64(w, "edges/steps", (int64_t)g->steps, err)) ||
-        (status = tg_archive_put_i64(w, "edges/pairs", (int64_t)g->pairs, err)) ||
-        (status = tg_archive_put_f64(w, "edges/clean", g->clean, err)))
-        return status;
-    return tg_archive_put_f64(w, "edges/corrupt", g->corrupt, err);
-}
-
 static tg_status put_all(tg_archive_writer *w, struct axes *a, const tg_edge_grid *g, tg_err *err)
 {
     tg_status status;
 
     if ((status = make(a, g, err)) || (status = tg_archive_put_text(w, "kind", "edges", err)) ||
         (status = tg_archive_put_i64(w, "version", TG_EDGES_VERSION, err)) ||
-        (status = put_settings(w, g, err)) || (status = put_names(w, a, g->graph, false, err)) ||
-        (status = put_names(w, a, g->graph, true, err)))
+        (status = tg_patch_settings_put(w, "edges", &g->settings, err)) ||
+        (status = put_names(w, a, g->graph, false, err)) || (status = put_names(w, a, g->graph, true, err)))
         return status;
 
     const size_t shape[] = {a->receivers, a->senders};

@@ -10,7 +10,7 @@
 
 #include "lib/base/status.h"
 #include "lib/patch/graph.h"
-#include "lib/patch/metric.h"
+#include "lib/patch/patch_write.h"
 
 #define TG_EDGES_VERSION 1
 
@@ -20,10 +20,7 @@ typedef struct tg_edge_grid {
     const tg_patch_edge *edge; /* [n], n >= 1, by receiver, and those of a receiver by sender */
     size_t n;
     const double *value, *effect; /* [n] */
-    tg_patch_metric_kind metric;
-    bool noise, estimated; /* the direction, and the method, by this many steps */
-    size_t steps, pairs;
-    double clean, corrupt; /* the metric of the two runs, the mean over pairs */
+    tg_patch_settings settings;
 } tg_edge_grid;
 
 /* Write it to fd.  TG_EIO, TG_ENOMEM.  After a failure the bytes already written are not a valid archive. */

@@ -52,6 +52,20 @@ void tg_patch_kept_place(tg_arena *arena, tg_patch_kept *kept, const tg_acts *a,
     kept->logits = tg_arena_take(arena, c->vocab_size, sizeof *kept->logits);
 }
 
+tg_patch_site tg_patch_inputs_site(tg_sublayer_kind kind)
+{
+    return kind == TG_SUBLAYER_ATTENTION ? TG_PATCH_Z : TG_PATCH_MLP;
+}
+
+tg_matrix tg_patch_kept_inputs(const tg_patch_kept *kept, tg_sublayer_kind kind, size_t layer)
+{
+    const tg_patch_site site = tg_patch_inputs_site(kind);
+    const tg_matrix none = {0};
+
+    return kept ? tg_matrix_of(tg_patch_kept_at(kept, site, layer, 0), TG_TYPE_FLOAT, kept->cols[site])
+                : none;
+}
+
 tg_patch_stop tg_patch_stop_of(tg_patch_site site)
 {
     switch (site) {

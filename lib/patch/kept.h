@@ -20,6 +20,7 @@
 
 #include "lib/base/arena.h"
 #include "lib/gpt/pass.h"
+#include "lib/gpt/sublayer.h"
 
 typedef enum tg_patch_site {
     TG_PATCH_X,
@@ -56,6 +57,10 @@ static inline float *tg_patch_kept_at(const tg_patch_kept *kept, tg_patch_site s
 {
     return kept->row[site] + (layer * kept->capacity + t) * kept->cols[site];
 }
+
+/* The site of a sublayer's inputs, z or mlp; and a layer's rows of it, an empty matrix of no run. */
+tg_patch_site tg_patch_inputs_site(tg_sublayer_kind kind);
+tg_matrix tg_patch_kept_inputs(const tg_patch_kept *kept, tg_sublayer_kind kind, size_t layer);
 
 /*
  * The places of a layer (lib/gpt/layers.h) between which sites are read or written: x before its first

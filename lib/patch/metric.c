@@ -3,6 +3,9 @@
 #include <math.h>
 #include <string.h>
 
+#include "lib/base/size.h"
+#include "lib/base/threads.h"
+
 static double divergence(const tg_patch_metric *m, const float *logits)
 {
     const tg_score p = tg_score_row(logits, m->V, m->V, -1);
@@ -29,6 +32,33 @@ double tg_patch_measure(const tg_patch_metric *m, const float *logits)
         break;
     }
     return divergence(m, logits);
+}
+
+struct measuring {
+    const tg_patch_metric *metric;
+    double *values;
+    const float *logits;
+};
+
+static void measure_some(void *context, size_t begin, size_t end)
+{
+    const struct measuring *m = context;
+
+    for (size_t i = begin; i < end; i++)
+        m->values[i] = tg_patch_measure(m->metric, m->logits + i * m->metric->V);
+}
+
+void tg_patch_measure_rows(double *values, const tg_patch_metric *metric, tg_pass *pass, float *x, size_t n)
+{
+    const size_t C = pass->acts.C, at_once = tg_pass_logits_rows(pass);
+
+    for (size_t i = 0; i < n; i += at_once) {
+        const size_t rows = tg_size_min(at_once, n - i);
+        const tg_matrix some = tg_matrix_of(x + i * C, TG_TYPE_FLOAT, C);
+        struct measuring m = {metric, values + i, tg_pass_logits(pass, some, rows)};
+
+        tg_threads_run(rows, 1, measure_some, &m);
+    }
 }
 
 /* p = softmax(logits) */

@@ -14,6 +14,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "lib/gpt/pass.h"
 #include "lib/gpt/score.h"
 
 typedef enum tg_patch_metric_kind {
@@ -35,6 +36,9 @@ typedef struct tg_patch_metric {
 
 /* Of logits [V]. */
 double tg_patch_measure(const tg_patch_metric *metric, const float *logits);
+
+/* values [n] after n rows x [n,C] of the residual stream, by the model of a pass. */
+void tg_patch_measure_rows(double *values, const tg_patch_metric *metric, tg_pass *pass, float *x, size_t n);
 
 /* dlogits [V] = the gradient of the metric at logits [V]. */
 void tg_patch_measure_backward(double *dlogits, const tg_patch_metric *metric, const double *logits);

@@ -5,7 +5,6 @@
 
 #include "lib/base/finite.h"
 #include "lib/base/size.h"
-#include "lib/base/threads.h"
 #include "lib/gpt/family.h"
 
 #ifndef PATCH_ROWS
@@ -40,6 +39,7 @@ static void place_patch(tg_arena *arena, void *context)
     tg_kv_cache_place(arena, &p->cache, p->sequences, c->n_layer, T, cache_width(p));
     p->next = tg_arena_take_rows(arena, p->sequences, c->n_embd, sizeof *p->next);
     p->last = tg_arena_take_rows(arena, p->sequences, c->n_embd, sizeof *p->last);
+    p->value = tg_arena_take(arena, p->sequences, sizeof *p->value);
 }
 
 tg_status tg_patch_open(tg_patch *p, const tg_model *model, size_t T, tg_err *err)
@@ -276,38 +276,15 @@ static void join_at_end(struct batch *b, size_t first_position)
     b->p->pass.acts.B = b->n;
 }
 
-struct measuring {
-    const struct batch *b;
-    double *values;
-    const float *logits;
-    size_t first; /* the sequence of the first row of logits */
-};
-
-static void measure_rows(void *context, size_t begin, size_t end)
-{
-    const struct measuring *m = context;
-    const tg_patch_metric *metric = m->b->plan->metric;
-
-    for (size_t i = begin; i < end; i++)
-        m->values[m->b->slot[m->first + i].number] = tg_patch_measure(metric, m->logits + i * metric->V);
-}
-
 /* The metric of each sequence, from the last token's x. */
 static void measure(const struct batch *b, double *values)
 {
-    tg_pass *pass = &b->p->pass;
-    const size_t C = pass->acts.C, at_once = tg_pass_logits_rows(pass);
-    const float *x = tg_floats(pass->acts.x);
+    tg_patch *p = b->p;
 
+    memcpy(p->last, tg_floats(p->pass.acts.x), b->n * p->pass.acts.C * sizeof *p->last);
+    tg_patch_measure_rows(p->value, b->plan->metric, &p->pass, p->last, b->n);
     for (size_t i = 0; i < b->n; i++)
-        memcpy(b->p->last + i * C, x + i * C, C * sizeof *x);
-    for (size_t i = 0; i < b->n; i += at_once) {
-        const size_t rows = tg_size_min(at_once, b->n - i);
-        const tg_matrix last = tg_matrix_of(b->p->last + i * C, TG_TYPE_FLOAT, C);
-        struct measuring m = {b, values, tg_pass_logits(pass, last, rows), i};
-
-        tg_threads_run(rows, 1, measure_rows, &m);
-    }
+        values[b->slot[i].number] = p->value[i];
 }
 
 static void run_batch(struct batch *b, double *values)

@@ -63,7 +63,8 @@ typedef struct tg_patch {
     size_t sequences;  /* and sequences */
     tg_kv_cache cache; /* the base run's keys and values */
     float *next;       /* [sequences,C] rows with which cases join that have begun before */
-    float *last;       /* [sequences,C] the last tokens' rows of the residual stream */
+    float *last;       /* [sequences,C] the last tokens' rows of the residual stream, */
+    double *value;     /* [sequences] and their metrics */
     tg_arena arena;
 } tg_patch;
 

@@ -1,8 +1,8 @@
 #include "lib/patch/patch_write.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 
-#include "formats/archive.h"
 #include "lib/base/size.h"
 
 /* ---- axes: layers, heads, positions */
@@ -66,20 +66,33 @@ static tg_status put_tokens(tg_archive_writer *w, const tg_patch_grid *g, tg_err
                             g->T, err);
 }
 
-static tg_status put_settings(tg_archive_writer *w, const tg_patch_grid *g, tg_err *err)
+/* "patch/metric" */
+static const char *array_name(char out[64], const char *kind, const char *name)
 {
-    tg_status status;
+    snprintf(out, 64, "%s/%s", kind, name);
+    return out;
+}
 
-    if ((status = tg_archive_put_choice(w, "patch/site", TG_PATCH_SITE_NAMES, g->edit->site, err)) ||
-        (status = tg_archive_put_choice(w, "patch/metric", TG_PATCH_METRIC_NAMES, g->metric, err)) ||
-        (status = tg_archive_put_choice(w, "patch/direction", TG_PATCH_DIRECTIONS, g->noise, err)) ||
-        (status = tg_archive_put_choice(w, "patch/method", TG_PATCH_METHODS, g->estimated, err)) ||
-        (status = tg_archive_put_i64(w, "patch/steps", (int64_t)g->steps, err)) ||
-        (status = tg_archive_put_i64(w, "patch/pairs", (int64_t)g->pairs, err)) ||
-        (status = tg_archive_put_f64(w, "patch/clean", g->clean, err)) ||
-        (status = tg_archive_put_f64(w, "patch/corrupt", g->corrupt, err)))
+tg_status tg_patch_settings_put(tg_archive_writer *w, const char *kind, const tg_patch_settings *s,
+                                tg_err *err)
+{
+    const struct {
+        const char *name, *list;
+        size_t choice;
+    } choices[] = {{"metric", TG_PATCH_METRIC_NAMES, s->metric},
+                   {"direction", TG_PATCH_DIRECTIONS, s->noise},
+                   {"method", TG_PATCH_METHODS, s->estimated}};
+    char name[64];
+    tg_status status = TG_OK;
+
+    for (size_t i = 0; i < 3 && !status; i++)
+        status = tg_archive_put_choice(w, array_name(name, kind, choices[i].name), choices[i].list,
+                                       choices[i].choice, err);
+    if (status || (status = tg_archive_put_i64(w, array_name(name, kind, "steps"), (int64_t)s->steps, err)) ||
+        (status = tg_archive_put_i64(w, array_name(name, kind, "pairs"), (int64_t)s->pairs, err)) ||
+        (status = tg_archive_put_f64(w, array_name(name, kind, "clean"), s->clean, err)))
         return status;
-    return tg_archive_put_i64(w, "patch/n_layer", (int64_t)g->n_layer, err);
+    return tg_archive_put_f64(w, array_name(name, kind, "corrupt"), s->corrupt, err);
 }
 
 static tg_status put_all(tg_archive_writer *w, const tg_patch_grid *g, tg_err *err)
@@ -90,7 +103,10 @@ static tg_status put_all(tg_archive_writer *w, const tg_patch_grid *g, tg_err *e
     find_shape(shape, g);
     if ((status = tg_archive_put_text(w, "kind", "patch", err)) ||
         (status = tg_archive_put_i64(w, "version", TG_PATCH_VERSION, err)) ||
-        (status = put_tokens(w, g, err)) || (status = put_settings(w, g, err)) ||
+        (status = put_tokens(w, g, err)) ||
+        (status = tg_archive_put_choice(w, "patch/site", TG_PATCH_SITE_NAMES, g->edit->site, err)) ||
+        (status = tg_patch_settings_put(w, "patch", &g->settings, err)) ||
+        (status = tg_archive_put_i64(w, "patch/n_layer", (int64_t)g->n_layer, err)) ||
         (status = put_axes(w, g, shape, err)) ||
         (status = tg_archive_put(w, "patch/value", TG_F64, AXES, shape, g->value, err)))
         return status;

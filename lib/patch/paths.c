@@ -6,7 +6,6 @@
 
 #include "lib/base/finite.h"
 #include "lib/base/size.h"
-#include "lib/base/threads.h"
 #include "lib/gpt/family.h"
 #include "lib/gpt/layers.h"
 
@@ -27,6 +26,7 @@ static void place_paths(tg_arena *arena, void *context)
     tg_pass_place(arena, &p->pass, p->model, &size);
     tg_pass_place(arena, &p->reading, p->model, &size);
     p->last = tg_arena_take_rows(arena, p->sequences, c->n_embd, sizeof *p->last);
+    p->value = tg_arena_take(arena, p->sequences, sizeof *p->value);
 }
 
 tg_status tg_patch_paths_open(tg_patch_paths *p, const tg_model *model, size_t T, bool alone, tg_err *err)
@@ -256,14 +256,11 @@ static void run(struct batch *b, size_t from, size_t to)
 static void take_writes(const struct batch *b, tg_sublayer_kind kind, size_t layer)
 {
     const tg_acts *a = &b->p->pass.acts;
-    const tg_patch_site site = kind == TG_SUBLAYER_ATTENTION ? TG_PATCH_Z : TG_PATCH_MLP;
-    const tg_matrix row = tg_acts_row(a, layer, tg_patch_row(a, site));
-    const tg_patch_kept *source = b->p->source;
+    const tg_matrix inputs = tg_acts_row(a, layer, tg_patch_row(a, tg_patch_inputs_site(kind)));
 
     if (b->writes == &b->p->own && b->active > 0)
         tg_patch_writes_set_sublayer(&b->p->own, a, kind, layer,
-                                     source ? tg_patch_kept_at(source, site, layer, 0) : NULL,
-                                     b->p->base->cols[site], tg_floats(row), row.ld, tokens(b));
+                                     tg_patch_kept_inputs(b->p->source, kind, layer), inputs, tokens(b));
 }
 
 static void run_layer(struct batch *b, size_t layer, struct reader *reader)
@@ -303,37 +300,12 @@ static void read_output(struct batch *b)
     }
 }
 
-struct measuring {
-    const struct batch *b;
-    double *values;
-    const float *logits;
-    size_t first; /* the sequence of the first row of logits */
-};
-
-static void measure_rows(void *context, size_t begin, size_t end)
-{
-    const struct measuring *m = context;
-    const tg_patch_metric *metric = m->b->plan->metric;
-
-    for (size_t i = begin; i < end; i++)
-        m->values[m->b->sequence[m->first + i].number] = tg_patch_measure(metric, m->logits + i * metric->V);
-}
-
 static void measure(const struct batch *b, double *values)
 {
-    tg_pass *pass = &b->p->pass;
-    const size_t C = pass->acts.C;
-    size_t rows;
-
-    pass->acts.B = b->n;
-    for (size_t i = 0; i < b->n; i += rows) {
-        const tg_matrix last = tg_matrix_of(b->p->last + i * C, TG_TYPE_FLOAT, C);
-
-        rows = tg_size_min(tg_pass_logits_rows(pass), b->n - i);
-        struct measuring m = {b, values, tg_pass_logits(pass, last, rows), i};
-
-        tg_threads_run(rows, 1, measure_rows, &m);
-    }
+    b->p->pass.acts.B = b->n;
+    tg_patch_measure_rows(b->p->value, b->plan->metric, &b->p->pass, b->p->last, b->n);
+    for (size_t i = 0; i < b->n; i++)
+        values[b->sequence[i].number] = b->p->value[i];
 }
 
 static void run_batch(struct batch *b, struct reader *reader, double *values)

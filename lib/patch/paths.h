@@ -61,6 +61,7 @@ typedef struct tg_patch_paths {
     tg_pass pass;           /* of the cases */
     tg_pass reading;        /* of what their receivers read */
     float *last;            /* [sequences,C] what the output reads */
+    double *value;          /* [sequences] their metrics */
     tg_arena arena;
 } tg_patch_paths;
 

@@ -1,6 +1,5 @@
 #include "lib/patch/writes.h"
 
-#include <math.h>
 #include <string.h>
 
 #include "lib/base/convert.h"
@@ -22,19 +21,6 @@ void tg_patch_writes_place(tg_arena *arena, tg_patch_writes *w, const tg_config 
 
 /* ---- inputs: those of the source, less those of the base, each times the scale of the norm in its run */
 
-/* The scale of a norm after the sublayer, for the inputs in w->one; 1 without one. */
-static double scale_of(const tg_patch_writes *w, const tg_sublayer *s)
-{
-    double squares = 0;
-
-    if (s->norm.C == 0)
-        return 1;
-    tg_linear64_forward(w->written, NULL, w->one, &s->map, 1);
-    for (size_t c = 0; c < w->C; c++)
-        squares += w->written[c] * w->written[c];
-    return 1 / sqrt(squares / (double)w->C + s->norm.epsilon);
-}
-
 /* to += sign * scale * from */
 static void add_inputs(const tg_patch_writes *w, const tg_sublayer *s, double *to, const float *from,
                        double sign)
@@ -42,7 +28,7 @@ static void add_inputs(const tg_patch_writes *w, const tg_sublayer *s, double *t
     double scale;
 
     tg_double_from_float(w->one, from, s->map.in);
-    scale = sign * scale_of(w, s);
+    scale = sign * tg_sublayer_scale(s, w->written, w->one);
     for (size_t i = 0; i < s->map.in; i++)
         to[i] += scale * w->one[i];
 }
@@ -70,11 +56,6 @@ static void multiply(double *out, const double *in, const tg_linear *l, size_t f
             out[c] += in[d] * (double)weights[c * l->in + first + d];
 }
 
-static double gain(const tg_sublayer *s, size_t c)
-{
-    return s->norm.C > 0 ? (double)s->norm.offset + (double)s->norm.w[c] : 1;
-}
-
 static void write_heads(void *context, size_t begin, size_t end)
 {
     const struct heads *h = context;
@@ -88,7 +69,7 @@ static void write_heads(void *context, size_t begin, size_t end)
 
             multiply(row, h->w->inputs + t * h->s->map.in + first, &h->s->map, first, h->D);
             for (size_t c = 0; c < C; c++)
-                out[c] = (float)(row[c] * gain(h->s, c));
+                out[c] = (float)(row[c] * tg_rmsnorm_gain(&h->s->norm, c));
         }
 }
 
@@ -104,22 +85,21 @@ static void write_mlp(tg_patch_writes *w, const tg_sublayer *s, size_t layer, si
         float *out = tg_patch_write_at(w, tg_patch_sender(&w->graph, layer, w->graph.H), t);
 
         for (size_t c = 0; c < w->C; c++)
-            out[c] = (float)(w->written[t * w->C + c] * gain(s, c));
+            out[c] = (float)(w->written[t * w->C + c] * tg_rmsnorm_gain(&s->norm, c));
     }
 }
 
 void tg_patch_writes_set_sublayer(tg_patch_writes *w, const tg_acts *acts, tg_sublayer_kind kind,
-                                  size_t layer, const float *source, size_t ld_source, const float *base,
-                                  size_t ld_base, size_t T)
+                                  size_t layer, tg_matrix source, tg_matrix base, size_t T)
 {
     const tg_sublayer s = tg_sublayer_of(acts, kind, layer);
     struct heads heads = {w, &s, layer, T, s.map.in / w->graph.H};
 
     memset(w->inputs, 0, T * s.map.in * sizeof *w->inputs);
     for (size_t t = 0; t < T; t++) {
-        if (source)
-            add_inputs(w, &s, w->inputs + t * s.map.in, source + t * ld_source, 1);
-        add_inputs(w, &s, w->inputs + t * s.map.in, base + t * ld_base, -1);
+        if (source.data)
+            add_inputs(w, &s, w->inputs + t * s.map.in, tg_floats(source) + t * source.ld, 1);
+        add_inputs(w, &s, w->inputs + t * s.map.in, tg_floats(base) + t * base.ld, -1);
     }
     if (kind == TG_SUBLAYER_ATTENTION)
         tg_threads_run(w->graph.H, 1, write_heads, &heads);
@@ -144,16 +124,9 @@ static void write_embedding(tg_patch_writes *w, const tg_patch_kept *source, con
 void tg_patch_writes_set(tg_patch_writes *w, const tg_acts *acts, const tg_patch_kept *source,
                          const tg_patch_kept *base)
 {
-    static const tg_patch_site site[TG_SUBLAYERS] = {
-        [TG_SUBLAYER_ATTENTION] = TG_PATCH_Z, [TG_SUBLAYER_MLP] = TG_PATCH_MLP};
-
     write_embedding(w, source, base);
     for (size_t l = 0; l < w->graph.L; l++)
-        for (tg_sublayer_kind k = 0; k < TG_SUBLAYERS; k++) {
-            const tg_patch_site s = site[k];
-
-            tg_patch_writes_set_sublayer(w, acts, k, l, source ? tg_patch_kept_at(source, s, l, 0) : NULL,
-                                         base->cols[s], tg_patch_kept_at(base, s, l, 0), base->cols[s],
-                                         base->T);
-        }
+        for (tg_sublayer_kind k = 0; k < TG_SUBLAYERS; k++)
+            tg_patch_writes_set_sublayer(w, acts, k, l, tg_patch_kept_inputs(source, k, l),
+                                         tg_patch_kept_inputs(base, k, l), base->T);
 }

@@ -42,10 +42,9 @@ static inline float *tg_patch_write_at(const tg_patch_writes *w, size_t sender, 
 void tg_patch_writes_set(tg_patch_writes *w, const tg_acts *acts, const tg_patch_kept *source,
                          const tg_patch_kept *base);
 
-/* The same of the senders of one sublayer: T rows of its inputs in the two runs, which follow one another at
- * distances of ld_source and ld_base. */
+/* The same of the senders of one sublayer: T rows of its inputs in the two runs.  source: empty, it writes
+ * nothing. */
 void tg_patch_writes_set_sublayer(tg_patch_writes *w, const tg_acts *acts, tg_sublayer_kind kind,
-                                  size_t layer, const float *source, size_t ld_source, const float *base,
-                                  size_t ld_base, size_t T);
+                                  size_t layer, tg_matrix source, tg_matrix base, size_t T);
 
 #endif

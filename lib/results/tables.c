@@ -43,19 +43,24 @@ static const tg_results_row attribution[] = {
     {.name = NULL},
 };
 
+/* How patches were made, of a site or of edges. */
+#define SETTINGS                                                                                             \
+    {.name = "metric", .type = 'S', .dims = "", .choices = TG_PATCH_METRIC_NAMES},                           \
+        {.name = "direction", .type = 'S', .dims = "", .choices = TG_PATCH_DIRECTIONS},                      \
+        {.name = "method", .type = 'S', .dims = "", .choices = TG_PATCH_METHODS},                            \
+        {.name = "steps", .type = 'i', .dims = ""}, {.name = "pairs", .type = 'i', .dims = ""},              \
+        {.name = "clean", .type = 'f', .dims = ""},                                                          \
+    {                                                                                                        \
+        .name = "corrupt", .type = 'f', .dims = ""                                                           \
+    }
+
 static const tg_results_row patch[] = {
     {.name = "ids", .type = 'i', .dims = "T", .optional = true},
     {.name = "text", .type = 'S', .dims = "T", .optional = true},
     {.name = "corrupt_ids", .type = 'i', .dims = "T", .optional = true},
     {.name = "corrupt_text", .type = 'S', .dims = "T", .optional = true},
     {.name = "site", .type = 'S', .dims = "", .choices = TG_PATCH_SITE_NAMES},
-    {.name = "metric", .type = 'S', .dims = "", .choices = TG_PATCH_METRIC_NAMES},
-    {.name = "direction", .type = 'S', .dims = "", .choices = TG_PATCH_DIRECTIONS},
-    {.name = "method", .type = 'S', .dims = "", .choices = TG_PATCH_METHODS},
-    {.name = "steps", .type = 'i', .dims = ""},
-    {.name = "pairs", .type = 'i', .dims = ""},
-    {.name = "clean", .type = 'f', .dims = ""},
-    {.name = "corrupt", .type = 'f', .dims = ""},
+    SETTINGS,
     {.name = "n_layer", .type = 'i', .dims = ""},
     {.name = "layers", .type = 'i', .dims = "M", .bound = "n_layer", .limit = TG_RESULTS_PLACES},
     {.name = "heads", .type = 'i', .dims = "N", .none = true, .limit = TG_RESULTS_PLACES},
@@ -85,13 +90,7 @@ static const tg_results_row circuit[] = {
 };
 
 static const tg_results_row edges[] = {
-    {.name = "metric", .type = 'S', .dims = "", .choices = TG_PATCH_METRIC_NAMES},
-    {.name = "direction", .type = 'S', .dims = "", .choices = TG_PATCH_DIRECTIONS},
-    {.name = "method", .type = 'S', .dims = "", .choices = TG_PATCH_METHODS},
-    {.name = "steps", .type = 'i', .dims = ""},
-    {.name = "pairs", .type = 'i', .dims = ""},
-    {.name = "clean", .type = 'f', .dims = ""},
-    {.name = "corrupt", .type = 'f', .dims = ""},
+    SETTINGS,
     {.name = "senders", .type = 'S', .dims = "S"},
     {.name = "receivers", .type = 'S', .dims = "R"},
     {.name = "edge", .type = 'i', .dims = "RS"},

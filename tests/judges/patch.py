@@ -329,23 +329,28 @@ def compare(family, i, shape, patches, ablations):
     return twin
 
 
-def judge(family):
-    patches, ablations = PATCHES.copy(), ABLATIONS.copy()
-    chance = random.Random(family)
-    chance.shuffle(patches)
-    chance.shuffle(ablations)
+def report(family, compare_twin):
+    """Compare each twin by compare_twin(i, shape), print a line, and return whether it says DIFFERS."""
     worst, count, bad = {}, 0, False
     for i, shape in enumerate(SHAPES):
-        twin = compare(family, i, shape, patches[i::len(SHAPES)], ablations[i::len(SHAPES)])
+        twin = compare_twin(i, shape)
         count += twin.count
         for name, x in twin.worst.items():
             worst[name] = max(worst.get(name, 0), x)
         for text in twin.far:
             bad = True
-            print(f"{family} {i} {shape}: {text}")
+            print(f"{family} {i} {shape}: {text[:300]}")
     print(f"{family}: {len(SHAPES)} twins, {count} numbers, at most off: " +
           ", ".join(f"{n} {x:.1e}" for n, x in worst.items()) + f": {'DIFFERS' if bad else 'ok'}", flush=True)
     return bad
+
+
+def judge(family):
+    patches, ablations = PATCHES.copy(), ABLATIONS.copy()
+    chance = random.Random(family)
+    chance.shuffle(patches)
+    chance.shuffle(ablations)
+    return report(family, lambda i, shape: compare(family, i, shape, patches[i::len(SHAPES)], ablations[i::len(SHAPES)]))
 
 
 if __name__ == "__main__":

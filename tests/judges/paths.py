@@ -12,16 +12,14 @@ receiver.  This row's stream is row 0's and what is to be read besides; what the
 0.  Prints a line for each family; exits with 1 if one says DIFFERS.
 """
 import os
-import random
 import sys
 import tempfile
 
 import torch
 
 import families
-from families import SHAPES
 from lens import frozen, parts_of, weight_of
-from patch import LIMIT, Kept, Twin, run
+from patch import Twin, report, run
 
 EDGES = 30  # of each twin, by whole runs
 STEPS = 3
@@ -214,26 +212,20 @@ class Paths(Twin):
         self.check("circuits", options, got, want, self.scale(metric, want, [self.pair]))
 
 
+def compare(family, i, shape):
+    metric = ("diff", "prob", "loss")[i % 3]
+    direction = ("denoise", "noise")[i // 3 % 2]
+    with tempfile.TemporaryDirectory() as where:
+        twin = Paths(os.path.join(where, "twin"), family, i, shape)
+        twin.compare_estimates(metric, direction, 0)
+        twin.compare_estimates("kl" if i % 2 else metric, direction, STEPS)
+        twin.compare_runs(("kl", metric)[i % 2], direction)
+        twin.compare_circuit(metric, ("--without", "--keep")[i % 2])
+    return twin
+
+
 def judge(family):
-    worst, count, bad = {}, 0, False
-    for i, shape in enumerate(SHAPES):
-        with tempfile.TemporaryDirectory() as where:
-            twin = Paths(os.path.join(where, "twin"), family, i, shape)
-            metric = ("diff", "prob", "loss")[i % 3]
-            direction = ("denoise", "noise")[i // 3 % 2]
-            twin.compare_estimates(metric, direction, 0)
-            twin.compare_estimates("kl" if i % 2 else metric, direction, STEPS)
-            twin.compare_runs(("kl", metric)[i % 2], direction)
-            twin.compare_circuit(metric, ("--without", "--keep")[i % 2])
-        count += twin.count
-        for kind, x in twin.worst.items():
-            worst[kind] = max(worst.get(kind, 0), x)
-        for text in twin.far:
-            bad = True
-            print(f"{family} {i} {shape}: {text[:300]}")
-    print(f"{family}: {len(SHAPES)} twins, {count} numbers, at most off: " +
-          ", ".join(f"{n} {x:.1e}" for n, x in worst.items()) + f": {'DIFFERS' if bad else 'ok'}", flush=True)
-    return bad
+    return report(family, lambda i, shape: compare(family, i, shape))
 
 
 if __name__ == "__main__":
