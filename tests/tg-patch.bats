@@ -412,7 +412,7 @@ says() {
     tiny
     for options in '--head 0' '--each head' '--site mlp --each both' '--keep 0.0' '--without 0.0' \
         '--ablate zero --site z' '--ablate zero --keep 0.0 --without 0.0' '--ablate mean' '--each layer --position 0' \
-        '--pairs file' '--answer-id 3' 'operand'; do
+        '--pairs file' '--answer-id 3' 'operand' '--ablate zero --direction denoise' '--ablate zero --steps 0' '--steps 0'; do
         # shellcheck disable=SC2086
         run -2 --separate-stderr tg-patch "${both[@]}" $options
         echo "$options: $stderr"

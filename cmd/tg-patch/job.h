@@ -47,7 +47,8 @@ typedef struct patch_options {
     tg_patch_site site;
     patch_each each;
     patch_ablation ablation;
-    bool noise, ablates, attributes, metric_given, site_given, each_given, format_given, no_header;
+    bool noise, ablates, attributes, metric_given, site_given, each_given, format_given, direction_given,
+        steps_given, no_header;
     table_format format;
     size_t threads;
 } patch_options;

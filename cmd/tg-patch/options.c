@@ -79,7 +79,7 @@ static int check_ablation(const patch_options *o)
             "--keep and --without say what an ablation leaves: expected --ablate zero, mean or resample");
     if (o->keep && o->without)
         return cli_usage("--keep and --without cannot be combined");
-    if (o->ablates && (o->attributes || o->noise || chooses_patches(o)))
+    if (o->ablates && (o->attributes || o->direction_given || chooses_patches(o)))
         return cli_usage("--ablate takes --without and --keep, not --attribution, --site, --each, --layer, "
                          "--head, --position or --direction");
     if (o->ablates && o->ablation == PATCH_MEAN && !o->pairs)
@@ -121,7 +121,7 @@ static int check_output(const patch_options *o)
 /* Which options go together. */
 static int check(const patch_options *o)
 {
-    if (o->steps > 0 && !o->attributes)
+    if (o->steps_given && !o->attributes)
         return cli_usage("--steps goes with --attribution");
     if (check_ablation(o) || check_path(o) || check_output(o) || (!o->ablates && !o->path && check_sites(o)))
         return CLI_USAGE;
@@ -196,7 +196,8 @@ static void list_others(cli_option *to, patch_options *o)
         CLI_SIZE_OPTION('a', "head", &o->head, "H", 0, PATCH_INDEX_MAX, "only this head, from 0"),
         CLI_SIZE_OPTION('t', "position", &o->position, "T", 0, PATCH_INDEX_MAX, "only this position, from 0"),
         CLI_CHOICE_OPTION(0, "direction", &o->direction, "denoise|noise",
-                          "carry from the clean run into the corrupt one, or the other way"),
+                          "carry from the clean run into the corrupt one, or the other way",
+                          .given = &o->direction_given),
         CLI_TEXT_OPTION(0, "path", &o->path, "SENDER:RECEIVER",
                         "patch edges, one at a time: the receiver alone reads what the sender writes in the "
                         "other run.  Senders: embed, L.H, L.mlp; receivers: L.H.q, L.H.k, L.H.v, L.H (all "
@@ -205,7 +206,8 @@ static void list_others(cli_option *to, patch_options *o)
                         "estimate each patch's metric to first order, all by one backward pass"),
         CLI_SIZE_OPTION(0, "steps", &o->steps, "N", 0, PATCH_STEPS_MAX,
                         "with --attribution, integrate gradients: the mean of N on the way from one run to "
-                        "the other"),
+                        "the other",
+                        .given = &o->steps_given),
         CLI_ENUM_OPTION(0, "ablate", &o->ablation, PATCH_ABLATIONS,
                         "instead, replace heads and MLPs of the clean run by zeros, by their means over the "
                         "corrupt prompts, or by those of the corrupt prompt: each in turn",
