@@ -69,6 +69,11 @@ static void update_chunk(void *context, size_t begin, size_t end)
     tg_kernels_get()->adamw(s->params + at, s->m + at, s->v + at, s->grads + at, end - begin, u->step);
 }
 
+double tg_adamw_grad_scale(const tg_adamw *o, double norm)
+{
+    return o->clip > 0 && norm > o->clip ? o->clip / norm : 1.0;
+}
+
 void tg_adamw_update_part(const tg_adamw *o, const tg_params *table, const tg_adamw_state *state, double norm,
                           double lr, uint64_t t, size_t begin, size_t end)
 {
@@ -81,14 +86,14 @@ void tg_adamw_update_part(const tg_adamw *o, const tg_params *table, const tg_ad
         .epsilon = (float)o->epsilon,
         .correction1 = (float)(1.0 - pow(o->beta1, (double)t)),
         .correction2 = (float)(1.0 - pow(o->beta2, (double)t)),
-        .grad_scale = (float)(o->clip > 0 && norm > o->clip ? o->clip / norm : 1.0),
+        .grad_scale = (float)tg_adamw_grad_scale(o, norm),
     };
 
     for (size_t i = 0; i < table->n; i++) {
         const tg_param *p = &table->entry[i];
         const size_t first = tg_size_max(begin, p->offset), last = tg_size_min(end, p->offset + p->count);
 
-        if (first >= last)
+        if (first >= last || (o->without_hidden && p->hidden))
             continue;
         step.weight_decay = p->decay ? (float)o->weight_decay : 0.0f;
         tg_threads_run(last - first, CHUNK, update_chunk, &(struct update){first, state, &step});

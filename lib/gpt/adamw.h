@@ -11,6 +11,7 @@
 #ifndef TG_GPT_ADAMW_H
 #define TG_GPT_ADAMW_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -21,7 +22,8 @@ TG_API_BEGIN
 
 typedef struct tg_adamw {
     double beta1, beta2, epsilon, weight_decay;
-    double clip; /* 0: no clipping */
+    double clip;         /* 0: no clipping */
+    bool without_hidden; /* leave out the parameters that Muon updates (lib/gpt/muon.h) */
 } tg_adamw;
 
 /* What a step updates, and the gradients that it reads; all are flat, in the table's order. */
@@ -44,6 +46,9 @@ double tg_adamw_norm(const tg_params *table, const float *grads, double *work);
  * to `end`, into their places in work; and when all are there, the norm. */
 void tg_adamw_sum_squares(const float *grads, size_t begin, size_t end, double *work);
 double tg_adamw_norm_of(const tg_params *table, const double *work);
+
+/* What clipping multiplies the gradient with. */
+double tg_adamw_grad_scale(const tg_adamw *o, double norm);
 
 /* Do step number t, from 1, with learning rate lr; norm is tg_adamw_norm() of the gradient. */
 void tg_adamw_update(const tg_adamw *o, const tg_params *table, const tg_adamw_state *state, double norm,

@@ -75,6 +75,7 @@ static void fill_entry(tg_param *p, const tg_param_row *row, size_t layer, const
     p->shape[1] = tg_dim_size(row->dim[1], c);
     p->count = p->shape[0] * p->shape[1];
     p->decay = p->ndim == 2;
+    p->hidden = row->in_block && row->use == TG_USE_MATRIX;
     p->transposed =
         row->kind == tg_head_kind(c) || (row->use == TG_USE_MATRIX && tg_config_family(c)->transposed);
     if (row->start == TG_START_GAIN)

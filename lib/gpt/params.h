@@ -148,6 +148,7 @@ typedef struct tg_param {
     size_t offset;    /* in a flat buffer, in floats; a multiple of 16 */
     double mean, std; /* initialisation: normal, or the constant mean when std is 0 */
     bool decay;       /* weight decay applies: matrices only */
+    bool hidden;      /* a matrix of a product in a block: what Muon updates */
 } tg_param;
 
 typedef struct tg_params {

@@ -26,55 +26,134 @@ static size_t stage_begin(const tg_params *table, size_t stage)
 
 /* ---- segments */
 
-/* Append blocks begin .. end - 1 as a segment.  Its owner is the next member in turn. */
-static void append(tg_partition *s, size_t floats, size_t begin, size_t end)
-{
-    const size_t block = tg_adamw_block(), last = tg_size_min(end * block, floats), size = s->team->size;
+/* What is laid out: segments of which parameters. */
+struct layout {
+    tg_partition *partition;
+    const tg_params *table;
+    enum { ALL, HIDDEN, OTHERS } of;
+    size_t turn; /* segments so far, of all parameters: whose turn it is */
+};
 
-    s->longest = tg_size_max(s->longest, last - begin * block);
+static void append(tg_partition *s, const tg_segment *segment)
+{
+    if (segment->begin >= segment->end)
+        return;
+    s->longest = tg_size_max(s->longest, segment->end - segment->begin);
     if (s->segment)
-        s->segment[s->n] = (tg_segment){begin * block, last, s->n % size, s->n / size};
+        s->segment[s->n] = *segment;
     s->n++;
 }
 
-/* Divide blocks begin .. end - 1 among all, in as many rounds as it takes. */
-static void divide(tg_partition *s, size_t floats, size_t begin, size_t end)
+/* Append what a segment has of the parameters that are wanted. */
+static void append_some(const struct layout *l, const tg_segment *segment)
 {
-    const size_t size = s->team->size, most = segment_blocks(size);
+    for (size_t i = 0; i < l->table->n; i++) {
+        const tg_param *p = &l->table->entry[i];
+        tg_segment some = *segment;
+
+        some.begin = tg_size_max(some.begin, p->offset);
+        some.end = tg_size_min(some.end, p->offset + p->count);
+        if (p->hidden == (l->of == HIDDEN))
+            append(l->partition, &some);
+    }
+}
+
+/* Append blocks begin .. end - 1 as a segment.  Its owner is the next member in turn. */
+static void append_blocks(struct layout *l, size_t begin, size_t end)
+{
+    const size_t block = tg_adamw_block(), size = l->partition->team->size;
+    const tg_segment segment = {begin * block, tg_size_min(end * block, l->table->floats), l->turn % size,
+                                l->turn / size};
+
+    if (l->of == ALL)
+        append(l->partition, &segment);
+    else
+        append_some(l, &segment);
+    l->turn++;
+}
+
+/* Divide blocks begin .. end - 1 among all, in as many rounds as it takes. */
+static void divide(struct layout *l, size_t begin, size_t end)
+{
+    const size_t size = l->partition->team->size, most = segment_blocks(size);
     const size_t rounds = tg_ceil_div(tg_ceil_div(end - begin, size), most);
 
     for (size_t round = 0; round < rounds; round++)
         for (size_t part = 0; part < size; part++) {
             size_t first, last;
 
-            tg_team_part(s->team, part, end - begin, &first, &last);
+            tg_team_part(l->partition->team, part, end - begin, &first, &last);
             first += round * most;
             last = tg_size_min(last, first + most);
             if (first < last)
-                append(s, floats, begin + first, begin + last);
+                append_blocks(l, begin + first, begin + last);
         }
 }
 
-static void lay_out(tg_partition *s, const tg_params *table)
+static void lay_out(struct layout *l)
 {
-    size_t end = tg_adamw_work(table);
+    size_t end = tg_adamw_work(l->table);
 
-    s->n = 0;
-    for (size_t stage = 0; stage < table->blocks + 2; stage++) {
-        const size_t begin = tg_size_min(end, tg_ceil_div(stage_begin(table, stage), tg_adamw_block()));
+    l->partition->n = l->turn = 0;
+    for (size_t stage = 0; stage < l->table->blocks + 2; stage++) {
+        const size_t begin = tg_size_min(end, tg_ceil_div(stage_begin(l->table, stage), tg_adamw_block()));
 
-        divide(s, table->floats, begin, end);
+        divide(l, begin, end);
         end = begin;
     }
 }
 
+static void place(tg_arena *arena, struct layout *l)
+{
+    lay_out(l); /* counts them */
+    l->partition->segment = tg_arena_take(arena, l->partition->n, sizeof *l->partition->segment);
+    if (l->partition->segment)
+        lay_out(l);
+}
+
+static tg_partition empty(const tg_team *team)
+{
+    return (tg_partition){.team = team, .window = UNDER_WAY * team->size, .slots = UNDER_WAY};
+}
+
 void tg_partition_place(tg_arena *arena, tg_partition *partition, const tg_params *table, const tg_team *team)
 {
-    *partition = (tg_partition){.team = team, .window = UNDER_WAY * team->size, .slots = UNDER_WAY};
-    lay_out(partition, table); /* counts them */
+    *partition = empty(team);
+    place(arena, &(struct layout){.partition = partition, .table = table, .of = ALL});
+}
+
+void tg_partition_place_some(tg_arena *arena, tg_partition *partition, const tg_params *table,
+                             const tg_team *team, bool hidden)
+{
+    *partition = empty(team);
+    place(arena, &(struct layout){.partition = partition, .table = table, .of = hidden ? HIDDEN : OTHERS});
+}
+
+/* Append a parameter, in segments of the usual length. */
+static void append_param(tg_partition *s, const tg_param *p, size_t owner)
+{
+    const size_t most = segment_blocks(s->team->size) * tg_adamw_block();
+
+    for (size_t at = 0; at < p->count; at += most)
+        append(s, &(tg_segment){p->offset + at, p->offset + tg_size_min(at + most, p->count), owner, 0});
+}
+
+static void lay_out_owned(tg_partition *s, const tg_params *table, const size_t *owner)
+{
+    s->n = 0;
+    for (size_t i = 0; i < table->n; i++)
+        if (table->entry[i].hidden)
+            append_param(s, &table->entry[i], owner ? owner[i] : 0);
+}
+
+void tg_partition_place_owned(tg_arena *arena, tg_partition *partition, const tg_params *table,
+                              const tg_team *team, const size_t *owner)
+{
+    *partition = empty(team);
+    lay_out_owned(partition, table, NULL); /* counts them */
     partition->segment = tg_arena_take(arena, partition->n, sizeof *partition->segment);
     if (partition->segment)
-        lay_out(partition, table);
+        lay_out_owned(partition, table, owner);
 }
 
 size_t tg_partition_from(const tg_partition *partition, size_t first)

@@ -11,6 +11,7 @@
 #ifndef TG_TRAIN_PARTITION_H
 #define TG_TRAIN_PARTITION_H
 
+#include <stdbool.h>
 #include <stddef.h>
 
 #include "lib/base/api.h"
@@ -38,6 +39,15 @@ typedef struct tg_partition {
 /* Divide the parameters of a table among a team's members (see arena.h). */
 void tg_partition_place(tg_arena *arena, tg_partition *partition, const tg_params *table,
                         const tg_team *team);
+
+/* The same segments, with their owners, cut to those parameters that are hidden (tg_param.hidden), or to
+ * those that are not.  For tg_partition_send() alone, like the next. */
+void tg_partition_place_some(tg_arena *arena, tg_partition *partition, const tg_params *table,
+                             const tg_team *team, bool hidden);
+
+/* The hidden parameters, each of which owner [table->n] gives to one member. */
+void tg_partition_place_owned(tg_arena *arena, tg_partition *partition, const tg_params *table,
+                              const tg_team *team, const size_t *owner);
 
 /* The number of segments, from the first on, that lie wholly after float `first` of the buffer. */
 size_t tg_partition_from(const tg_partition *partition, size_t first);

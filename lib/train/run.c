@@ -3,6 +3,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "lib/base/choice.h"
 #include "lib/base/finite.h"
 #include "lib/base/size.h"
 #include "lib/models/model_archive.h"
@@ -128,9 +129,24 @@ static tg_status check_settings(const tg_run *run, const tg_settings *s, tg_err 
     return status;
 }
 
+/* The arrays of moments: m and, but of what Muon updates, v. */
+static bool has_v(const tg_run *run, const tg_param *p)
+{
+    return run->settings.optimizer != TG_OPTIMIZER_MUON || !p->hidden;
+}
+
+static size_t count_moments(const tg_run *run)
+{
+    size_t n = 0;
+
+    for (size_t i = 0; i < run->model.table.n; i++)
+        n += 1 + has_v(run, &run->model.table.entry[i]);
+    return n;
+}
+
 static tg_status check_state(const tg_run *run, tg_err *err)
 {
-    const size_t want = 2 * run->model.table.n;
+    const size_t want = count_moments(run);
     tg_status status;
 
     if ((status = tg_fields_check(all_fields, run, err)) ||
@@ -187,7 +203,23 @@ static tg_status check_arrays(const tg_run *run, tg_err *err)
                    t->blocks, t->per_layer, TG_NAMES_MAX);
 }
 
-static tg_status settle(const tg_run *run, tg_settings *s, tg_err *err)
+/* The moments of one optimizer are of no use to another. */
+static tg_status check_optimizer(const tg_run *run, const tg_settings *s, const bool given[TG_SETTINGS],
+                                 tg_err *err)
+{
+    char before[TG_CHOICE_SIZE], now[TG_CHOICE_SIZE];
+
+    tg_choice_name(before, TG_OPTIMIZERS, run->settings.optimizer);
+    tg_choice_name(now, TG_OPTIMIZERS, s->optimizer);
+    if (run->step > 0 && s->optimizer != run->settings.optimizer)
+        return tg_fail(err, TG_EUSAGE, "the run has optimizer %s: after %zu steps it cannot go on with %s",
+                       before, run->step, now);
+    if (given[TG_SET_MOMENTUM] && s->optimizer != TG_OPTIMIZER_MUON)
+        return tg_fail(err, TG_EUSAGE, "a momentum is for optimizer muon, the run has %s", now);
+    return TG_OK;
+}
+
+static tg_status settle(const tg_run *run, tg_settings *s, const bool given[TG_SETTINGS], tg_err *err)
 {
     tg_status status = check_arrays(run, err);
 
@@ -195,6 +227,8 @@ static tg_status settle(const tg_run *run, tg_settings *s, tg_err *err)
         return status;
     if (s->context == 0)
         s->context = run->model.config.n_ctx;
+    if ((status = check_optimizer(run, s, given, err)))
+        return status;
     if (s->precision == TG_PRECISION_BF16 && run->model.config.n_embd > tg_matmul_depth())
         return tg_fail(err, TG_EUSAGE, "precision bf16 is for up to %zu channels, this model has %zu",
                        tg_matmul_depth(), run->model.config.n_embd);
@@ -210,7 +244,7 @@ tg_status tg_run_resume(tg_run *run, size_t tokens, const tg_settings *asked, co
     tg_settings_merge(&merged, asked, given);
     if (run->step == 0)
         tg_recipe_choose(&merged, given, tokens, &run->model, tg_recipe_origin(&run->model));
-    if ((status = settle(run, &merged, err)))
+    if ((status = settle(run, &merged, given, err)))
         return status;
     *steps = merged.steps;
     if (run->step < merged.steps)
@@ -302,6 +336,8 @@ static tg_status put_moments(const tg_run *run, const char *prefix, const float 
     for (size_t i = 0; !status && i < table->n; i++) {
         const tg_param *p = &table->entry[i];
 
+        if (flat == run->v && !has_v(run, p))
+            continue;
         snprintf(name, sizeof name, "%s%s", prefix, p->name);
         status = tg_archive_put(w, name, TG_F32, p->ndim, p->shape, flat + p->offset, err);
     }

@@ -40,7 +40,7 @@ typedef struct tg_run {
     double best_loss;   /* ... and the loss */
     tg_history history; /* of the losses */
     /* of this process: */
-    float *m, *v;        /* AdamW's moments, flat, in the order of the model's table */
+    float *m, *v;        /* the optimizer's moments, flat, in the order of the model's table */
     tg_arena moments;    /* memory of m and v */
     size_t moments_read; /* arrays of them, while reading */
 } tg_run;

@@ -24,13 +24,17 @@ static const tg_field rows[TG_SETTINGS] = {
     [TG_SET_VAL_FRACTION] = REAL_ROW(val_fraction, 0, 0.9),
     [TG_SET_PRECISION] = TG_CHOICE_FIELD("train/precision", tg_settings, precision, TG_PRECISIONS),
     [TG_SET_VAL_BLOCKS] = SIZE_ROW(val_blocks, 1, 1e6),
+    [TG_SET_OPTIMIZER] = TG_CHOICE_FIELD("train/optimizer", tg_settings, optimizer, TG_OPTIMIZERS),
+    [TG_SET_MOMENTUM] = REAL_ROW(momentum, 0, 0.999999),
 };
 
 const tg_fields tg_settings_fields = {rows, TG_SETTINGS};
 
 tg_fields tg_settings_saved(const tg_settings *s)
 {
-    return (tg_fields){rows, s->val_blocks > 1 ? TG_SETTINGS : TG_SET_VAL_BLOCKS};
+    if (s->optimizer != TG_OPTIMIZER_ADAMW)
+        return tg_settings_fields;
+    return (tg_fields){rows, s->val_blocks > 1 ? TG_SET_OPTIMIZER : TG_SET_VAL_BLOCKS};
 }
 
 tg_settings tg_settings_default(void)
@@ -52,6 +56,8 @@ tg_settings tg_settings_default(void)
         .val_fraction = 0.1,
         .precision = TG_PRECISION_FLOAT32,
         .val_blocks = 1,
+        .optimizer = TG_OPTIMIZER_ADAMW,
+        .momentum = 0.95,
     };
 }
 

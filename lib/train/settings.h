@@ -18,6 +18,12 @@
 
 TG_API_BEGIN
 
+typedef enum tg_optimizer_kind {
+    TG_OPTIMIZER_ADAMW,
+    TG_OPTIMIZER_MUON /* of the matrices of the blocks (lib/gpt/muon.h) */
+} tg_optimizer_kind;
+#define TG_OPTIMIZERS "adamw|muon" /* their names, in that order */
+
 typedef struct tg_settings {
     uint64_t seed;          /* order of the windows, dropout; a new model's parameters */
     size_t steps;           /* total of the run */
@@ -33,6 +39,8 @@ typedef struct tg_settings {
     double val_fraction;    /* fraction of the text, at the end of each of val_blocks, for validation */
     tg_precision precision; /* to which products round their operands */
     size_t val_blocks;      /* 1: the end of the text */
+    tg_optimizer_kind optimizer;
+    double momentum; /* Muon */
 } tg_settings;
 
 /* The defaults: nanoGPT's configuration for a CPU, but twice its learning rate, which
@@ -56,8 +64,10 @@ typedef enum tg_setting_id {
     TG_SET_DROPOUT,
     TG_SET_VAL_FRACTION,
     TG_SET_PRECISION,
-    TG_SET_VAL_BLOCKS, /* the last: 1, which earlier versions had, is not saved */
-    TG_SETTINGS        /* how many */
+    TG_SET_VAL_BLOCKS, /* what follows is not saved where it is as in earlier versions: 1, AdamW */
+    TG_SET_OPTIMIZER,
+    TG_SET_MOMENTUM,
+    TG_SETTINGS /* how many */
 } tg_setting_id;
 
 /* Their arrays, train/NAME; row i is tg_setting_id i's. */

@@ -49,6 +49,8 @@ static void place_trainer(tg_arena *arena, void *context)
     t->norm_work = tg_arena_take(arena, tg_adamw_work(table), sizeof(double));
     if (t->team->size > 1)
         place_team(arena, t, t->team, table);
+    tg_optimizer_place(arena, &t->optimizer, &t->run->settings, table, &t->run->model.config, &t->pass.matmul,
+                       &t->partition, t->team);
     t->val_losses = tg_arena_take(arena, tg_ceil_div(t->batches->val_windows, B), sizeof *t->val_losses);
     t->ids = tg_arena_take_rows(arena, B, T, sizeof(int32_t));
     t->targets = tg_arena_take_rows(arena, B, T, sizeof(int32_t));
@@ -65,16 +67,7 @@ size_t tg_trainer_bytes(const tg_run *run, const tg_batches *batches, const tg_t
 tg_status tg_trainer_open(tg_trainer *t, tg_run *run, const tg_batches *batches, const tg_team *team,
                           tg_err *err)
 {
-    const tg_settings *s = &run->settings;
-
     *t = (tg_trainer){.run = run, .batches = batches, .team = team};
-    t->optimizer = (tg_adamw){
-        .beta1 = s->beta1,
-        .beta2 = s->beta2,
-        .epsilon = 1e-8,
-        .weight_decay = s->weight_decay,
-        .clip = s->clip,
-    };
     return tg_arena_build(&t->arena, place_trainer, t, err);
 }
 
@@ -226,18 +219,6 @@ static bool sum_of_team(tg_trainer *t)
     return !abandoned;
 }
 
-static void update_as_member(tg_trainer *t, const tg_adamw_state *state, const tg_step_report *report)
-{
-    for (size_t i = 0; i < t->partition.n; i++) {
-        const tg_segment *s = &t->partition.segment[i];
-
-        if (s->owner == t->team->rank)
-            tg_adamw_update_part(&t->optimizer, &t->run->model.table, state, report->grad_norm, report->lr,
-                                 t->run->step, s->begin, s->end);
-    }
-    tg_partition_send(&t->partition, state->params, TG_SPREAD);
-}
-
 /* ---- a step */
 
 /* The step's gradient, summed over its passes, as t->sum.part[0], and its norm.  False: abandoned. */
@@ -255,13 +236,10 @@ static bool sum_passes(tg_trainer *t, double *norm)
 
 static void update(tg_trainer *t, const tg_step_report *report)
 {
-    tg_run *run = t->run;
+    const tg_run *run = t->run;
     const tg_adamw_state state = {run->model.params, run->m, run->v, t->sum.part[0].grads};
 
-    if (t->team->size > 1)
-        update_as_member(t, &state, report);
-    else
-        tg_adamw_update(&t->optimizer, &run->model.table, &state, report->grad_norm, report->lr, run->step);
+    tg_optimizer_update(&t->optimizer, &state, report->grad_norm, report->lr, run->step);
 }
 
 /* fabs() because the sign of a NaN means nothing. */

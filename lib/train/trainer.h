@@ -12,9 +12,9 @@
 #include "lib/base/arena.h"
 #include "lib/base/status.h"
 #include "lib/base/watch.h"
-#include "lib/gpt/adamw.h"
 #include "lib/gpt/pass.h"
 #include "lib/train/batches.h"
+#include "lib/train/optimizer.h"
 #include "lib/train/reduction.h"
 #include "lib/train/run.h"
 #include "lib/train/partition.h"
@@ -28,7 +28,7 @@ typedef struct tg_trainer {
     const tg_batches *batches;
     const tg_team *team;
     size_t first_pass, end_pass; /* the step's passes that this process computes */
-    tg_adamw optimizer;
+    tg_optimizer optimizer;
     tg_pass pass;
     tg_tree_sum sum; /* after a step: its gradient, as part[0]; in a team only of what this member owns */
     /* in a team of several */

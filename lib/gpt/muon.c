@@ -1,0 +1,282 @@
+#include "lib/gpt/muon.h"
+
+#include <math.h>
+#include <stdbool.h>
+
+#include "lib/base/size.h"
+#include "lib/base/threads.h"
+#include "lib/kernels/kernels.h"
+
+#ifdef TG_TINY_CHUNK
+#define SLOT_BYTES ((size_t)1 << 10)
+#else
+#define SLOT_BYTES ((size_t)256 << 20) /* of all slots; a model that needs more has large matrices */
+#endif
+#define EPSILON 1e-7
+
+/* ---- parts */
+
+/* Floats of a slot for a part: x twice, a and its polynomial. */
+static size_t slot_floats(const tg_muon_part *p)
+{
+    const size_t least = tg_size_min(p->rows, p->cols);
+
+    return 2 * (p->rows * p->cols + least * least);
+}
+
+static void add_part(tg_muon *muon, size_t param, size_t first, size_t cols)
+{
+    const tg_param *p = &muon->table->entry[param];
+    const tg_muon_part part = {p->offset + first, p->shape[0], cols, p->shape[1], param};
+
+    if (muon->part)
+        muon->part[muon->n] = part;
+    muon->n++;
+    muon->floats = tg_size_max(muon->floats, slot_floats(&part));
+}
+
+/* The parts of a parameter; of queries, keys and values side by side, three. */
+static void add_parts(tg_muon *muon, size_t param, const tg_config *config)
+{
+    const tg_dim edge[] = {TG_DIM_ZERO, TG_DIM_Q, TG_DIM_Q_KV, TG_DIM_QKV};
+
+    if (muon->table->entry[param].kind != TG_QKV_W) {
+        add_part(muon, param, 0, muon->table->entry[param].shape[1]);
+        return;
+    }
+    for (size_t i = 0; i < 3; i++) {
+        const size_t first = tg_dim_size(edge[i], config);
+
+        add_part(muon, param, first, tg_dim_size(edge[i + 1], config) - first);
+    }
+}
+
+static void list_parts(tg_muon *muon, const tg_config *config)
+{
+    muon->n = 0;
+    for (size_t i = 0; i < muon->table->n; i++)
+        if (muon->table->entry[i].hidden)
+            add_parts(muon, i, config);
+}
+
+void tg_muon_place(tg_arena *arena, tg_muon *muon, const tg_params *table, const tg_config *config,
+                   const tg_matmul_scratch *scratch)
+{
+    const size_t threads = tg_threads();
+
+    *muon = (tg_muon){.table = table, .scratch = scratch};
+    list_parts(muon, config); /* counts them */
+    muon->part = tg_arena_take(arena, muon->n, sizeof *muon->part);
+    muon->slots = muon->floats * threads * sizeof(float) <= SLOT_BYTES ? threads : 1;
+    muon->work = tg_arena_take_rows(arena, muon->slots, muon->floats, sizeof *muon->work);
+    if (muon->part)
+        list_parts(muon, config);
+}
+
+/* ---- momentum */
+
+struct momentum {
+    float *m, *u;
+    const float *g;
+    float mu, gain, grad_scale; /* gain: 1 - mu, rounded once */
+};
+
+static void add_gradient(void *context, size_t begin, size_t end)
+{
+    const struct momentum *s = context;
+
+    for (size_t i = begin; i < end; i++) {
+        const float g = s->gain * (s->g[i] * s->grad_scale);
+
+        s->m[i] = s->mu * s->m[i] + g;
+        s->u[i] = s->mu * s->m[i] + g;
+    }
+}
+
+void tg_muon_momentum(const tg_params *table, const tg_adamw_state *state, const tg_muon_step *step,
+                      size_t begin, size_t end)
+{
+    struct momentum s = {
+        .mu = (float)step->momentum,
+        .gain = (float)(1.0 - step->momentum),
+        .grad_scale = (float)step->grad_scale,
+    };
+
+    for (size_t i = 0; i < table->n; i++) {
+        const tg_param *p = &table->entry[i];
+        const size_t first = tg_size_max(begin, p->offset), last = tg_size_min(end, p->offset + p->count);
+
+        if (!p->hidden || first >= last)
+            continue;
+        s.m = state->m + first;
+        s.u = state->v + first;
+        s.g = state->grads + first;
+        tg_threads_run(last - first, TG_THREADS_ELEMENTS, add_gradient, &s);
+    }
+}
+
+/* ---- orthogonal matrices */
+
+/* A part's matrices: x and y [rows,cols], a and b [n,n], n being the lesser of rows and cols. */
+struct slot {
+    size_t rows, cols, n;
+    float *x, *y, *a, *b;
+    const tg_matmul_scratch *scratch;
+};
+
+static struct slot slot_of(const tg_muon_part *p, float *work, const tg_matmul_scratch *scratch)
+{
+    const size_t count = p->rows * p->cols, n = tg_size_min(p->rows, p->cols);
+
+    return (struct slot){
+        .rows = p->rows,
+        .cols = p->cols,
+        .n = n,
+        .x = work,
+        .y = work + count,
+        .a = work + 2 * count,
+        .b = work + 2 * count + n * n,
+        .scratch = scratch,
+    };
+}
+
+/* x = u / |u| */
+static void normalise(const struct slot *s, const float *u, size_t ld)
+{
+    double sum = 0;
+
+    for (size_t r = 0; r < s->rows; r++)
+        sum += tg_kernels_get()->sum_squares(u + r * ld, s->cols);
+    for (size_t r = 0; r < s->rows; r++)
+        for (size_t c = 0; c < s->cols; c++)
+            s->x[r * s->cols + c] = (float)((double)u[r * ld + c] / (sqrt(sum) + EPSILON));
+}
+
+/* a = x x^T, or x^T x if that is smaller */
+static void gram(const struct slot *s)
+{
+    const bool wide = s->rows <= s->cols;
+
+    tg_matmul_run(&(tg_matmul){.M = s->n,
+                               .N = s->n,
+                               .K = wide ? s->cols : s->rows,
+                               .a = s->x,
+                               .a_row = wide ? s->cols : 1,
+                               .a_col = wide ? 1 : s->cols,
+                               .b = s->x,
+                               .b_row = wide ? 1 : s->cols,
+                               .b_col = wide ? s->cols : 1,
+                               .c = s->a,
+                               .ldc = s->n},
+                  s->scratch);
+}
+
+/* b = c1 a + c2 a a */
+static void polynomial(const struct slot *s, float c1, float c2)
+{
+    tg_matmul_run(&(tg_matmul){.M = s->n,
+                               .N = s->n,
+                               .K = s->n,
+                               .a = s->a,
+                               .a_row = s->n,
+                               .a_col = 1,
+                               .b = s->a,
+                               .b_row = s->n,
+                               .b_col = 1,
+                               .c = s->b,
+                               .ldc = s->n},
+                  s->scratch);
+    for (size_t i = 0; i < s->n * s->n; i++)
+        s->b[i] = c1 * s->a[i] + c2 * s->b[i];
+}
+
+/* y = c0 x + b x, or c0 x + x b */
+static void multiply(const struct slot *s, float c0)
+{
+    const bool wide = s->rows <= s->cols;
+
+    for (size_t i = 0; i < s->rows * s->cols; i++)
+        s->y[i] = c0 * s->x[i];
+    tg_matmul_run(&(tg_matmul){.M = s->rows,
+                               .N = s->cols,
+                               .K = s->n,
+                               .a = wide ? s->b : s->x,
+                               .a_row = s->n,
+                               .a_col = 1,
+                               .b = wide ? s->x : s->b,
+                               .b_row = s->cols,
+                               .b_col = 1,
+                               .c = s->y,
+                               .ldc = s->cols,
+                               .accumulate = true},
+                  s->scratch);
+}
+
+/* Make u's columns, or rows, orthonormal: s->x. */
+static void orthogonalise(struct slot *s, const float *u, size_t ld)
+{
+    static const float c[] = {3.4445f, -4.7750f, 2.0315f};
+
+    normalise(s, u, ld);
+    for (size_t i = 0; i < TG_MUON_ROUNDS; i++) {
+        float *const before = s->x;
+
+        gram(s);
+        polynomial(s, c[1], c[2]);
+        multiply(s, c[0]);
+        s->x = s->y;
+        s->y = before;
+    }
+}
+
+/* ---- the update */
+
+struct update {
+    const tg_muon *muon;
+    const tg_adamw_state *state;
+    const tg_muon_step *step;
+    size_t first;
+};
+
+static void update_part(const struct update *u, const tg_muon_part *p, float *work,
+                        const tg_matmul_scratch *scratch)
+{
+    const float lr = (float)u->step->learning_rate, decay = (float)u->step->weight_decay;
+    const float factor = (float)(0.2 * sqrt((double)tg_size_max(p->rows, p->cols)));
+    struct slot s = slot_of(p, work, scratch);
+
+    orthogonalise(&s, u->state->v + p->offset, p->ld);
+    for (size_t r = 0; r < p->rows; r++) {
+        float *w = u->state->params + p->offset + r * p->ld;
+
+        for (size_t c = 0; c < p->cols; c++)
+            w[c] -= lr * (factor * s.x[r * p->cols + c] + decay * w[c]);
+    }
+}
+
+/* Parts, one after the other in one thread, with its share of the scratch. */
+static void update_parts(void *context, size_t begin, size_t end)
+{
+    const struct update *u = context;
+    const tg_muon *muon = u->muon;
+    const size_t self = tg_threads_self();
+    const tg_matmul_scratch scratch = {.packed = (char *)muon->scratch->packed + self * tg_matmul_work(1),
+                                       .threads = 1,
+                                       .precision = muon->scratch->precision};
+
+    for (size_t i = begin; i < end; i++)
+        update_part(u, &muon->part[u->first + i], muon->work + self * muon->floats, &scratch);
+}
+
+void tg_muon_update(const tg_muon *muon, const tg_adamw_state *state, const tg_muon_step *step, size_t begin,
+                    size_t end)
+{
+    const struct update u = {muon, state, step, begin};
+
+    if (muon->slots > 1) {
+        tg_threads_run_on(muon->slots, end - begin, 1, update_parts, (void *)&u);
+        return;
+    }
+    for (size_t i = begin; i < end; i++)
+        update_part(&u, &muon->part[i], muon->work, muon->scratch);
+}

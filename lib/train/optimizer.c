@@ -1,0 +1,140 @@
+#include "lib/train/optimizer.h"
+
+#include <stdbool.h>
+
+#include "lib/base/size.h"
+
+static bool has_muon(const tg_optimizer *o)
+{
+    return o->settings->optimizer == TG_OPTIMIZER_MUON;
+}
+
+/* ---- which member updates which matrix */
+
+/* About the operations of a part's update. */
+static size_t work_of(const tg_muon_part *p)
+{
+    return p->rows * p->cols * tg_size_min(p->rows, p->cols);
+}
+
+/* Each parameter's parts go to the member with the least work so far; load [size] is scratch. */
+static void choose_owners(tg_optimizer *o, size_t *load)
+{
+    const size_t size = o->team->size;
+    size_t least = 0, param = o->table->n;
+
+    for (size_t i = 0; i < o->table->n; i++)
+        o->owner[i] = size;
+    for (size_t i = 0; i < o->muon.n; i++) {
+        const tg_muon_part *p = &o->muon.part[i];
+
+        for (size_t member = 0; p->param != param && member < size; member++)
+            least = member == 0 || load[member] < load[least] ? member : least;
+        param = p->param;
+        o->owner[param] = least;
+        load[least] += work_of(p);
+    }
+}
+
+static void place_team(tg_arena *arena, tg_optimizer *o)
+{
+    size_t *load = tg_arena_take(arena, o->team->size, sizeof *load);
+
+    o->owner = tg_arena_take(arena, o->table->n, sizeof *o->owner);
+    if (o->owner)
+        choose_owners(o, load);
+    tg_partition_place_some(arena, &o->rest, o->table, o->team, false);
+    tg_partition_place_some(arena, &o->momentum, o->table, o->team, true);
+    tg_partition_place_owned(arena, &o->matrices, o->table, o->team, o->owner);
+}
+
+void tg_optimizer_place(tg_arena *arena, tg_optimizer *o, const tg_settings *settings, const tg_params *table,
+                        const tg_config *config, const tg_matmul_scratch *scratch,
+                        const tg_partition *partition, const tg_team *team)
+{
+    *o = (tg_optimizer){.settings = settings, .table = table, .team = team, .partition = partition};
+    o->adamw = (tg_adamw){
+        .beta1 = settings->beta1,
+        .beta2 = settings->beta2,
+        .epsilon = 1e-8,
+        .weight_decay = settings->weight_decay,
+        .clip = settings->clip,
+        .without_hidden = has_muon(o),
+    };
+    if (!has_muon(o))
+        return;
+    tg_muon_place(arena, &o->muon, table, config, scratch);
+    if (team->size > 1)
+        place_team(arena, o);
+}
+
+/* ---- a step */
+
+struct update {
+    const tg_adamw_state *state;
+    double norm, lr;
+    uint64_t t;
+};
+
+static tg_muon_step muon_step(const tg_optimizer *o, const struct update *u)
+{
+    return (tg_muon_step){
+        .momentum = o->settings->momentum,
+        .weight_decay = o->settings->weight_decay,
+        .learning_rate = u->lr,
+        .grad_scale = tg_adamw_grad_scale(&o->adamw, u->norm),
+    };
+}
+
+/* AdamW, and the momentum, of the floats begin .. end - 1. */
+static void update_range(const tg_optimizer *o, const struct update *u, size_t begin, size_t end)
+{
+    const tg_muon_step step = muon_step(o, u);
+
+    tg_adamw_update_part(&o->adamw, o->table, u->state, u->norm, u->lr, u->t, begin, end);
+    if (has_muon(o))
+        tg_muon_momentum(o->table, u->state, &step, begin, end);
+}
+
+static void update_matrices_as_member(const tg_optimizer *o, const struct update *u)
+{
+    const tg_muon_step step = muon_step(o, u);
+    size_t begin = 0;
+
+    tg_partition_send(&o->momentum, u->state->v, TG_SPREAD);
+    for (size_t i = 0; i <= o->muon.n; i++) {
+        if (i < o->muon.n && o->owner[o->muon.part[i].param] == o->team->rank)
+            continue;
+        tg_muon_update(&o->muon, u->state, &step, begin, i);
+        begin = i + 1;
+    }
+    tg_partition_send(&o->matrices, u->state->params, TG_SPREAD);
+}
+
+static void update_as_member(const tg_optimizer *o, const struct update *u)
+{
+    for (size_t i = 0; i < o->partition->n; i++) {
+        const tg_segment *s = &o->partition->segment[i];
+
+        if (s->owner == o->team->rank)
+            update_range(o, u, s->begin, s->end);
+    }
+    tg_partition_send(has_muon(o) ? &o->rest : o->partition, u->state->params, TG_SPREAD);
+    if (has_muon(o))
+        update_matrices_as_member(o, u);
+}
+
+void tg_optimizer_update(const tg_optimizer *o, const tg_adamw_state *state, double norm, double lr,
+                         uint64_t t)
+{
+    const struct update u = {state, norm, lr, t};
+    const tg_muon_step step = muon_step(o, &u);
+
+    if (o->team->size > 1) {
+        update_as_member(o, &u);
+        return;
+    }
+    update_range(o, &u, 0, o->table->floats);
+    if (has_muon(o))
+        tg_muon_update(&o->muon, state, &step, 0, o->muon.n);
+}
