@@ -102,6 +102,7 @@ tiny() {
 @test "unit: trace" { unit trace; }
 @test "unit: vectors" { unit vectors; }
 @test "unit: gradient" { unit gradient; }
+@test "unit: muon" { unit muon; }
 @test "unit: train" { unit train; }
 
 # Kernels, products, operations and models: up to ten seconds each, because the naive references are slow.

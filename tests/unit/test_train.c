@@ -743,7 +743,8 @@ static void adamw_follows_its_formula(void)
     static const double betas[] = {0.9, 0.99, 0.999, 0.999999};
 
     for (size_t b = 0; b < sizeof betas / sizeof betas[0]; b++) {
-        const tg_adamw o = {betas[b], betas[b], 1e-8, 0.1, 0.5};
+        const tg_adamw o = {
+            .beta1 = betas[b], .beta2 = betas[b], .epsilon = 1e-8, .weight_decay = 0.1, .clip = 0.5};
         tg_run run;
 
         begin(&run);
@@ -1116,6 +1117,59 @@ static void members_exchange_numbers(void)
         thread_team_run(size, say_numbers, NULL);
 }
 
+/* What is sent of hidden parameters, of the others, and of the hidden by owner. */
+struct some_of {
+    const tg_params *table;
+    const tg_team *team;
+    const size_t *owner; /* [table->n] */
+    tg_partition hidden, others, owned;
+};
+
+static void place_some(tg_arena *arena, void *context)
+{
+    struct some_of *s = context;
+
+    tg_partition_place_some(arena, &s->hidden, s->table, s->team, true);
+    tg_partition_place_some(arena, &s->others, s->table, s->team, false);
+    tg_partition_place_owned(arena, &s->owned, s->table, s->team, s->owner);
+}
+
+static void count_floats(unsigned char *seen, const tg_partition *p, const tg_partition *all,
+                         unsigned char weight)
+{
+    for (size_t i = 0; i < p->n; i++)
+        for (size_t k = p->segment[i].begin; k < p->segment[i].end; k++) {
+            seen[k] = (unsigned char)(seen[k] + weight);
+            for (size_t whole = 0; all && whole < all->n; whole++)
+                if (k >= all->segment[whole].begin && k < all->segment[whole].end)
+                    CHECK_EQ(p->segment[i].owner, all->segment[whole].owner);
+        }
+}
+
+/* Each hidden float is sent once as its segment's owner has it, and once by its parameter's owner; the others
+ * once. */
+static void check_some(const tg_params *table, const tg_team *team, const tg_partition *all)
+{
+    unsigned char *seen = calloc(table->floats, 1);
+    size_t *owner = calloc(table->n, sizeof *owner);
+    struct some_of s = {.table = table, .team = team, .owner = owner};
+    tg_arena arena = {0};
+    tg_err err = {0};
+
+    for (size_t i = 0; i < table->n; i++)
+        owner[i] = i % team->size;
+    CHECK_OK(tg_arena_build(&arena, place_some, &s, &err), &err);
+    count_floats(seen, &s.hidden, all, 1);
+    count_floats(seen, &s.owned, NULL, 2);
+    count_floats(seen, &s.others, all, 5);
+    for (size_t i = 0; i < table->n; i++)
+        for (size_t k = 0; k < table->entry[i].count; k++)
+            CHECK_EQ(seen[table->entry[i].offset + k], table->entry[i].hidden ? 3 : 5);
+    tg_arena_free(&arena);
+    free(owner);
+    free(seen);
+}
+
 static void partition_covers_all(void)
 {
     tg_run run;
@@ -1153,6 +1207,7 @@ static void partition_covers_all(void)
         for (size_t at = 0; at < table->floats; at += 1 + table->floats / 50)
             for (size_t i = 0; i < tg_partition_from(&s, at); i++)
                 CHECK(s.segment[i].begin >= at);
+        check_some(table, &team, &s);
         free(seen);
         free(first);
         tg_arena_free(&arena);

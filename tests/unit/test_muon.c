@@ -1,0 +1,234 @@
+/* Muon (lib/gpt/muon.h): its steps are those of the equations in double precision, whatever the kernels and
+ * the number of threads. */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "lib/base/size.h"
+#include "lib/base/threads.h"
+#include "lib/gpt/muon.h"
+#include "tests/unit/bodies.h"
+#include "tests/unit/check.h"
+#include "tests/unit/ref_muon.h"
+#include "tests/unit/small_model.h"
+
+enum { STEPS = 3 };
+static const tg_muon_step step = {
+    .momentum = 0.95, .weight_decay = 0.1, .learning_rate = 0.01, .grad_scale = 0.25};
+
+/* ---- a model's optimizer */
+
+struct rig {
+    tg_model model;
+    tg_matmul_scratch scratch;
+    tg_muon muon;
+    float *m, *v, *grads;
+    tg_arena arena;
+};
+
+static void place_rig(tg_arena *arena, void *context)
+{
+    struct rig *r = context;
+    const tg_params *table = &r->model.table;
+
+    tg_matmul_place(arena, &r->scratch);
+    tg_muon_place(arena, &r->muon, table, &r->model.config, &r->scratch);
+    r->m = tg_arena_take(arena, table->floats, sizeof *r->m);
+    r->v = tg_arena_take(arena, table->floats, sizeof *r->v);
+    r->grads = tg_arena_take(arena, table->floats, sizeof *r->grads);
+}
+
+/* Takes the model over. */
+static void open_rig(struct rig *r, const tg_model *model)
+{
+    tg_err err = {0};
+
+    *r = (struct rig){.model = *model};
+    CHECK_OK(tg_arena_build(&r->arena, place_rig, r, &err), &err);
+}
+
+static void open_gpt2(struct rig *r, size_t C)
+{
+    tg_model model;
+
+    small_model_create(&model, small_config(2, 2, C, 16), 5);
+    open_rig(r, &model);
+}
+
+static void close_rig(struct rig *r)
+{
+    tg_arena_free(&r->arena);
+    tg_model_free(&r->model);
+}
+
+/* Step t, with gradients that depend on it. */
+static void run_step(struct rig *r, size_t t)
+{
+    const size_t floats = r->model.table.floats;
+    const tg_adamw_state state = {r->model.params, r->m, r->v, r->grads};
+
+    check_fill(r->grads, floats, 100 + t, 1);
+    tg_muon_momentum(&r->model.table, &state, &step, 0, floats);
+    tg_muon_update(&r->muon, &state, &step, 0, r->muon.n);
+}
+
+/* ---- the same in double precision */
+
+/* One step of the matrix of columns first .. first + cols - 1 of w [rows,ld]; m likewise. */
+static void step_in_double(double *w, double *m, const float *g, const tg_muon_part *p)
+{
+    const double mu = step.momentum, gain = 1 - mu;
+    double *u = calloc(2 * p->rows * p->cols, sizeof *u), *o = u + p->rows * p->cols;
+
+    for (size_t i = 0; i < p->rows * p->cols; i++) {
+        const size_t at = i / p->cols * p->ld + i % p->cols;
+        const double clipped = (double)g[at] * step.grad_scale;
+
+        m[at] = mu * m[at] + gain * clipped;
+        u[i] = mu * m[at] + gain * clipped;
+    }
+    ref_muon_orthogonal(o, u, p->rows, p->cols);
+    for (size_t i = 0; i < p->rows * p->cols; i++) {
+        const size_t at = i / p->cols * p->ld + i % p->cols;
+
+        w[at] -= step.learning_rate *
+                 (0.2 * sqrt((double)tg_size_max(p->rows, p->cols)) * o[i] + step.weight_decay * w[at]);
+    }
+    free(u);
+}
+
+/* What is a matrix of its own is written down here once more: all of a hidden parameter, or a third of
+ * GPT-2's c_attn, which has as many columns of queries as of keys and of values. */
+static void step_of_param(double *w, double *m, const float *g, const tg_param *p)
+{
+    const size_t parts = p->kind == TG_QKV_W ? 3 : 1, cols = p->shape[1] / parts;
+
+    for (size_t i = 0; i < parts; i++)
+        step_in_double(w + i * cols, m + i * cols, g + i * cols,
+                       &(tg_muon_part){.rows = p->shape[0], .cols = cols, .ld = p->shape[1]});
+}
+
+static void compare(const struct rig *r, const double *w, const double *m, const float *before)
+{
+    size_t hidden = 0;
+
+    for (size_t k = 0; k < r->model.table.n; k++) {
+        const tg_param *p = &r->model.table.entry[k];
+
+        hidden += p->hidden;
+        for (size_t i = p->offset; i < p->offset + p->count; i++)
+            if (p->hidden) {
+                CHECK_NEAR((double)r->m[i], m[i], 1e-6);
+                CHECK_NEAR((double)r->model.params[i], w[i], 3e-6);
+            } else {
+                CHECK(r->m[i] == 0 && r->v[i] == 0 && r->model.params[i] == before[i]);
+            }
+    }
+    CHECK(hidden > 0);
+}
+
+static void follow(struct rig *r)
+{
+    const size_t n = r->model.table.floats;
+    double *w = calloc(2 * n, sizeof *w), *m = w + n;
+    float *before = calloc(n, sizeof *before);
+
+    memcpy(before, r->model.params, n * sizeof *before);
+    for (size_t i = 0; i < n; i++)
+        w[i] = (double)before[i];
+    for (size_t t = 0; t < STEPS; t++) {
+        run_step(r, t);
+        for (size_t k = 0; k < r->model.table.n; k++) {
+            const tg_param *p = &r->model.table.entry[k];
+
+            if (p->hidden)
+                step_of_param(w + p->offset, m + p->offset, r->grads + p->offset, p);
+        }
+    }
+    compare(r, w, m, before);
+    free(before);
+    free(w);
+    close_rig(r);
+}
+
+static void gpt2_follows_the_equations(void)
+{
+    struct rig r;
+
+    open_gpt2(&r, 24);
+    follow(&r);
+}
+
+static void families_follow_the_equations(void)
+{
+    for (size_t i = 0; i < BODIES; i++) {
+        tg_model model;
+        struct rig r;
+
+        body_create(&model, i);
+        open_rig(&r, &model);
+        follow(&r);
+    }
+}
+
+/* ---- what it is for */
+
+/* Of a matrix whose singular values are known, those that are not small become about 1; 0 stays 0. */
+static void singular_values_become_one(void)
+{
+    static const double values[] = {1, 0.7, 0.3, 0.1, 0.03, 0.01, 0};
+    enum { N = sizeof values / sizeof *values, COLS = 9 };
+    double u[N * COLS] = {0}, o[N * COLS];
+
+    for (size_t i = 0; i < N; i++)
+        u[i * COLS + (i * 4 + 2) % COLS] = values[i];
+    ref_muon_orthogonal(o, u, N, COLS);
+    for (size_t i = 0; i < N; i++)
+        for (size_t c = 0; c < COLS; c++) {
+            const double x = o[i * COLS + c];
+
+            CHECK(u[i * COLS + c] > 0 ? x > 0.68 && x < 1.14 : x == 0);
+        }
+}
+
+/* ---- threads */
+
+static void any_number_of_threads_gives_the_same_bits(void)
+{
+    const size_t threads = tg_threads();
+    struct rig first, other;
+
+    tg_threads_set(4);
+    open_gpt2(&first, 40);
+    for (size_t n = 4; n >= 1; n--)
+        for (size_t slots = 1; slots <= first.muon.slots; slots += 3) {
+            open_gpt2(&other, 40);
+            other.muon.slots = slots;
+            for (size_t t = 0; t < 2; t++) {
+                tg_threads_set(4);
+                if (n == 4 && slots == 1)
+                    run_step(&first, t);
+                tg_threads_set(n);
+                run_step(&other, t);
+            }
+            tg_threads_set(4);
+            CHECK(memcmp(first.model.params, other.model.params,
+                         first.model.table.floats * sizeof *first.model.params) == 0);
+            close_rig(&other);
+        }
+    close_rig(&first);
+    tg_threads_set(threads);
+}
+
+static void tests(void)
+{
+    RUN(gpt2_follows_the_equations);
+    RUN(families_follow_the_equations);
+    RUN(any_number_of_threads_gives_the_same_bits);
+}
+
+int main(int argc, char **argv)
+{
+    RUN(singular_values_become_one);
+    return check_each_isa(argc, argv, tests);
+}
