@@ -310,6 +310,137 @@ step_of() {
     awk -F '\t' 'NR == 2 { first = $2 } END { exit !(first > 5.4 && $2 < 3 && $3 < 3) }' log.tsv
 }
 
+# ---- Muon
+
+# hidden FILE: the matrices of the blocks in an archive, one a line.
+hidden() {
+    names "$1" | grep -E '^h\.[0-9]+\.(attn|mlp)\.c_(attn|proj|fc)\.weight$'
+}
+
+@test "--optimizer muon: the loss goes down" {
+    slow
+    tg-train -n 150 --warmup 10 --optimizer muon --log log.tsv t.npz 2> /dev/null
+    awk -F '\t' 'NR == 2 { first = $2 } END { exit !(first > 5.4 && $2 < 1.5 && $3 < 1.5) }' log.tsv
+}
+
+@test "--optimizer adamw is the default, and is not written" {
+    need python3
+    quick -o a.npz -n 3 t.npz
+    quick -o b.npz -n 3 --optimizer adamw t.npz
+    cmp a.npz b.npz
+    run -1 grep -E '^train/(optimizer|momentum)$' <(names a.npz)
+}
+
+@test "--optimizer muon: the run keeps its settings; a second moment only of what AdamW updates" {
+    need python3
+    quick -n 2 --optimizer muon --momentum 0.9 t.npz
+    [[ $(hidden model.npz | wc -l) = 8 ]]
+    names model.npz | grep -vE '/|^kind$|^version$' | sort > parameters
+    hidden model.npz | sort > matrices
+    names model.npz | sed -n 's|^opt/m/||p' | sort | cmp - parameters
+    names model.npz | sed -n 's|^opt/v/||p' | sort | cmp - <(comm -23 parameters matrices)
+    tg-info model.npz | grep -qx 'optimizer   48 arrays, .*'
+    run -0 scalars model.npz train/optimizer train/momentum
+    is_output "muon
+0.9"
+    run -0 --separate-stderr tg-train -n 4 t.npz
+    [[ $stderr != *"--optimizer"* && $stderr != *"--momentum"* ]]
+    run -0 --separate-stderr tg-train -n 6 --momentum 0.8 t.npz
+    says "tg-train: --momentum was 0.9, is now 0.8"
+    run -0 scalars model.npz train/optimizer train/momentum train/step
+    is_output "muon
+0.8
+6"
+}
+
+@test "--optimizer muon: --momentum is its own, and --beta1, --clip and --weight-decay are also for it" {
+    local options
+    quick -o a.npz -n 3 --optimizer muon t.npz
+    quick -o b.npz -n 3 --optimizer muon --momentum 0.95 t.npz
+    cmp a.npz b.npz
+    for options in "--momentum 0.5" "--momentum 0" "--beta1 0.5" "--clip 0.1" "--weight-decay 0.5"; do
+        # shellcheck disable=SC2086
+        quick -o b.npz -n 3 --optimizer muon $options t.npz
+        run -1 cmp -s a.npz b.npz
+    done
+}
+
+@test "--optimizer muon: the number of threads does not change a byte, with any instruction set" {
+    slow
+    local isa n options sets=("" portable avx2 avx512 avx512bf16 amx neon) tried=0
+    # matrices of several shapes, so that threads have unequal parts; heads that share keys
+    tg-init -P baby-llama --n-layer 3 --n-head 4 --n-kv-head 2 --n-embd 64 --n-ctx 32 -o llama.npz 2> /dev/null
+    for isa in "${sets[@]}"; do # those that this machine has
+        TG_ISA=$isa tg-train -m untrained.npz -o got.npz -n 1 -b 2 t.npz 2> /dev/null || continue
+        for options in "-m untrained.npz" "-m llama.npz --accumulate 3 --dropout 0.1" "-m llama.npz --precision bf16"; do
+            for n in 1 2 3; do
+                # shellcheck disable=SC2086
+                TG_ISA=$isa quick -o $n.npz -n 4 --optimizer muon --threads $n $options t.npz
+            done
+            cmp 1.npz 2.npz
+            cmp 1.npz 3.npz
+            tried=$((tried + 1))
+        done
+        rm got.npz
+    done
+    cases $tried "models, for each instruction set"
+    [[ $tried -ge 6 ]]
+}
+
+@test "--optimizer muon: a run that was stopped resumes, byte for byte" {
+    local at
+    COMMAND=(tg-train --threads 2 -b 4 -n 100 --optimizer muon --dropout 0.1 --eval-every 50 --save-every 0 t.npz)
+    "${COMMAND[@]}" -o whole.npz 2> /dev/null
+    run -130 --separate-stderr signalled 10 drain SIGINT -- "${COMMAND[@]}"
+    at=$(step_of model.npz)
+    [[ $at -ge 10 && $at -lt 100 ]]
+    run -0 --separate-stderr "${COMMAND[@]}" --threads 1
+    says "tg-train: model.npz: resuming at step $at of 100"
+    cmp model.npz whole.npz
+}
+
+@test "--optimizer muon: a state that is incomplete, or another optimizer's, is refused" {
+    need python3
+    quick -n 2 --optimizer muon t.npz
+    cp model.npz good.npz
+    changed '' # the archive of another program
+    quick -n 4 t.npz
+    changed "del members['opt/m/h.0.mlp.c_fc.weight']"
+    refused "the optimizer's state has 47 of 48 arrays at step 2"
+    changed "del members['opt/v/wte.weight']"
+    refused "the optimizer's state has 47 of 48 arrays at step 2"
+    changed "members['opt/v/h.0.mlp.c_fc.weight'] = bytes(members['opt/m/h.0.mlp.c_fc.weight'])
+fill('opt/v/h.0.mlp.c_fc.weight', 0)"
+    refused "the optimizer's state has 49 of 48 arrays at step 2"
+    changed "del members['train/optimizer']" # then it is AdamW's
+    refused "the optimizer's state has 48 of 56 arrays at step 2"
+    changed "members['train/optimizer'] = members['train/optimizer'].replace(b'muon', b'sgd\0')"
+    refused "train/optimizer"
+    changed "members['train/momentum'] = members['train/momentum'][:-8] + struct.pack('<d', 1)"
+    refused "momentum must be between 0 and 0.999999, got 1"
+}
+
+@test "a run keeps its optimizer, and a momentum is refused where there is none" {
+    local a b
+    for a in adamw muon; do
+        b=$([[ $a = muon ]] && echo adamw || echo muon)
+        rm model.npz
+        quick -n 2 -m untrained.npz -o model.npz --optimizer $a t.npz
+        cp model.npz before.npz
+        run -2 --separate-stderr tg-train -n 4 --optimizer $b t.npz
+        said "tg-train: the run has optimizer $a: after 2 steps it cannot go on with $b"
+        cmp model.npz before.npz
+    done
+    cp untrained.npz model.npz
+    run -2 --separate-stderr tg-train -n 2 --momentum 0.9 t.npz
+    said "tg-train: a momentum is for optimizer muon, the run has adamw"
+    run -2 --separate-stderr tg-train -n 2 --optimizer sgd t.npz
+    said "tg-train: --optimizer must be one of adamw|muon, got 'sgd'"
+    run -2 --separate-stderr tg-train -n 2 --optimizer muon --momentum 1 t.npz
+    said "tg-train: --momentum must be between 0 and 0.999999, got 1"
+    cmp model.npz untrained.npz
+}
+
 # ---- stopping and resuming
 
 # stoppable [STEPS]: COMMAND runs 120 steps, or so many; whole.npz is what a run that was
@@ -1390,6 +1521,7 @@ outside() {
     outside --warmup 0 1000000000000 -1
     outside --beta1 0 0.999999 1 -0.1
     outside --beta2 0 0.999999 1 -0.1
+    outside --momentum 0 0.999999 1 -0.1
     outside --weight-decay 0 1000 -1 1001
     outside --clip 0 1000000000 -1
     outside --dropout 0 0.99 1 -0.5
