@@ -177,6 +177,33 @@ same_as_alone() {
     done
 }
 
+@test "so do they with --optimizer muon, also one that resumes" {
+    need_mpi
+    local n options
+    for options in "" "--precision bf16 -n 10"; do
+        # shellcheck disable=SC2086
+        tg-train -m untrained.npz -o one.npz --force "${RUN[@]}" --optimizer muon $options t.npz
+        for n in 2 3 5; do
+            # shellcheck disable=SC2086
+            team $n -m untrained.npz -o many.npz --force "${RUN[@]}" --optimizer muon $options t.npz
+            cmp one.npz many.npz
+        done
+    done
+    # two of ten processes have none of the eight matrices
+    tg-train -m untrained.npz -o one.npz --force -n 5 -a 10 -b 1 --optimizer muon t.npz
+    team 10 -m untrained.npz -o many.npz --force -n 5 -a 10 -b 1 --optimizer muon t.npz
+    cmp one.npz many.npz
+    # the number of steps decides the learning rate
+    rm one.npz
+    team 3 "${RUN[@]}" --optimizer muon -n 13 t.npz
+    tg-train "${RUN[@]}" -n 20 t.npz
+    team 5 "${RUN[@]}" t.npz
+    for n in 13 20 50; do
+        tg-train -m untrained.npz -o one.npz "${RUN[@]}" --optimizer muon -n $n t.npz
+    done
+    cmp one.npz model.npz
+}
+
 @test "a run resumes with another number of processes" {
     need_mpi
     team 3 "${RUN[@]}" -n 13 t.npz
