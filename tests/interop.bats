@@ -66,6 +66,15 @@ families() {
     families families_grad
 }
 
+@test "--optimizer muon changes models as torch.optim's Muon and AdamW do" {
+    slow
+    need_judge torch
+    "$TG_JUDGE_PYTHON" -c "
+import sys, torch
+sys.exit(tuple(map(int, torch.__version__.split('.')[:2])) < (2, 10))" || skip "$TG_JUDGE_PYTHON has a torch before 2.10"
+    families muon
+}
+
 @test "heads' circuits and compositions are those of transformers' modules" {
     slow
     families circuit

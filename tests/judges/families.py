@@ -207,8 +207,12 @@ def frequencies(config, layer_type=None):
 
 def norm_of(module):
     eps = module.eps if hasattr(module, "eps") else module.variance_epsilon
-    gain = module.weight + (1 if type(module).__name__.startswith("Gemma") else 0) if hasattr(module, "weight") else 1
-    return lambda x: gain * x / (x.square().mean(-1, keepdim=True) + eps).sqrt()
+    one = 1 if type(module).__name__.startswith("Gemma") else 0
+
+    def forward(x):
+        gain = module.weight + one if hasattr(module, "weight") else 1
+        return gain * x / (x.square().mean(-1, keepdim=True) + eps).sqrt()
+    return forward
 
 
 def in_double(model, stored):

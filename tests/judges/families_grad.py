@@ -111,18 +111,19 @@ def compare(family, i, shape):
     return list(want), np.array(mine), np.array(peer)
 
 
-def judge(family):
+def judge(family, compare=compare, twins=range(len(SHAPES)), what="gradients"):
+    """compare() as above, of so many things of a twin."""
     found, bad, again = [], 0, 0
-    for i, shape in enumerate(SHAPES):
-        names, mine, peer = compare(family, i, shape)
+    for i in twins:
+        names, mine, peer = compare(family, i, SHAPES[i])
         again += len(mine) > FEW
         for name, far, m, p in zip(names, outside(mine, peer), typical(mine), typical(peer)):
             if far:
                 bad += 1
-                print(f"{family} {i} {shape}: {name} is {m:.2e} off, transformers' float32 {p:.2e}")
+                print(f"{family} {i} {SHAPES[i]}: {name} is {m:.2e} off, transformers' float32 {p:.2e}")
             found.append((m / p if p > 2 * TINY else 0, m, p))
     worst, mine, peer = max(found)
-    print(f"{family}: {len(found)} gradients of {len(SHAPES)} twins, of {again} on {MANY} texts, "
+    print(f"{family}: {len(found)} {what} of {len(twins)} twins, of {again} on {MANY} texts, "
           f"at most {worst:.2f} x transformers' float32 ({mine:.1e} against {peer:.1e}), "
           f"median {np.median([f[0] for f in found if f[0]]):.2f}: {'DIFFERS' if bad else 'ok'}", flush=True)
     return bad
