@@ -54,7 +54,6 @@ static const struct foreign {
      NULL, NULL},
     {"scheduler|lr-scheduler|lr-schedule|lr-decay-iters|decay-lr", "lr",
      "the rate rises for --warmup steps, then falls along a cosine to --min-lr", NULL},
-    {"optim", "optimizer", NULL, NULL},
     {"val-split|validation-split|val-size|test-size", "val-fraction", NULL, NULL},
     {"eval-interval|eval-steps|eval-freq|val-every", "eval-every", NULL, NULL},
     {"save-interval|save-steps|save-freq|checkpoint-every|checkpoint-interval", "save-every", NULL, NULL},

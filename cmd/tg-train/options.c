@@ -166,7 +166,7 @@ static int parse(int argc, char **argv, train_options *o)
         setting(o, 0, TG_SET_MOMENTUM, "X", "Muon's decay rate of the momentum"),
         setting(o, 0, TG_SET_BETA1, "X", "AdamW's decay rate of the first moment"),
         setting(o, 0, TG_SET_BETA2, "X", "AdamW's decay rate of the second moment"),
-        setting(o, 0, TG_SET_WEIGHT_DECAY, "X", "AdamW's weight decay, applied to matrices only"),
+        setting(o, 0, TG_SET_WEIGHT_DECAY, "X", "weight decay, applied to matrices only"),
         setting(o, 0, TG_SET_CLIP, "X", "maximum norm of the gradient; 0 for no limit"),
         setting(o, 0, TG_SET_DROPOUT, "P", "probability of dropping an activation"),
         CLI_INPUT_OPTION(0, "val", &o->val, "FILE",

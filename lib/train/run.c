@@ -79,6 +79,7 @@ static tg_status take_moment(tg_run *run, tg_archive_reader *r, const tg_array *
         return status;
     *taken = true;
     run->moments_read++;
+    run->hidden_v_read += !is_m && p->hidden;
     if ((status = tg_check_finite(a->name, place, p->count, err)))
         return status;
     return is_m ? TG_OK : check_not_negative(a->name, place, p->count, err);
@@ -158,6 +159,9 @@ static tg_status check_state(const tg_run *run, tg_err *err)
     if (run->moments_read != want && (run->step > 0 || run->moments_read > 0))
         return tg_fail(err, TG_EDATA, "the optimizer's state has %zu of %zu arrays at step %zu",
                        run->moments_read, want, run->step);
+    if (run->settings.optimizer == TG_OPTIMIZER_MUON && run->hidden_v_read > 0)
+        return tg_fail(err, TG_EDATA, "the optimizer's state has %zu arrays opt/v/ that muon has not, and lacks others",
+                       run->hidden_v_read);
     return check_settings(run, &run->settings, err);
 }
 

@@ -42,7 +42,7 @@ typedef struct tg_run {
     /* of this process: */
     float *m, *v;        /* the optimizer's moments, flat, in the order of the model's table */
     tg_arena moments;    /* memory of m and v */
-    size_t moments_read; /* arrays of them, while reading */
+    size_t moments_read, hidden_v_read; /* arrays of them, and of what Muon has no v of, while reading */
 } tg_run;
 
 /* Begin a run with a new, untrained model: a zeroed run takes ownership of it.  After
