@@ -481,7 +481,7 @@ static double run_step(void *context)
     return tokens * 3.0 * (2.0 * multiplied(&t->run->model) + attended(c, s->context));
 }
 
-/* model a, batch b x c */
+/* model a, batch b x c; d: with Muon, whose own operations do not count */
 static struct figure step(const struct row *row)
 {
     tg_run run = {0};
@@ -495,6 +495,7 @@ static struct figure step(const struct row *row)
     run.settings.batch = row->b;
     run.settings.context = row->c;
     run.settings.lr = 1e-5;
+    run.settings.optimizer = row->d ? TG_OPTIMIZER_MUON : TG_OPTIMIZER_ADAMW;
     run.settings.precision = row->bf16 ? TG_PRECISION_BF16 : TG_PRECISION_FLOAT32;
     check(tg_batches_init(&batches, &text, 1, row->c, (tg_held_out){0, 1, NULL}, &err), &err);
     check(tg_trainer_open(&t, &run, &batches, &tg_team_alone, &err), &err);
@@ -873,6 +874,12 @@ static const struct row rows[] = {
     {"step bf16 cs336 16x256", step, CS336, 16, 256, 0, true, FLOPS},
     {"step smollm2 4x256", step, SMOLLM2, 4, 256, 0, false, FLOPS},
     {"step bf16 smollm2 4x256", step, SMOLLM2, 4, 256, 0, true, FLOPS},
+    {"step muon baby 12x64", step, BABY, 12, 64, 1, false, FLOPS},
+    {"step muon bf16 baby 12x64", step, BABY, 12, 64, 1, true, FLOPS},
+    {"step muon mid 16x256", step, MID, 16, 256, 1, false, FLOPS},
+    {"step muon bf16 mid 16x256", step, MID, 16, 256, 1, true, FLOPS},
+    {"step muon gpt2 4x1024", step, GPT2, 4, 1024, 1, false, FLOPS},
+    {"step muon bf16 gpt2 4x1024", step, GPT2, 4, 1024, 1, true, FLOPS},
     {"prompt smollm2 512", prompt, SMOLLM2, 512, TG_WEIGHT_FLOAT32, 0, false, FLOPS},
     {"prompt bf16 smollm2 512", prompt, SMOLLM2, 512, TG_WEIGHT_BF16, 0, true, FLOPS},
     {"prompt int8 smollm2 512", prompt, SMOLLM2, 512, TG_WEIGHT_INT8, 0, false, FLOPS},
