@@ -220,6 +220,47 @@ check_guide() {
 
 @test "which head matters: patching, a circuit, and what the weights say" { slow; check_guide which-head-matters; }
 
+# section FILE TITLE: the lines of a section that begins with "## TITLE".
+section() { sed -n "/^## $2/,/^## /p" "$1"; }
+
+# finds_pair: the files that "A model of your own" has made name one head of each layer, all the same two.
+finds_pair() {
+    local early late
+    read -r early late < <(head -n 2 sorted | cut -d ' ' -f 2 | sort | paste -sd ' ')
+    [[ $early = 0.* && $late = 1.* ]] || { echo "the first heads are $early and $late"; return 1; }
+    awk '(NR == 2 && $1 < 0.6) || (NR == 3 && $1 > 0.35) { bad = 1 } END { exit bad || NR != 8 }' sorted ||
+        { echo "there is no gap after two heads: $(paste -sd ' ' sorted)"; return 1; }
+    awk -F '\t' -v early="without:$early" -v late="without:$late" '
+        { left[$1] = $3 }
+        END { exit !(early in left && late in left && left["circuit"] > 0.7 && left[early] < 0.4 && left[late] < 0.4) }' \
+        kept.tsv || { echo "the circuit: $(cut -f 1,3 kept.tsv | paste -sd ' ')"; return 1; }
+    [[ $(head -n 1 previous) = *" $early" ]] || { echo "previous: $(paste -sd ' ' previous)"; return 1; }
+    [[ $(head -n 1 strength) = *" k $early,$late" ]] || { echo "strongest: $(head -n 1 strength)"; return 1; }
+    printf '%s to %s\n' embed "$early.v" "$early" "$late.k" "$late" 1.mlp 1.mlp logits | sort > want
+    head -n 4 edges | cut -d ' ' -f 2- | sort | diff want -
+}
+
+# Half a minute of one thread.  What is trained depends on the processor, so the page's numbers are not compared.
+@test "which head matters: a model of your own, trained and searched as the page says" {
+    slow
+    local recipes=$ROOT/docs/recipes.md en=$ROOT/docs/which-head-matters.md zh=$ROOT/docs/which-head-matters.zh-CN.md
+    export OMP_NUM_THREADS=1
+    steps "$recipes"
+    section "$recipes" 'An induction head' | sed -n '/^    awk /,/^    tg-train /s/^    //p' > recipe
+    steps "$en"
+    section "$en" 'A model of your own' | sed -n 's/^ *\$ //p' > search
+    [[ $(wc -l < recipe) = 3 && $(wc -l < search) -ge 15 ]]
+    # the other language has the same commands, and shows the same
+    diff <(section "$en" 'A model of your own' | grep '^    ') <(section "$zh" '自己训练一个模型' | grep '^    ')
+    bash -eo pipefail recipe
+    bash -eo pipefail search
+    finds_pair
+    # which is not so without the training
+    grep '^tg-init' recipe | sed 's/-o/--force -o/' | bash -e
+    bash -eo pipefail search
+    run -1 finds_pair
+}
+
 @test "there is a test here for each guide, and the maps have them in order" {
     local suffix page
     for guide in "${GUIDES[@]}"; do
