@@ -213,33 +213,18 @@ static void multiply(const struct slot *s, float c0)
                   s->scratch);
 }
 
-/* c0, c1 and c2 of each round. */
-struct rounds {
-    size_t n;
-    float c[5][3];
-};
-
-static const struct rounds small = {
-    3, {{8.09337f, -23.62043f, 17.44615f}, {3.63659f, -2.72193f, 0.53655f}, {2.66130f, -1.97715f, 0.45262f}}};
-static const struct rounds large = {5,
-                                    {{8.47033f, -25.10808f, 18.62928f},
-                                     {4.18283f, -3.10870f, 0.58061f},
-                                     {3.96186f, -2.95406f, 0.56298f},
-                                     {3.28659f, -2.46472f, 0.50736f},
-                                     {2.27375f, -1.64466f, 0.41619f}}};
-
 /* Make u's columns, or rows, orthonormal: s->x. */
 static void orthogonalise(struct slot *s, const float *u, size_t ld)
 {
-    const struct rounds *rounds = s->n <= TG_MUON_SMALL ? &small : &large;
+    static const float c[] = {3.4445f, -4.7750f, 2.0315f};
 
     normalise(s, u, ld);
-    for (size_t i = 0; i < rounds->n; i++) {
+    for (size_t i = 0; i < TG_MUON_ROUNDS; i++) {
         float *const before = s->x;
 
         gram(s);
-        polynomial(s, rounds->c[i][1], rounds->c[i][2]);
-        multiply(s, rounds->c[i][0]);
+        polynomial(s, c[1], c[2]);
+        multiply(s, c[0]);
         s->x = s->y;
         s->y = before;
     }

@@ -10,18 +10,15 @@
  * Queries, keys and values that are columns of one matrix are made orthogonal apart.  The factor gives an
  * update the root mean square that AdamW's typically have, 0.2, so that both take one learning rate.
  *
- * An orthogonal matrix is what x = u / |u| comes near to in a few rounds of
+ * An orthogonal matrix is what x = u / |u| comes near to by TG_MUON_ROUNDS times
  *
  *   a = x x^T        x = c0 x + c1 a x + c2 a a x          if u has more columns than rows, else a = x^T x
  *
- * in the precision of the products.  A round is a polynomial of each singular value, odd and of degree 5: the
- * one that is nearest to 1 on the interval in which the round before leaves those that begin at `least` or
- * above.  Matrices whose lesser dimension is TG_MUON_SMALL or less have 3 rounds and least = 0.01, which
- * leave singular values between 0.73 and 1.27; larger ones have 5, least = 0.001, 0.89 and 1.12.
+ * in the precision of the products.  The singular values of x are then between 0.68 and 1.14, but for those
+ * below a thousandth of |u|.
  *
- * Sources: Jordan et al. 2024, kellerjordan.github.io/posts/muon; Amsel et al. 2025, arXiv:2505.16932, "Polar
- * Express" (the polynomials); Liu et al. 2025, arXiv:2502.16982 (the factor).  docs/recipe.md has
- * measurements.
+ * Sources: Jordan et al. 2024, kellerjordan.github.io/posts/muon (coefficients); Liu et al. 2025,
+ * arXiv:2502.16982 (the factor).  docs/recipe.md has measurements of other polynomials.
  */
 #ifndef TG_GPT_MUON_H
 #define TG_GPT_MUON_H
@@ -36,7 +33,7 @@
 
 TG_API_BEGIN
 
-#define TG_MUON_SMALL 256
+#define TG_MUON_ROUNDS 5
 
 /* A matrix, or some columns of one: where it begins in a flat buffer, and how far apart its rows are. */
 typedef struct tg_muon_part {

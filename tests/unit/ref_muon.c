@@ -16,8 +16,8 @@ static void product(double *c, const double *a, const double *b, bool transposed
         }
 }
 
-/* x = c[0] x + (c[1] a + c[2] a a) x,  a = x x^T */
-static void one_round(double *x, size_t rows, size_t cols, const double c[3])
+/* x = 3.4445 x + (-4.7750 a + 2.0315 a a) x,  a = x x^T */
+static void one_round(double *x, size_t rows, size_t cols)
 {
     double *a = calloc(2 * rows * rows + rows * cols, sizeof *a);
     double *aa = a + rows * rows, *y = aa + rows * rows;
@@ -25,29 +25,21 @@ static void one_round(double *x, size_t rows, size_t cols, const double c[3])
     product(a, x, x, true, rows, rows, cols);
     product(aa, a, a, false, rows, rows, rows);
     for (size_t i = 0; i < rows * rows; i++)
-        a[i] = c[1] * a[i] + c[2] * aa[i];
+        a[i] = -4.7750 * a[i] + 2.0315 * aa[i];
     product(y, a, x, false, rows, cols, rows);
     for (size_t i = 0; i < rows * cols; i++)
-        x[i] = c[0] * x[i] + y[i];
+        x[i] = 3.4445 * x[i] + y[i];
     free(a);
 }
 
 void ref_muon_orthogonal(double *o, const double *u, size_t rows, size_t cols)
 {
-    static const double few[][3] = {
-        {8.09337, -23.62043, 17.44615}, {3.63659, -2.72193, 0.53655}, {2.66130, -1.97715, 0.45262}};
-    static const double many[][3] = {{8.47033, -25.10808, 18.62928},
-                                     {4.18283, -3.10870, 0.58061},
-                                     {3.96186, -2.95406, 0.56298},
-                                     {3.28659, -2.46472, 0.50736},
-                                     {2.27375, -1.64466, 0.41619}};
-    const bool is_small = rows <= 256 || cols <= 256;
     double sum = 0;
 
     for (size_t i = 0; i < rows * cols; i++)
         sum += u[i] * u[i];
     for (size_t i = 0; i < rows * cols; i++)
         o[i] = u[i] / sqrt(sum);
-    for (size_t i = 0; i < (is_small ? 3 : 5); i++)
-        one_round(o, rows, cols, is_small ? few[i] : many[i]);
+    for (int i = 0; i < 5; i++)
+        one_round(o, rows, cols);
 }
