@@ -160,7 +160,7 @@ static tg_status check_state(const tg_run *run, tg_err *err)
         return tg_fail(err, TG_EDATA, "the optimizer's state has %zu of %zu arrays at step %zu",
                        run->moments_read, want, run->step);
     if (run->settings.optimizer == TG_OPTIMIZER_MUON && run->hidden_v_read > 0)
-        return tg_fail(err, TG_EDATA, "the optimizer's state has %zu arrays opt/v/ that muon has not, and lacks others",
+        return tg_fail(err, TG_EDATA, "the optimizer's state has %zu arrays opt/v/ that muon has not",
                        run->hidden_v_read);
     return check_settings(run, &run->settings, err);
 }

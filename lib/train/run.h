@@ -40,8 +40,8 @@ typedef struct tg_run {
     double best_loss;   /* ... and the loss */
     tg_history history; /* of the losses */
     /* of this process: */
-    float *m, *v;        /* the optimizer's moments, flat, in the order of the model's table */
-    tg_arena moments;    /* memory of m and v */
+    float *m, *v;                       /* the optimizer's moments, flat, in the order of the model's table */
+    tg_arena moments;                   /* memory of m and v */
     size_t moments_read, hidden_v_read; /* arrays of them, and of what Muon has no v of, while reading */
 } tg_run;
 
