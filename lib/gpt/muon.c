@@ -10,7 +10,7 @@
 #ifdef TG_TINY_CHUNK
 #define SLOT_BYTES ((size_t)1 << 10)
 #else
-#define SLOT_BYTES ((size_t)256 << 20) /* of all slots; a model that needs more has large matrices */
+#define SLOT_BYTES ((size_t)256 << 20) /* of all slots, unless one has more */
 #endif
 #define EPSILON 1e-7
 
@@ -59,15 +59,22 @@ static void list_parts(tg_muon *muon, const tg_config *config)
             add_parts(muon, i, config);
 }
 
+/* One for each thread; a few less if these are too large, but not less than half as many: then one part at a
+ * time is better. */
+static size_t count_slots(const tg_muon *muon)
+{
+    const size_t threads = tg_threads(), fit = SLOT_BYTES / sizeof(float) / tg_size_max(muon->floats, 1);
+
+    return 2 * fit < threads ? 1 : tg_size_max(1, tg_size_min(fit, threads));
+}
+
 void tg_muon_place(tg_arena *arena, tg_muon *muon, const tg_params *table, const tg_config *config,
                    const tg_matmul_scratch *scratch)
 {
-    const size_t threads = tg_threads();
-
     *muon = (tg_muon){.table = table, .scratch = scratch};
     list_parts(muon, config); /* counts them */
     muon->part = tg_arena_take(arena, muon->n, sizeof *muon->part);
-    muon->slots = muon->floats * threads * sizeof(float) <= SLOT_BYTES ? threads : 1;
+    muon->slots = count_slots(muon);
     muon->work = tg_arena_take_rows(arena, muon->slots, muon->floats, sizeof *muon->work);
     if (muon->part)
         list_parts(muon, config);
@@ -140,17 +147,32 @@ static struct slot slot_of(const tg_muon_part *p, float *work, const tg_matmul_s
     };
 }
 
-/* x = u / |u|, or 0 */
+/* x = u / max(|u|, EPSILON) */
+struct normalising {
+    const struct slot *slot;
+    const float *u;
+    size_t ld;
+    double norm;
+};
+
+static void normalise_rows(void *context, size_t begin, size_t end)
+{
+    const struct normalising *n = context;
+    const size_t cols = n->slot->cols;
+
+    for (size_t r = begin; r < end; r++)
+        for (size_t c = 0; c < cols; c++)
+            n->slot->x[r * cols + c] = (float)((double)n->u[r * n->ld + c] / n->norm);
+}
+
 static void normalise(const struct slot *s, const float *u, size_t ld)
 {
-    double sum = 0, norm;
+    double sum = 0;
 
     for (size_t r = 0; r < s->rows; r++)
         sum += tg_kernels_get()->sum_squares(u + r * ld, s->cols);
-    norm = fmax(sqrt(sum), EPSILON);
-    for (size_t r = 0; r < s->rows; r++)
-        for (size_t c = 0; c < s->cols; c++)
-            s->x[r * s->cols + c] = (float)((double)u[r * ld + c] / norm);
+    tg_threads_run(s->rows, tg_threads_grain(s->cols, 1), normalise_rows,
+                   &(struct normalising){s, u, ld, fmax(sqrt(sum), EPSILON)});
 }
 
 /* a = x x^T, or x^T x if that is smaller */
@@ -172,6 +194,29 @@ static void gram(const struct slot *s)
                   s->scratch);
 }
 
+/* out = p x, or out = p x + q out */
+struct combining {
+    float *out;
+    const float *x;
+    float p, q;
+};
+
+static void scale_elements(void *context, size_t begin, size_t end)
+{
+    const struct combining *c = context;
+
+    for (size_t i = begin; i < end; i++)
+        c->out[i] = c->p * c->x[i];
+}
+
+static void combine_elements(void *context, size_t begin, size_t end)
+{
+    const struct combining *c = context;
+
+    for (size_t i = begin; i < end; i++)
+        c->out[i] = c->p * c->x[i] + c->q * c->out[i];
+}
+
 /* b = c1 a + c2 a a */
 static void polynomial(const struct slot *s, float c1, float c2)
 {
@@ -187,8 +232,8 @@ static void polynomial(const struct slot *s, float c1, float c2)
                                .c = s->b,
                                .ldc = s->n},
                   s->scratch);
-    for (size_t i = 0; i < s->n * s->n; i++)
-        s->b[i] = c1 * s->a[i] + c2 * s->b[i];
+    tg_threads_run(s->n * s->n, TG_THREADS_ELEMENTS, combine_elements,
+                   &(struct combining){s->b, s->a, c1, c2});
 }
 
 /* y = c0 x + b x, or c0 x + x b */
@@ -196,8 +241,8 @@ static void multiply(const struct slot *s, float c0)
 {
     const bool wide = s->rows <= s->cols;
 
-    for (size_t i = 0; i < s->rows * s->cols; i++)
-        s->y[i] = c0 * s->x[i];
+    tg_threads_run(s->rows * s->cols, TG_THREADS_ELEMENTS, scale_elements,
+                   &(struct combining){s->y, s->x, c0, 0});
     tg_matmul_run(&(tg_matmul){.M = s->rows,
                                .N = s->cols,
                                .K = s->n,
@@ -232,27 +277,47 @@ static void orthogonalise(struct slot *s, const float *u, size_t ld)
 
 /* ---- the update */
 
+/* w = w - lr (factor x + decay w) */
+struct stepping {
+    float *w;
+    const float *x;
+    size_t cols, ld;
+    float lr, factor, decay;
+};
+
+static void step_rows(void *context, size_t begin, size_t end)
+{
+    const struct stepping *s = context;
+
+    for (size_t r = begin; r < end; r++) {
+        float *w = s->w + r * s->ld;
+
+        for (size_t c = 0; c < s->cols; c++)
+            w[c] -= s->lr * (s->factor * s->x[r * s->cols + c] + s->decay * w[c]);
+    }
+}
+
 struct update {
     const tg_muon *muon;
     const tg_adamw_state *state;
     const tg_muon_step *step;
-    size_t first;
+    const size_t *part;
 };
 
 static void update_part(const struct update *u, const tg_muon_part *p, float *work,
                         const tg_matmul_scratch *scratch)
 {
-    const float lr = (float)u->step->learning_rate, decay = (float)u->step->weight_decay;
-    const float factor = (float)(0.2 * sqrt((double)tg_size_max(p->rows, p->cols)));
     struct slot s = slot_of(p, work, scratch);
 
     orthogonalise(&s, u->state->v + p->offset, p->ld);
-    for (size_t r = 0; r < p->rows; r++) {
-        float *w = u->state->params + p->offset + r * p->ld;
-
-        for (size_t c = 0; c < p->cols; c++)
-            w[c] -= lr * (factor * s.x[r * p->cols + c] + decay * w[c]);
-    }
+    tg_threads_run(p->rows, tg_threads_grain(p->cols, 1), step_rows,
+                   &(struct stepping){.w = u->state->params + p->offset,
+                                      .x = s.x,
+                                      .cols = p->cols,
+                                      .ld = p->ld,
+                                      .lr = (float)u->step->learning_rate,
+                                      .factor = (float)(0.2 * sqrt((double)tg_size_max(p->rows, p->cols))),
+                                      .decay = (float)u->step->weight_decay});
 }
 
 /* Parts, one after the other in one thread, with its share of the scratch. */
@@ -266,18 +331,18 @@ static void update_parts(void *context, size_t begin, size_t end)
                                        .precision = muon->scratch->precision};
 
     for (size_t i = begin; i < end; i++)
-        update_part(u, &muon->part[u->first + i], muon->work + self * muon->floats, &scratch);
+        update_part(u, &muon->part[u->part[i]], muon->work + self * muon->floats, &scratch);
 }
 
-void tg_muon_update(const tg_muon *muon, const tg_adamw_state *state, const tg_muon_step *step, size_t begin,
-                    size_t end)
+void tg_muon_update(const tg_muon *muon, const tg_adamw_state *state, const tg_muon_step *step,
+                    const size_t *part, size_t n)
 {
-    const struct update u = {muon, state, step, begin};
+    const struct update u = {muon, state, step, part};
 
     if (muon->slots > 1) {
-        tg_threads_run_on(muon->slots, end - begin, 1, update_parts, (void *)&u);
+        tg_threads_run_on(muon->slots, n, 1, update_parts, (void *)&u);
         return;
     }
-    for (size_t i = begin; i < end; i++)
-        update_part(&u, &muon->part[i], muon->work, muon->scratch);
+    for (size_t i = 0; i < n; i++)
+        update_part(&u, &muon->part[part[i]], muon->work, muon->scratch);
 }

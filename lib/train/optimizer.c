@@ -33,19 +33,19 @@ static void choose_owners(tg_optimizer *o, size_t *load)
         param = p->param;
         o->owner[param] = least;
         load[least] += work_of(p);
+        if (least == o->team->rank)
+            o->own[o->n_own++] = i;
     }
 }
 
-static void place_team(tg_arena *arena, tg_optimizer *o)
+static void place_owners(tg_arena *arena, tg_optimizer *o)
 {
     size_t *load = tg_arena_take(arena, o->team->size, sizeof *load);
 
     o->owner = tg_arena_take(arena, o->table->n, sizeof *o->owner);
-    if (o->owner)
+    o->own = tg_arena_take(arena, o->muon.n, sizeof *o->own);
+    if (o->own)
         choose_owners(o, load);
-    tg_partition_place_some(arena, &o->rest, o->table, o->team, false);
-    tg_partition_place_some(arena, &o->momentum, o->table, o->team, true);
-    tg_partition_place_owned(arena, &o->matrices, o->table, o->team, o->owner);
 }
 
 void tg_optimizer_place(tg_arena *arena, tg_optimizer *o, const tg_settings *settings, const tg_params *table,
@@ -64,8 +64,17 @@ void tg_optimizer_place(tg_arena *arena, tg_optimizer *o, const tg_settings *set
     if (!has_muon(o))
         return;
     tg_muon_place(arena, &o->muon, table, config, scratch);
-    if (team->size > 1)
-        place_team(arena, o);
+    place_owners(arena, o);
+    if (team->size == 1)
+        return;
+    tg_partition_place_some(arena, &o->rest, table, team, false);
+    tg_partition_place_some(arena, &o->momentum, table, team, true);
+    tg_partition_place_owned(arena, &o->matrices, table, team, o->owner);
+}
+
+const tg_partition *tg_optimizer_partition_of_v(const tg_optimizer *o)
+{
+    return has_muon(o) ? &o->rest : o->partition;
 }
 
 /* ---- a step */
@@ -96,22 +105,18 @@ static void update_range(const tg_optimizer *o, const struct update *u, size_t b
         tg_muon_momentum(o->table, u->state, &step, begin, end);
 }
 
-static void update_matrices_as_member(const tg_optimizer *o, const struct update *u)
+static void update_matrices(const tg_optimizer *o, const struct update *u)
 {
     const tg_muon_step step = muon_step(o, u);
-    size_t begin = 0;
 
-    tg_partition_send(&o->momentum, u->state->v, TG_SPREAD);
-    for (size_t i = 0; i <= o->muon.n; i++) {
-        if (i < o->muon.n && o->owner[o->muon.part[i].param] == o->team->rank)
-            continue;
-        tg_muon_update(&o->muon, u->state, &step, begin, i);
-        begin = i + 1;
-    }
-    tg_partition_send(&o->matrices, u->state->params, TG_SPREAD);
+    if (o->team->size > 1)
+        tg_partition_send(&o->momentum, u->state->v, TG_SPREAD);
+    tg_muon_update(&o->muon, u->state, &step, o->own, o->n_own);
+    if (o->team->size > 1)
+        tg_partition_send(&o->matrices, u->state->params, TG_SPREAD);
 }
 
-static void update_as_member(const tg_optimizer *o, const struct update *u)
+static void update_segments(const tg_optimizer *o, const struct update *u)
 {
     for (size_t i = 0; i < o->partition->n; i++) {
         const tg_segment *s = &o->partition->segment[i];
@@ -119,22 +124,18 @@ static void update_as_member(const tg_optimizer *o, const struct update *u)
         if (s->owner == o->team->rank)
             update_range(o, u, s->begin, s->end);
     }
-    tg_partition_send(has_muon(o) ? &o->rest : o->partition, u->state->params, TG_SPREAD);
-    if (has_muon(o))
-        update_matrices_as_member(o, u);
+    tg_partition_send(tg_optimizer_partition_of_v(o), u->state->params, TG_SPREAD);
 }
 
 void tg_optimizer_update(const tg_optimizer *o, const tg_adamw_state *state, double norm, double lr,
                          uint64_t t)
 {
     const struct update u = {state, norm, lr, t};
-    const tg_muon_step step = muon_step(o, &u);
 
-    if (o->team->size > 1) {
-        update_as_member(o, &u);
-        return;
-    }
-    update_range(o, &u, 0, o->table->floats);
+    if (o->team->size > 1)
+        update_segments(o, &u);
+    else
+        update_range(o, &u, 0, o->table->floats);
     if (has_muon(o))
-        tg_muon_update(&o->muon, state, &step, 0, o->muon.n);
+        update_matrices(o, &u);
 }

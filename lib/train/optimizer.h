@@ -2,9 +2,9 @@
  * optimizer: a step's update of the parameters: AdamW's (lib/gpt/adamw.h), or Muon's of the matrices of the
  * blocks (lib/gpt/muon.h) and AdamW's of the rest.
  *
- * In a team each member has the gradient of the segments that it owns (lib/train/partition.h), and updates
- * what AdamW updates of them.  Of Muon's matrices it adds the gradient to the momentum; the others get
- * that, each matrix is updated by one member, and the others get the matrix.
+ * In a team each member updates AdamW's parameters among its segments (lib/train/partition.h).  For Muon's
+ * matrices it computes the momentum of its segments and sends it to all; then one member updates each matrix
+ * and sends it to all.
  */
 #ifndef TG_TRAIN_OPTIMIZER_H
 #define TG_TRAIN_OPTIMIZER_H
@@ -27,11 +27,15 @@ typedef struct tg_optimizer {
     const tg_params *table;
     const tg_team *team;
     tg_adamw adamw;
-    tg_muon muon; /* used by TG_OPTIMIZER_MUON alone */
-    /* in a team of several: of all parameters; and then, of hidden ones alone or all others */
+    /* of TG_OPTIMIZER_MUON alone: */
+    tg_muon muon;
+    size_t *owner; /* [table->n] the member that updates a hidden parameter; of others, the team's size */
+    size_t *own;   /* [n_own] this member's parts */
+    size_t n_own;
+    /* in a team of several: all parameters, by segment; those that are not hidden; hidden ones, by segment
+     * and by owner */
     const tg_partition *partition;
     tg_partition rest, momentum, matrices;
-    size_t *owner; /* [table->n] of each hidden parameter; the team's size: none */
 } tg_optimizer;
 
 /* Place what the settings' optimizer needs for a model (see arena.h).  In a team of several, *partition has
@@ -39,6 +43,9 @@ typedef struct tg_optimizer {
 void tg_optimizer_place(tg_arena *arena, tg_optimizer *o, const tg_settings *settings, const tg_params *table,
                         const tg_config *config, const tg_matmul_scratch *scratch,
                         const tg_partition *partition, const tg_team *team);
+
+/* In a team of several: the segments of the parameters that have a second moment, with their owners. */
+const tg_partition *tg_optimizer_partition_of_v(const tg_optimizer *o);
 
 /* Do step number t, from 1, with learning rate lr; norm is the gradient's. */
 void tg_optimizer_update(const tg_optimizer *o, const tg_adamw_state *state, double norm, double lr,

@@ -40,8 +40,8 @@ typedef struct tg_partition {
 void tg_partition_place(tg_arena *arena, tg_partition *partition, const tg_params *table,
                         const tg_team *team);
 
-/* The same segments, with their owners, cut to those parameters that are hidden (tg_param.hidden), or to
- * those that are not.  For tg_partition_send() alone, like the next. */
+/* The same segments and owners, but only of hidden parameters (tg_param.hidden), or only of the others.  This
+ * partition and the next serve tg_partition_send() alone: their segments are not whole blocks. */
 void tg_partition_place_some(tg_arena *arena, tg_partition *partition, const tg_params *table,
                              const tg_team *team, bool hidden);
 

@@ -40,9 +40,11 @@ typedef struct tg_run {
     double best_loss;   /* ... and the loss */
     tg_history history; /* of the losses */
     /* of this process: */
-    float *m, *v;                       /* the optimizer's moments, flat, in the order of the model's table */
-    tg_arena moments;                   /* memory of m and v */
-    size_t moments_read, hidden_v_read; /* arrays of them, and of what Muon has no v of, while reading */
+    float *m, *v;     /* the optimizer's moments, flat, in the order of the model's table */
+    tg_arena moments; /* memory of m and v */
+    /* while reading: */
+    size_t moments_read;  /* arrays of moments so far */
+    size_t hidden_v_read; /* of these, v of hidden parameters: Muon has none */
 } tg_run;
 
 /* Begin a run with a new, untrained model: a zeroed run takes ownership of it.  After

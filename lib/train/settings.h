@@ -33,7 +33,7 @@ typedef struct tg_settings {
     size_t warmup;          /* steps */
     double lr, min_lr;      /* learning rate: peak, and end of the cosine */
     double beta1, beta2;    /* AdamW */
-    double weight_decay;    /* AdamW */
+    double weight_decay;    /* of matrices */
     double clip;            /* limit of the gradient's global norm; 0: none */
     double dropout;         /* probability */
     double val_fraction;    /* fraction of the text, at the end of each of val_blocks, for validation */
@@ -64,7 +64,7 @@ typedef enum tg_setting_id {
     TG_SET_DROPOUT,
     TG_SET_VAL_FRACTION,
     TG_SET_PRECISION,
-    TG_SET_VAL_BLOCKS, /* what follows is not saved where it is as in earlier versions: 1, AdamW */
+    TG_SET_VAL_BLOCKS, /* from here on saved if needed: earlier versions lack them (tg_settings_saved()) */
     TG_SET_OPTIMIZER,
     TG_SET_MOMENTUM,
     TG_SETTINGS /* how many */

@@ -76,6 +76,13 @@ void tg_trainer_close(tg_trainer *t)
     tg_arena_free(&t->arena);
 }
 
+/* The trainer may have been moved since it was opened. */
+static void follow_move(tg_trainer *t)
+{
+    t->optimizer.partition = &t->partition;
+    t->optimizer.muon.scratch = &t->pass.matmul;
+}
+
 void tg_trainer_deal(tg_trainer *t)
 {
     if (t->team->size == 1)
@@ -83,7 +90,8 @@ void tg_trainer_deal(tg_trainer *t)
     tg_partition_send(&t->partition, t->run->model.params, TG_DEAL);
     tg_partition_send(&t->partition, t->run->model.params, TG_SPREAD);
     tg_partition_send(&t->partition, t->run->m, TG_DEAL);
-    tg_partition_send(&t->partition, t->run->v, TG_DEAL);
+    follow_move(t);
+    tg_partition_send(tg_optimizer_partition_of_v(&t->optimizer), t->run->v, TG_DEAL);
 }
 
 void tg_trainer_collect(tg_trainer *t)
@@ -91,7 +99,8 @@ void tg_trainer_collect(tg_trainer *t)
     if (t->team->size == 1)
         return;
     tg_partition_send(&t->partition, t->run->m, TG_COLLECT);
-    tg_partition_send(&t->partition, t->run->v, TG_COLLECT);
+    follow_move(t);
+    tg_partition_send(tg_optimizer_partition_of_v(&t->optimizer), t->run->v, TG_COLLECT);
 }
 
 /* ---- what watches */
@@ -239,6 +248,7 @@ static void update(tg_trainer *t, const tg_step_report *report)
     const tg_run *run = t->run;
     const tg_adamw_state state = {run->model.params, run->m, run->v, t->sum.part[0].grads};
 
+    follow_move(t);
     tg_optimizer_update(&t->optimizer, &state, report->grad_norm, report->lr, run->step);
 }
 
