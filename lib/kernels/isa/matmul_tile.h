@@ -4,7 +4,7 @@
 
 #include "lib/base/size.h"
 #include "lib/base/threads.h"
-#include "lib/kernels/isa/bf16.h"
+#include "lib/kernels/isa/vectors16.h"
 #include "lib/kernels/isa/isa.h"
 #include "lib/kernels/matmul.h"
 

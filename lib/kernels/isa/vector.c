@@ -3,7 +3,7 @@
 #include <math.h>
 
 #include "lib/base/convert.h"
-#include "lib/kernels/isa/bf16.h"
+#include "lib/kernels/isa/vectors16.h"
 #include "lib/kernels/isa/elements.h"
 #include "lib/kernels/isa/exp2.h"
 #include "lib/kernels/isa/isa.h"

@@ -1,10 +1,10 @@
 /*
- * bf16: vectors and rows of bf16.
+ * vectors16: vectors and rows of bf16.
  *
  * Rounding is to nearest, ties to even.
  */
-#ifndef TG_KERNELS_ISA_BF16_H
-#define TG_KERNELS_ISA_BF16_H
+#ifndef TG_KERNELS_ISA_VECTORS16_H
+#define TG_KERNELS_ISA_VECTORS16_H
 
 #include "lib/base/bf16.h"
 #include "lib/kernels/isa/isa.h"
