@@ -308,6 +308,7 @@ END
     slow
     need dh
     need lintian
+    [[ ! -e $ROOT/.git ]] || need git
     make -s -C "$ROOT" BUILDS="$PWD" dist
     tar -xzf tg-*.tar.gz
     cd tg-*/

@@ -411,11 +411,11 @@ hidden() {
     refused "the optimizer's state has 47 of 48 arrays at step 2"
     changed "members['opt/v/h.0.mlp.c_fc.weight'] = bytes(members['opt/m/h.0.mlp.c_fc.weight'])
 fill('opt/v/h.0.mlp.c_fc.weight', 0)"
-    refused "the optimizer's state has 1 arrays opt/v/ of matrices that muon updates, expected none"
+    refused "the optimizer's state has arrays opt/v/ of matrices that muon updates: 1, expected none"
     # as many as there should be, but not the same
     changed "members['opt/v/h.0.mlp.c_fc.weight'] = members.pop('opt/m/h.0.mlp.c_fc.weight')
 fill('opt/v/h.0.mlp.c_fc.weight', 0)"
-    refused "the optimizer's state has 1 arrays opt/v/ of matrices that muon updates, expected none"
+    refused "the optimizer's state has arrays opt/v/ of matrices that muon updates: 1, expected none"
     changed "del members['train/optimizer']" # then it is AdamW's
     refused "the optimizer's state has 48 of 56 arrays at step 2"
     changed "members['train/optimizer'] = members['train/optimizer'].replace(b'muon', b'sgd\0')"

@@ -159,7 +159,7 @@ static tg_status check_state(const tg_run *run, tg_err *err)
     if (run->settings.optimizer == TG_OPTIMIZER_MUON && run->hidden_v_read > 0)
         return tg_fail(
             err, TG_EDATA,
-            "the optimizer's state has %zu arrays opt/v/ of matrices that muon updates, expected none",
+            "the optimizer's state has arrays opt/v/ of matrices that muon updates: %zu, expected none",
             run->hidden_v_read);
     if (run->moments_read != want && (run->step > 0 || run->moments_read > 0))
         return tg_fail(err, TG_EDATA, "the optimizer's state has %zu of %zu arrays at step %zu",
