@@ -68,10 +68,9 @@ static size_t count_slots(const tg_muon *muon)
     return 2 * fit < threads ? 1 : tg_size_max(1, tg_size_min(fit, threads));
 }
 
-void tg_muon_place(tg_arena *arena, tg_muon *muon, const tg_params *table, const tg_config *config,
-                   const tg_matmul_scratch *scratch)
+void tg_muon_place(tg_arena *arena, tg_muon *muon, const tg_params *table, const tg_config *config)
 {
-    *muon = (tg_muon){.table = table, .scratch = scratch};
+    *muon = (tg_muon){.table = table};
     list_parts(muon, config); /* counts them */
     muon->part = tg_arena_take(arena, muon->n, sizeof *muon->part);
     muon->slots = count_slots(muon);
@@ -299,6 +298,7 @@ static void step_rows(void *context, size_t begin, size_t end)
 
 struct update {
     const tg_muon *muon;
+    const tg_matmul_scratch *scratch;
     const tg_adamw_state *state;
     const tg_muon_step *step;
     const size_t *part;
@@ -326,23 +326,23 @@ static void update_parts(void *context, size_t begin, size_t end)
     const struct update *u = context;
     const tg_muon *muon = u->muon;
     const size_t self = tg_threads_self();
-    const tg_matmul_scratch scratch = {.packed = (char *)muon->scratch->packed + self * tg_matmul_work(1),
+    const tg_matmul_scratch scratch = {.packed = (char *)u->scratch->packed + self * tg_matmul_work(1),
                                        .threads = 1,
-                                       .precision = muon->scratch->precision};
+                                       .precision = u->scratch->precision};
 
     for (size_t i = begin; i < end; i++)
         update_part(u, &muon->part[u->part[i]], muon->work + self * muon->floats, &scratch);
 }
 
-void tg_muon_update(const tg_muon *muon, const tg_adamw_state *state, const tg_muon_step *step,
-                    const size_t *part, size_t n)
+void tg_muon_update(const tg_muon *muon, const tg_matmul_scratch *scratch, const tg_adamw_state *state,
+                    const tg_muon_step *step, const size_t *part, size_t n)
 {
-    const struct update u = {muon, state, step, part};
+    const struct update u = {muon, scratch, state, step, part};
 
     if (muon->slots > 1) {
         tg_threads_run_on(muon->slots, n, 1, update_parts, (void *)&u);
         return;
     }
     for (size_t i = 0; i < n; i++)
-        update_part(&u, &muon->part[part[i]], muon->work, muon->scratch);
+        update_part(&u, &muon->part[part[i]], muon->work, scratch);
 }

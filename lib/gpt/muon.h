@@ -14,8 +14,9 @@
  *
  *   a = x x^T        x = c0 x + c1 a x + c2 a a x
  *
- * if rows <= columns; otherwise a = x^T x, on the other side of x.  Products have the precision of the
- * scratch. The singular values of x are then between 0.68 and 1.21, except those that were below 0.0015.
+ * if rows <= columns; otherwise a = x^T x, on the other side of x.  Products are float32, or round their
+ * operands to bf16.  The singular values of x are then between 0.68 and 1.21, except those that were below
+ * 0.0015.
  *
  * Sources: Jordan et al. 2024, kellerjordan.github.io/posts/muon (coefficients); Liu et al. 2025,
  * arXiv:2502.16982 (the factor).  docs/recipe.md has measurements of other polynomials.
@@ -43,7 +44,6 @@ typedef struct tg_muon_part {
 
 typedef struct tg_muon {
     const tg_params *table;
-    const tg_matmul_scratch *scratch;
     tg_muon_part *part; /* [n] in the table's order */
     size_t n;
     size_t slots;  /* parts that are made orthogonal at once, each by one thread; 1: by all threads */
@@ -51,9 +51,8 @@ typedef struct tg_muon {
     float *work;   /* [slots,floats] */
 } tg_muon;
 
-/* Place what a model's updates need (see arena.h).  The scratch is for products of the run's precision. */
-void tg_muon_place(tg_arena *arena, tg_muon *muon, const tg_params *table, const tg_config *config,
-                   const tg_matmul_scratch *scratch);
+/* Place what a model's updates need, for tg_threads() threads (see arena.h). */
+void tg_muon_place(tg_arena *arena, tg_muon *muon, const tg_params *table, const tg_config *config);
 
 /* The settings of a step. */
 typedef struct tg_muon_step {
@@ -65,9 +64,10 @@ typedef struct tg_muon_step {
 void tg_muon_momentum(const tg_params *table, const tg_adamw_state *state, const tg_muon_step *step,
                       size_t begin, size_t end);
 
-/* Update n parts, whose numbers are part [n], by u, which is in the place of v. */
-void tg_muon_update(const tg_muon *muon, const tg_adamw_state *state, const tg_muon_step *step,
-                    const size_t *part, size_t n);
+/* Update n parts, whose numbers are part [n], by u, which is in the place of v.  The scratch, for as many
+ * threads, has the precision of the products. */
+void tg_muon_update(const tg_muon *muon, const tg_matmul_scratch *scratch, const tg_adamw_state *state,
+                    const tg_muon_step *step, const size_t *part, size_t n);
 
 TG_API_END
 

@@ -49,10 +49,9 @@ static void place_owners(tg_arena *arena, tg_optimizer *o)
 }
 
 void tg_optimizer_place(tg_arena *arena, tg_optimizer *o, const tg_settings *settings, const tg_params *table,
-                        const tg_config *config, const tg_matmul_scratch *scratch,
-                        const tg_partition *partition, const tg_team *team)
+                        const tg_config *config, const tg_team *team)
 {
-    *o = (tg_optimizer){.settings = settings, .table = table, .team = team, .partition = partition};
+    *o = (tg_optimizer){.settings = settings, .table = table, .team = team};
     o->adamw = (tg_adamw){
         .beta1 = settings->beta1,
         .beta2 = settings->beta2,
@@ -63,7 +62,7 @@ void tg_optimizer_place(tg_arena *arena, tg_optimizer *o, const tg_settings *set
     };
     if (!has_muon(o))
         return;
-    tg_muon_place(arena, &o->muon, table, config, scratch);
+    tg_muon_place(arena, &o->muon, table, config);
     place_owners(arena, o);
     if (team->size == 1)
         return;
@@ -72,70 +71,67 @@ void tg_optimizer_place(tg_arena *arena, tg_optimizer *o, const tg_settings *set
     tg_partition_place_owned(arena, &o->matrices, table, team, o->owner);
 }
 
-const tg_partition *tg_optimizer_partition_of_v(const tg_optimizer *o)
+const tg_partition *tg_optimizer_with_v(const tg_optimizer *o, const tg_partition *all)
 {
-    return has_muon(o) ? &o->rest : o->partition;
+    return has_muon(o) ? &o->rest : all;
 }
 
 /* ---- a step */
 
 struct update {
+    const tg_optimizer *o;
     const tg_adamw_state *state;
-    double norm, lr;
-    uint64_t t;
+    const tg_optimizer_step *step;
+    tg_muon_step muon;
 };
 
-static tg_muon_step muon_step(const tg_optimizer *o, const struct update *u)
-{
-    return (tg_muon_step){
-        .momentum = o->settings->momentum,
-        .weight_decay = o->settings->weight_decay,
-        .learning_rate = u->lr,
-        .grad_scale = tg_adamw_grad_scale(&o->adamw, u->norm),
-    };
-}
-
 /* AdamW, and the momentum, of the floats begin .. end - 1. */
-static void update_range(const tg_optimizer *o, const struct update *u, size_t begin, size_t end)
+static void update_range(const struct update *u, size_t begin, size_t end)
 {
-    const tg_muon_step step = muon_step(o, u);
+    const tg_optimizer *o = u->o;
 
-    tg_adamw_update_part(&o->adamw, o->table, u->state, u->norm, u->lr, u->t, begin, end);
+    tg_adamw_update_part(&o->adamw, o->table, u->state, u->step->norm, u->step->lr, u->step->t, begin, end);
     if (has_muon(o))
-        tg_muon_momentum(o->table, u->state, &step, begin, end);
+        tg_muon_momentum(o->table, u->state, &u->muon, begin, end);
 }
 
-static void update_matrices(const tg_optimizer *o, const struct update *u)
+static void update_segments(const struct update *u, const tg_partition *all)
 {
-    const tg_muon_step step = muon_step(o, u);
+    for (size_t i = 0; i < all->n; i++) {
+        const tg_segment *s = &all->segment[i];
+
+        if (s->owner == u->o->team->rank)
+            update_range(u, s->begin, s->end);
+    }
+    tg_partition_send(tg_optimizer_with_v(u->o, all), u->state->params, TG_SPREAD);
+}
+
+static void update_matrices(const struct update *u, const tg_matmul_scratch *scratch)
+{
+    const tg_optimizer *o = u->o;
 
     if (o->team->size > 1)
         tg_partition_send(&o->momentum, u->state->v, TG_SPREAD);
-    tg_muon_update(&o->muon, u->state, &step, o->own, o->n_own);
+    tg_muon_update(&o->muon, scratch, u->state, &u->muon, o->own, o->n_own);
     if (o->team->size > 1)
         tg_partition_send(&o->matrices, u->state->params, TG_SPREAD);
 }
 
-static void update_segments(const tg_optimizer *o, const struct update *u)
+void tg_optimizer_update(const tg_optimizer *o, const tg_adamw_state *state, const tg_optimizer_step *step,
+                         const tg_matmul_scratch *scratch, const tg_partition *all)
 {
-    for (size_t i = 0; i < o->partition->n; i++) {
-        const tg_segment *s = &o->partition->segment[i];
-
-        if (s->owner == o->team->rank)
-            update_range(o, u, s->begin, s->end);
-    }
-    tg_partition_send(tg_optimizer_partition_of_v(o), u->state->params, TG_SPREAD);
-}
-
-void tg_optimizer_update(const tg_optimizer *o, const tg_adamw_state *state, double norm, double lr,
-                         uint64_t t)
-{
-    const struct update u = {state, norm, lr, t};
+    const struct update u = {.o = o,
+                             .state = state,
+                             .step = step,
+                             .muon = {.momentum = o->settings->momentum,
+                                      .weight_decay = o->settings->weight_decay,
+                                      .learning_rate = step->lr,
+                                      .grad_scale = tg_adamw_grad_scale(&o->adamw, step->norm)}};
 
     if (o->team->size > 1)
-        update_segments(o, &u);
+        update_segments(&u, all);
     else
-        update_range(o, &u, 0, o->table->floats);
+        update_range(&u, 0, o->table->floats);
     if (has_muon(o))
-        update_matrices(o, &u);
+        update_matrices(&u, scratch);
 }

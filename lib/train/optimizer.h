@@ -32,24 +32,28 @@ typedef struct tg_optimizer {
     size_t *owner; /* [table->n] the member that updates a hidden parameter; of others, the team's size */
     size_t *own;   /* [n_own] this member's parts */
     size_t n_own;
-    /* in a team of several: all parameters, by segment; those that are not hidden; hidden ones, by segment
-     * and by owner */
-    const tg_partition *partition;
+    /* and of several members: the parameters that are not hidden, by segment; hidden ones, by segment, and by
+     * owner */
     tg_partition rest, momentum, matrices;
 } tg_optimizer;
 
-/* Place what the settings' optimizer needs for a model (see arena.h).  In a team of several, *partition has
- * been placed; otherwise it is not read.  The scratch is for products of the run's precision. */
+/* Place what the settings' optimizer needs for a model (see arena.h). */
 void tg_optimizer_place(tg_arena *arena, tg_optimizer *o, const tg_settings *settings, const tg_params *table,
-                        const tg_config *config, const tg_matmul_scratch *scratch,
-                        const tg_partition *partition, const tg_team *team);
+                        const tg_config *config, const tg_team *team);
 
-/* In a team of several: the segments of the parameters that have a second moment, with their owners. */
-const tg_partition *tg_optimizer_partition_of_v(const tg_optimizer *o);
+/* The segments, of all, of the parameters that have a second moment.  Of a team of several, as below. */
+const tg_partition *tg_optimizer_with_v(const tg_optimizer *o, const tg_partition *all);
 
-/* Do step number t, from 1, with learning rate lr; norm is the gradient's. */
-void tg_optimizer_update(const tg_optimizer *o, const tg_adamw_state *state, double norm, double lr,
-                         uint64_t t);
+/* A step: its gradient's norm, its number, from 1, and its learning rate. */
+typedef struct tg_optimizer_step {
+    double norm, lr;
+    uint64_t t;
+} tg_optimizer_step;
+
+/* Do a step.  The scratch is for products of the run's precision; *all are the team's segments, read if it
+ * has several members. */
+void tg_optimizer_update(const tg_optimizer *o, const tg_adamw_state *state, const tg_optimizer_step *step,
+                         const tg_matmul_scratch *scratch, const tg_partition *all);
 
 TG_API_END
 

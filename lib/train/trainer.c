@@ -49,8 +49,7 @@ static void place_trainer(tg_arena *arena, void *context)
     t->norm_work = tg_arena_take(arena, tg_adamw_work(table), sizeof(double));
     if (t->team->size > 1)
         place_team(arena, t, t->team, table);
-    tg_optimizer_place(arena, &t->optimizer, &t->run->settings, table, &t->run->model.config, &t->pass.matmul,
-                       &t->partition, t->team);
+    tg_optimizer_place(arena, &t->optimizer, &t->run->settings, table, &t->run->model.config, t->team);
     t->val_losses = tg_arena_take(arena, tg_ceil_div(t->batches->val_windows, B), sizeof *t->val_losses);
     t->ids = tg_arena_take_rows(arena, B, T, sizeof(int32_t));
     t->targets = tg_arena_take_rows(arena, B, T, sizeof(int32_t));
@@ -76,13 +75,6 @@ void tg_trainer_close(tg_trainer *t)
     tg_arena_free(&t->arena);
 }
 
-/* The trainer may have been moved since it was opened. */
-static void follow_move(tg_trainer *t)
-{
-    t->optimizer.partition = &t->partition;
-    t->optimizer.muon.scratch = &t->pass.matmul;
-}
-
 void tg_trainer_deal(tg_trainer *t)
 {
     if (t->team->size == 1)
@@ -90,8 +82,7 @@ void tg_trainer_deal(tg_trainer *t)
     tg_partition_send(&t->partition, t->run->model.params, TG_DEAL);
     tg_partition_send(&t->partition, t->run->model.params, TG_SPREAD);
     tg_partition_send(&t->partition, t->run->m, TG_DEAL);
-    follow_move(t);
-    tg_partition_send(tg_optimizer_partition_of_v(&t->optimizer), t->run->v, TG_DEAL);
+    tg_partition_send(tg_optimizer_with_v(&t->optimizer, &t->partition), t->run->v, TG_DEAL);
 }
 
 void tg_trainer_collect(tg_trainer *t)
@@ -99,8 +90,7 @@ void tg_trainer_collect(tg_trainer *t)
     if (t->team->size == 1)
         return;
     tg_partition_send(&t->partition, t->run->m, TG_COLLECT);
-    follow_move(t);
-    tg_partition_send(tg_optimizer_partition_of_v(&t->optimizer), t->run->v, TG_COLLECT);
+    tg_partition_send(tg_optimizer_with_v(&t->optimizer, &t->partition), t->run->v, TG_COLLECT);
 }
 
 /* ---- what watches */
@@ -248,8 +238,8 @@ static void update(tg_trainer *t, const tg_step_report *report)
     const tg_run *run = t->run;
     const tg_adamw_state state = {run->model.params, run->m, run->v, t->sum.part[0].grads};
 
-    follow_move(t);
-    tg_optimizer_update(&t->optimizer, &state, report->grad_norm, report->lr, run->step);
+    tg_optimizer_update(&t->optimizer, &state, &(tg_optimizer_step){report->grad_norm, report->lr, run->step},
+                        &t->pass.matmul, &t->partition);
 }
 
 /* fabs() because the sign of a NaN means nothing. */

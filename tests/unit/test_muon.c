@@ -32,7 +32,7 @@ static void place_rig(tg_arena *arena, void *context)
     const tg_params *table = &r->model.table;
 
     tg_matmul_place(arena, &r->scratch);
-    tg_muon_place(arena, &r->muon, table, &r->model.config, &r->scratch);
+    tg_muon_place(arena, &r->muon, table, &r->model.config);
     r->m = tg_arena_take(arena, table->floats, sizeof *r->m);
     r->v = tg_arena_take(arena, table->floats, sizeof *r->v);
     r->grads = tg_arena_take(arena, table->floats, sizeof *r->grads);
@@ -73,7 +73,7 @@ static void run_parts(struct rig *r, size_t t, size_t begin, size_t end)
     tg_muon_momentum(&r->model.table, &state, &step, 0, floats);
     for (size_t i = begin; i < end; i++)
         part[i - begin] = i;
-    tg_muon_update(&r->muon, &state, &step, part, end - begin);
+    tg_muon_update(&r->muon, &r->scratch, &state, &step, part, end - begin);
 }
 
 static void run_step(struct rig *r, size_t t)
@@ -83,7 +83,7 @@ static void run_step(struct rig *r, size_t t)
 
 /* ---- the same in double precision */
 
-/* One step of the matrix of columns first .. first + cols - 1 of w [rows,ld]; m likewise. */
+/* One step of a matrix at w, whose rows are p->ld apart; m likewise. */
 static void step_in_double(double *w, double *m, const float *g, const tg_muon_part *p)
 {
     const double mu = step.momentum, gain = 1 - mu;
