@@ -122,6 +122,23 @@ says() {
 
 # ---- the best model
 
+@test "bits per byte: of the tokens that are validated on" {
+    local loss bits tokens
+    make_text 6000 > text
+    make_text 3000 > other
+    tg-bpe -q -n 300 -o bpe.npz text
+    tg-tokenize -q -t bpe.npz -o t.npz text
+    tg-tokenize -q -t bpe.npz -o v.npz other
+    tokens=$(tg-tokenize -t bpe.npz -c other 2> /dev/null)
+    run -0 --separate-stderr tg-train -m bpe-model.npz -n 2 --val v.npz --eval-tokens 0 t.npz
+    [[ $stderr =~ "validation loss "([0-9.]+)", "([0-9.]+)" bits per byte" ]]
+    loss=${BASH_REMATCH[1]}
+    bits=${BASH_REMATCH[2]}
+    # the windows leave out the first token, and some of the last ones
+    awk -v loss="$loss" -v bits="$bits" -v bytes="$(wc -c < other)" -v tokens="$tokens" \
+        'BEGIN { ratio = bits * bytes * log(2) / (loss * tokens); exit !(ratio > 0.98 && ratio < 1.02) }'
+}
+
 # A run whose validation loss rises again: the best step is neither the first nor the last.
 best_run() {
     COMMAND=(tg-train -b 8 -n 100 --lr 0.02 --warmup 0 --eval-every 10 --val w.npz --keep-best --precision float32 "$@" t.npz)

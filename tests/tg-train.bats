@@ -721,10 +721,10 @@ catches_usr1() {
     [[ $at -ge 20 && $at -lt 120 ]]
     want=" (at step $((at / 17 * 17)))"
     [[ $((at % 17)) != 0 ]] || want=""
-    [[ ${stderr_lines[-3]} =~ ^"tg-train: step $at: loss "[0-9.]+", validation loss "[0-9.]+"$want"$ ]]
+    [[ ${stderr_lines[-3]} =~ ^"tg-train: step $at: loss "[0-9.]+", validation loss "[0-9.]+", "[0-9.]+" bits per byte$want"$ ]]
     # as it does not where it was just measured
     run -0 --separate-stderr "${COMMAND[@]}"
-    [[ ${stderr_lines[-2]} =~ ^"tg-train: step 120: loss "[0-9.]+", validation loss "[0-9.]+$ ]]
+    [[ ${stderr_lines[-2]} =~ ^"tg-train: step 120: loss "[0-9.]+", validation loss "[0-9.]+", "[0-9.]+" bits per byte"$ ]]
 }
 
 @test "a signal that the parent ignores stays ignored" {
@@ -868,7 +868,7 @@ catches_usr1() {
     # every other value is a number, and time does not run backwards
     awk -F '\t' 'NR > 1 { for (i = 1; i <= 7; i++) if (i != 3 && $i !~ /^[0-9]+(\.[0-9]+)?(e[-+][0-9]+)?$/) exit 1
                  if ($7 < time) exit 1; time = $7 }' log.tsv
-    says "tg-train: step 10: loss $(tail -n 1 log.tsv | awk -F '\t' '{ printf "%.4f, validation loss %.4f", $2, $3 }')"
+    says "tg-train: step 10: loss $(tail -n 1 log.tsv | awk -F '\t' '{ printf "%.4f, validation loss %.4f, %.4f bits per byte", $2, $3, $3 / log(2) }')"
 }
 
 @test "the log is appended to when a run resumes, with one header" {
@@ -1582,10 +1582,10 @@ outside() {
     tg-tokenize text > t.npz
     tg-init --n-layer 2 --n-embd 64 --n-head 2 --n-ctx 32 -o start.npz
     tg-train -m start.npz -o plain.npz -n 60 --precision float32 t.npz 2> plain
-    a=$(sed -n 's/.*step 60: .*validation loss //p' plain)
+    a=$(sed -n 's/.*step 60: .*validation loss \([0-9.]*\).*/\1/p' plain)
     for isa in "" avx2 portable; do # those that this machine has
         TG_ISA=$isa tg-train -m start.npz -o bf16.npz -n 60 --precision bf16 t.npz 2> bf16 || continue
-        b=$(sed -n 's/.*step 60: .*validation loss //p' bf16)
+        b=$(sed -n 's/.*step 60: .*validation loss \([0-9.]*\).*/\1/p' bf16)
         awk "BEGIN { exit !($a - $b < 0.02 && $b - $a < 0.02) }"
         [[ $(scalars bf16.npz train/precision) = bf16 ]]
         run ! cmp -s plain.npz bf16.npz
@@ -1619,8 +1619,8 @@ outside() {
     tg-init --n-layer 2 --n-embd 64 --n-head 2 --n-ctx 32 -o start.npz
     tg-train -m start.npz -o best.npz -n 30 --precision float32 t.npz 2> best
     TG_ISA=portable tg-train -m start.npz -o portable.npz -n 30 --precision float32 t.npz 2> portable
-    a=$(sed -n 's/.*step 30: .*validation loss //p' best)
-    b=$(sed -n 's/.*step 30: .*validation loss //p' portable)
+    a=$(sed -n 's/.*step 30: .*validation loss \([0-9.]*\).*/\1/p' best)
+    b=$(sed -n 's/.*step 30: .*validation loss \([0-9.]*\).*/\1/p' portable)
     awk "BEGIN { exit !($a - $b < 0.01 && $b - $a < 0.01) }"
     TG_ISA=z80 run -2 --separate-stderr tg-train -m start.npz -o no.npz t.npz
     said 'there is no instruction set z80 here; there are'

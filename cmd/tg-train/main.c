@@ -5,6 +5,7 @@
 #include "cmd/tg-train/report.h"
 #include "cmd/tg-train/saving.h"
 #include "cmd/tg-train/snapshots.h"
+#include "lib/eval/eval.h"
 
 /* ---- a run */
 
@@ -88,6 +89,21 @@ static bool is_save_due(const struct job *job)
     return !job->setup.stream && run->step != run->settings.steps && due(job, job->o->save_every);
 }
 
+/* The mean bytes of text of the tokens that so many windows validate on; 0: the tokens have no text. */
+static double bytes_per_token(const struct job *job, size_t windows)
+{
+    const tg_batches *b = &job->setup.batches;
+    const tg_trainer *t = &job->trainer; /* its ids are scratch between passes */
+    size_t bytes = 0;
+
+    for (size_t i = 0; i < windows; i++) {
+        tg_batches_val(b, t->ids, t->targets, i, 1, windows);
+        for (size_t k = 0; k < b->T; k++)
+            bytes += tg_eval_token_bytes(job->setup.run.model.tokenizer, t->ids[k], t->targets[k]);
+    }
+    return (double)bytes / (double)(windows * b->T);
+}
+
 /* *best: the loss is less than all before. */
 static tg_status evaluate(struct job *job, bool *best, tg_err *err)
 {
@@ -97,6 +113,8 @@ static tg_status evaluate(struct job *job, bool *best, tg_err *err)
 
     if (job->trainer.pass.abandoned)
         return TG_OK;
+    if (isnan(r->val_loss)) /* the windows are the same each time */
+        r->val_bytes = bytes_per_token(job, windows);
     r->val_loss = loss;
     r->val_step = r->step;
     if (isfinite(r->val_loss)) {

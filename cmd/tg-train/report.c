@@ -136,12 +136,14 @@ tg_status train_report_step(train_report *r, tg_err *err)
 
 void train_report_conclude(const train_report *r)
 {
-    char validation[80] = "";
+    char validation[120] = "";
 
     if (r->step == r->first)
         return;
     if (!isnan(r->val_loss))
         add(validation, sizeof validation, ", validation loss %.4f", r->val_loss);
+    if (!isnan(r->val_loss) && r->val_bytes > 0)
+        add(validation, sizeof validation, ", %.4f bits per byte", r->val_loss / log(2) / r->val_bytes);
     if (!isnan(r->val_loss) && r->val_step != r->step)
         add(validation, sizeof validation, " (at step %s)", cli_count(r->val_step));
     cli_note("step %s: loss %.4f%s", cli_count(r->step), r->last.loss, validation);

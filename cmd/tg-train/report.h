@@ -47,6 +47,7 @@ typedef struct train_report {
     tg_step_report last; /* of the last step */
     double val_loss;     /* latest; NaN: none yet */
     size_t val_step;     /* its step */
+    double val_bytes;    /* of text, for each token that is validated on; 0: tokens have no text */
 } train_report;
 
 /* Begin the report of a run that has done `first` steps.  log_path NULL: no log; otherwise the caller closes
@@ -65,7 +66,8 @@ void train_report_part(train_report *r, double fraction);
 /* Print the progress as a separate line, for SIGUSR1. */
 void train_report_say(const train_report *r);
 
-/* Print the result: the losses of the last step and of the last validation. */
+/* Print the result: the losses of the last step and of the last validation in nats per token, and the latter
+ * also in bits per byte of text. */
 void train_report_conclude(const train_report *r);
 
 /* Exclude the time between these two calls from the training time. */
