@@ -6,6 +6,7 @@
 #include "cmd/tg-train/saving.h"
 #include "cmd/tg-train/snapshots.h"
 #include "lib/eval/eval.h"
+#include "lib/train/plan.h"
 
 /* ---- a run */
 
@@ -18,6 +19,10 @@ struct job {
     train_report report;
     train_snapshots snapshots;
     tg_watch watch; /* of a step or an evaluation */
+    /* of a run that is to take some minutes: */
+    double began; /* when the process did; earlier by the time that the run had taken before */
+    double first; /* when its first step began */
+    double pause; /* how long the last validation took: another one follows the last step */
     bool log_failed;
     bool compared; /* the first validation has been compared with training */
 };
@@ -163,6 +168,38 @@ static tg_status record(struct job *job, tg_err *err)
     return status ? status : take_snapshot(job, err);
 }
 
+/* ---- a run that is to take some minutes */
+
+static void say_plan(const struct job *job)
+{
+    const tg_settings *s = &job->setup.run.settings;
+
+    if (job->team->rank == 0)
+        cli_say(
+            "the learning rate falls from now on; without --minutes, this run is  --%s %zu --%s %zu --%s %zu",
+            job->o->name[TG_SET_STEPS], s->steps, job->o->name[TG_SET_DECAY], s->decay,
+            job->o->name[TG_SET_WARMUP], s->warmup);
+}
+
+/* Count the steps that fit into the time that is left; or fix them, when the last ones begin.  The first
+ * process does, for all. */
+static void keep_to_time(struct job *job)
+{
+    tg_run *run = &job->setup.run;
+    const double now = cli_now(), done = (double)(run->step - job->report.first);
+    double numbers[] = {60 * run->minutes - (now - job->began) - job->pause,
+                        done > 0 ? (now - job->first) / done : 0};
+
+    if (!tg_plan_is_open(run) || done == 0)
+        return;
+    tg_team_spread(job->team, numbers, sizeof numbers);
+    tg_plan_update(run, numbers[0], numbers[1]);
+    if (!tg_plan_is_open(run))
+        say_plan(job);
+}
+
+/* ---- the steps */
+
 /* What is done after a step: evaluate, then log, then save.  In this order a saved step is in the log even if
  * the run is killed at any moment, and has its snapshot, and a bad model does not replace a good one. */
 static tg_status after_step(struct job *job, tg_err *err)
@@ -172,9 +209,12 @@ static tg_status after_step(struct job *job, tg_err *err)
     bool best = false;
     tg_status status = TG_OK;
 
+    if (tg_plan_is_open(&job->setup.run))
+        job->setup.run.seconds = cli_now() - job->began;
     train_report_pause(r);
     if (job->setup.batches.val_windows > 0 && due(job, o->eval_every))
         status = evaluate(job, &best, err);
+    job->pause = r->val_step == r->step ? cli_now() - r->pause_began : job->pause;
     cli_let_abandon(false);
     train_report_resume(r);
     if (status)
@@ -252,8 +292,9 @@ static tg_status train(struct job *job, tg_err *err)
     int agreed;
 
     job->trainer.watch = &job->watch;
-    job->report.start = cli_now();
+    job->report.start = job->first = cli_now();
     while ((agreed = agree(job, status)) == GO_ON && run->step < run->settings.steps) {
+        keep_to_time(job);
         status = one_step(job, err);
         if (cli_status_asked())
             train_report_say(&job->report);
@@ -360,6 +401,7 @@ static tg_status work(struct job *job, tg_err *err)
     if (s->complete)
         return job->team->rank == 0 ? already_complete(job, err) : TG_OK;
     if (!(status = team_settle(job->team, prepare(job, err), err))) {
+        job->began -= s->run.seconds;
         tg_trainer_deal(&job->trainer);
         cli_catch_stop("finishing this step, then saving; again to stop now",
                        "abandoning this step, then saving those before it; again to end without saving");
@@ -372,7 +414,7 @@ static tg_status work(struct job *job, tg_err *err)
 
 static tg_status run(const train_options *o, tg_err *err)
 {
-    struct job job = {.o = o, .setup = {.lock = {.fd = -1}}};
+    struct job job = {.o = o, .setup = {.lock = {.fd = -1}}, .began = cli_now()};
     tg_status status;
 
     job.watch = (tg_watch){watch, &job};

@@ -117,6 +117,9 @@ static int check(train_options *o)
     if (o->val && (o->given[TG_SET_VAL_FRACTION] || o->given[TG_SET_VAL_BLOCKS]))
         return cli_usage("--val names a separate text for validation: --%s does not apply",
                          o->name[o->given[TG_SET_VAL_FRACTION] ? TG_SET_VAL_FRACTION : TG_SET_VAL_BLOCKS]);
+    if (o->minutes > 0 && (o->given[TG_SET_STEPS] || o->given[TG_SET_DECAY]))
+        return cli_usage("--minutes chooses the number of steps: --%s does not apply",
+                         o->name[o->given[TG_SET_STEPS] ? TG_SET_STEPS : TG_SET_DECAY]);
     if (o->keep_best && name_best(o))
         return CLI_USAGE;
     return check_probe(o);
@@ -155,12 +158,16 @@ static int parse(int argc, char **argv, train_options *o)
                         "with -o: do not continue from FILE but replace it, whatever it is"),
         setting(o, 'n', TG_SET_STEPS, "N",
                 "total number of steps (default: 2000, or 4000 of a short context; fewer of a short text)"),
+        CLI_NUMBER_OPTION(0, "minutes", &o->minutes, "X", 0.01, TG_MINUTES_MAX,
+                          "in place of --steps: as many as fit into the time, which is measured"),
         setting(o, 'b', TG_SET_BATCH, "N", "sequences per pass"),
         setting(o, 'c', TG_SET_CONTEXT, "N", "tokens per sequence; 0 for the model's context"),
         setting(o, 'a', TG_SET_ACCUMULATE, "N", "passes per step"),
         setting(o, 'l', TG_SET_LR, "X", "peak learning rate (default: 0.004 or less, see tg-train(1))"),
         setting(o, 0, TG_SET_MIN_LR, "X", "final learning rate (default: a tenth of --lr)"),
         setting(o, 0, TG_SET_WARMUP, "N", "steps of warm-up (default: a tenth, at most 100)"),
+        setting(o, 0, TG_SET_DECAY, "N",
+                "steps at the end in which the learning rate falls linearly; 0 for a cosine over the run"),
         setting(o, 0, TG_SET_OPTIMIZER, NULL,
                 "what updates the matrices of the blocks; AdamW updates all other parameters"),
         setting(o, 0, TG_SET_MOMENTUM, "X", "Muon's decay rate of the momentum"),

@@ -26,7 +26,8 @@ typedef struct train_options {
     char name[TG_SETTINGS][CLI_NAME_SIZE]; /* of the options, "min-lr", by tg_setting_id */
     size_t eval_every, eval_tokens, save_every, probe_every, threads;
     bool probe_every_given;
-    char **files; /* [n_files] of tokens */
+    double minutes; /* 0: not given */
+    char **files;   /* [n_files] of tokens */
     size_t n_files;
     char again[TRAIN_COMMAND_SIZE]; /* the command as it was given */
 } train_options;

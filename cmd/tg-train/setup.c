@@ -11,6 +11,7 @@
 #include "formats/source.h"
 #include "lib/base/size.h"
 #include "lib/base/threads.h"
+#include "lib/train/plan.h"
 
 /* ---- the text */
 
@@ -192,6 +193,33 @@ static void say_changes(const tg_settings *old, const tg_settings *new, const tr
     }
 }
 
+/* Whether the steps of a run have been fixed by its plan: the learning rate falls. */
+static bool plan_is_fixed(const tg_run *run)
+{
+    return run->settings.decay > 0 && run->step + run->settings.decay >= run->settings.steps;
+}
+
+/* What --minutes, or in its place --steps or --decay, means for the run. */
+static tg_status choose_plan(train_setup *s, tg_err *err)
+{
+    const train_options *o = s->options;
+    tg_run *run = &s->run;
+
+    if (o->minutes <= 0) {
+        if (o->given[TG_SET_STEPS] || o->given[TG_SET_DECAY])
+            run->minutes = run->seconds = 0;
+        return TG_OK;
+    }
+    if (run->step == 0)
+        tg_plan_open(run, o->minutes);
+    else if (tg_plan_is_open(run))
+        run->minutes = o->minutes;
+    else if (!s->complete && !plan_is_fixed(run))
+        return tg_fail(err, TG_EUSAGE, "the run has %zu steps: --minutes is for a new one",
+                       run->settings.steps);
+    return TG_OK;
+}
+
 static tg_status choose_settings(train_setup *s, tg_err *err)
 {
     const tg_settings saved = s->run.settings;
@@ -210,6 +238,8 @@ static tg_status choose_settings(train_setup *s, tg_err *err)
     if (tg_run_resume(&s->run, s->tokens.count, &o->asked, o->given, &s->steps, err))
         return err->code = TG_EUSAGE; /* the file was checked on reading, so the options are at fault */
     s->complete = s->run.step >= s->steps;
+    if ((status = choose_plan(s, err)))
+        return status;
     s->other_split =
         !tg_field_equal(&tg_settings_fields.row[TG_SET_VAL_FRACTION], &saved, &s->run.settings) ||
         saved.val_blocks != s->run.settings.val_blocks;
@@ -467,7 +497,7 @@ static void say_recipe(const train_setup *s)
     for (size_t i = 0; i < sizeof chosen / sizeof chosen[0]; i++) {
         const tg_setting_id id = chosen[i];
 
-        if (o->given[id])
+        if (o->given[id] || (id == TG_SET_STEPS && o->minutes > 0))
             continue;
         tg_field_text(value, sizeof value, &tg_settings_fields.row[id], &s->run.settings);
         used += (size_t)snprintf(line + used, sizeof line - used, "%s--%s %s%s", used ? ", " : "",
@@ -514,6 +544,10 @@ tg_status train_setup_announce(const train_setup *s, size_t more, tg_err *err)
                  s->foreign                   ? "a run begins with it"
                  : s->origin == TG_ORIGIN_NEW ? "an untrained model"
                                               : "a model without a run of tg-train");
+    else if (tg_plan_is_open(run))
+        cli_note("%s: resuming at step %s of about %s, after %s of %g minutes", cli_input_name(s->source),
+                 cli_count(run->step), cli_count(run->settings.steps), cli_duration(run->seconds),
+                 run->minutes);
     else
         cli_note("%s: resuming at step %s of %s", cli_input_name(s->source), cli_count(run->step),
                  cli_count(run->settings.steps));

@@ -10,9 +10,9 @@
 #include "lib/train/recipe.h"
 
 /* The run's state, after its settings in the archive: of every run; of one with a separate text for
- * validation; of one that keeps its best model. */
-enum { STATE = 3, VAL = 2, BEST = 2 };
-static const tg_field rows[STATE + VAL + BEST] = {
+ * validation; of one that keeps its best model; of one whose plan is open. */
+enum { STATE = 3, VAL = 2, BEST = 2, PLAN = 2 };
+static const tg_field rows[STATE + VAL + BEST + PLAN] = {
     TG_SIZE_FIELD("train/step", tg_run, step, 0, (double)(TG_RUN_LIMIT - 1)),
     TG_SIZE_FIELD("train/text_tokens", tg_run, text_tokens, 0, 0),
     TG_SIZE_FIELD("train/text_crc", tg_run, text_crc, 0, 0),
@@ -20,9 +20,12 @@ static const tg_field rows[STATE + VAL + BEST] = {
     TG_SIZE_FIELD("train/val_text_crc", tg_run, val_crc, 0, 0),
     TG_SIZE_FIELD("train/best_step", tg_run, best_step, 0, (double)(TG_RUN_LIMIT - 1)),
     TG_REAL_FIELD("train/best_loss", tg_run, best_loss, 0, 1e30),
+    TG_REAL_FIELD("train/minutes", tg_run, minutes, 0, TG_MINUTES_MAX),
+    TG_REAL_FIELD("train/seconds", tg_run, seconds, 0, 1e12),
 };
-static const tg_fields all_fields = {rows, STATE + VAL + BEST}, state_fields = {rows, STATE},
-                       val_fields = {rows + STATE, VAL}, best_fields = {rows + STATE + VAL, BEST};
+static const tg_fields all_fields = {rows, STATE + VAL + BEST + PLAN}, state_fields = {rows, STATE},
+                       val_fields = {rows + STATE, VAL}, best_fields = {rows + STATE + VAL, BEST},
+                       plan_fields = {rows + STATE + VAL + BEST, PLAN};
 
 void tg_run_free(tg_run *run)
 {
@@ -189,7 +192,7 @@ failed:
 static size_t count_others(const tg_config *c)
 {
     const size_t header = 3, tokenizer = 9, history = 2; /* kind, version, probe */
-    size_t n = header + TG_CONFIG_MORE + tokenizer + history + TG_SETTINGS + STATE + VAL + BEST;
+    size_t n = header + TG_CONFIG_MORE + tokenizer + history + TG_SETTINGS + STATE + VAL + BEST + PLAN;
 
     for (size_t i = 0; i < TG_CONFIG_MEMBERS; i++)
         n += tg_config_has(c, i);
@@ -359,7 +362,8 @@ static tg_status put_state(const tg_run *run, tg_archive_writer *w, tg_err *err)
     if ((status = tg_fields_put(tg_settings_saved(&run->settings), &run->settings, w, err)) ||
         (status = tg_fields_put(state_fields, run, w, err)) ||
         (run->val_tokens > 0 && (status = tg_fields_put(val_fields, run, w, err))) ||
-        (run->best_step > 0 && (status = tg_fields_put(best_fields, run, w, err))))
+        (run->best_step > 0 && (status = tg_fields_put(best_fields, run, w, err))) ||
+        (run->minutes > 0 && (status = tg_fields_put(plan_fields, run, w, err))))
         return status;
     return tg_history_put(&run->history, w, err);
 }

@@ -38,6 +38,8 @@ typedef struct tg_run {
     size_t val_crc;
     size_t best_step;   /* the step with the least validation loss, if that is kept (0: none yet) ... */
     double best_loss;   /* ... and the loss */
+    double minutes;     /* that the run is to take, while its plan is open (lib/train/plan.h); 0: it is not */
+    double seconds;     /* of these, spent so far */
     tg_history history; /* of the losses */
     /* of this process: */
     float *m, *v;     /* the optimizer's moments, flat, in the order of the model's table */

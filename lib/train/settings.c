@@ -26,14 +26,17 @@ static const tg_field rows[TG_SETTINGS] = {
     [TG_SET_VAL_BLOCKS] = SIZE_ROW(val_blocks, 1, 1e6),
     [TG_SET_OPTIMIZER] = TG_CHOICE_FIELD("train/optimizer", tg_settings, optimizer, TG_OPTIMIZERS),
     [TG_SET_MOMENTUM] = REAL_ROW(momentum, 0, 0.999999),
+    [TG_SET_DECAY] = SIZE_ROW(decay, 0, TG_STEPS_MAX),
 };
 
 const tg_fields tg_settings_fields = {rows, TG_SETTINGS};
 
 tg_fields tg_settings_saved(const tg_settings *s)
 {
-    if (s->optimizer != TG_OPTIMIZER_ADAMW)
+    if (s->decay > 0)
         return tg_settings_fields;
+    if (s->optimizer != TG_OPTIMIZER_ADAMW)
+        return (tg_fields){rows, TG_SET_DECAY};
     return (tg_fields){rows, s->val_blocks > 1 ? TG_SET_OPTIMIZER : TG_SET_VAL_BLOCKS};
 }
 
@@ -83,7 +86,18 @@ tg_status tg_settings_check(const tg_settings *s, tg_err *err)
         return tg_fail(err, TG_EDATA,
                        "%zu steps of %zu passes of %zu sequences, expected a product below %zu", s->steps,
                        s->accumulate, s->batch, TG_RUN_LIMIT);
+    if (s->decay > s->steps)
+        return tg_fail(err, TG_EDATA, "decay in %zu of %zu steps, expected at most as many", s->decay,
+                       s->steps);
     return TG_OK;
+}
+
+static double linear_lr(const tg_settings *s, size_t step)
+{
+    const size_t left = step < s->steps ? s->steps - step : 0;
+    const double risen = fmin(1, (double)(step + 1) / (double)(s->warmup + 1));
+
+    return risen * (s->min_lr + fmin(1, (double)left / (double)s->decay) * (s->lr - s->min_lr));
 }
 
 double tg_settings_lr(const tg_settings *s, size_t step)
@@ -91,6 +105,8 @@ double tg_settings_lr(const tg_settings *s, size_t step)
     const double pi = 3.14159265358979323846;
     double done;
 
+    if (s->decay > 0)
+        return linear_lr(s, step);
     if (step < s->warmup)
         return s->lr * (double)(step + 1) / (double)(s->warmup + 1);
     if (step >= s->steps)

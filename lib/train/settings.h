@@ -31,7 +31,7 @@ typedef struct tg_settings {
     size_t context;         /* T, tokens per sequence; 0: the model's n_ctx */
     size_t accumulate;      /* passes per step */
     size_t warmup;          /* steps */
-    double lr, min_lr;      /* learning rate: peak, and end of the cosine */
+    double lr, min_lr;      /* learning rate: peak, and the end */
     double beta1, beta2;    /* AdamW */
     double weight_decay;    /* of matrices */
     double clip;            /* limit of the gradient's global norm; 0: none */
@@ -41,6 +41,7 @@ typedef struct tg_settings {
     size_t val_blocks;      /* 1: the end of the text */
     tg_optimizer_kind optimizer;
     double momentum; /* Muon */
+    size_t decay;    /* steps at the end in which lr falls linearly; 0: by a cosine after the warm-up */
 } tg_settings;
 
 /* The defaults: nanoGPT's configuration for a CPU, but twice its learning rate, which
@@ -67,6 +68,7 @@ typedef enum tg_setting_id {
     TG_SET_VAL_BLOCKS, /* from here on saved if needed: earlier versions lack them (tg_settings_saved()) */
     TG_SET_OPTIMIZER,
     TG_SET_MOMENTUM,
+    TG_SET_DECAY,
     TG_SETTINGS /* how many */
 } tg_setting_id;
 
@@ -80,19 +82,23 @@ tg_fields tg_settings_saved(const tg_settings *s);
  * is given and min_lr is not, min_lr becomes lr / 10, provided it was lr / 10 before (the default). */
 void tg_settings_merge(tg_settings *s, const tg_settings *asked, const bool given[TG_SETTINGS]);
 
-/* The maximum of the settings that count steps. */
+/* The maximum of the settings that count steps, and of a run's minutes (lib/train/plan.h). */
 #define TG_STEPS_MAX 1e12
+#define TG_MINUTES_MAX 1e6
 
 /* A run has fewer steps, passes and sequences than this: they are coordinates of its random
  * numbers (lib/base/rng.h). */
 #define TG_RUN_LIMIT ((size_t)1 << 40)
 
-/* Check that every value is in its range, and steps * accumulate * batch below TG_RUN_LIMIT.
- * TG_EDATA, with names and numbers. */
+/* Check that every value is in its range, steps * accumulate * batch below TG_RUN_LIMIT, and decay at most
+ * steps. TG_EDATA, with names and numbers. */
 TG_MUST_CHECK tg_status tg_settings_check(const tg_settings *s, tg_err *err);
 
-/* The learning rate of step `step` (from 0): linear warm-up to lr, then half a cosine
- * down to min_lr, which the step after the last one would have. */
+/*
+ * The learning rate of step `step` (from 0): linear warm-up to lr, then half a cosine down to min_lr, which
+ * the step after the last one would have.  With `decay` it stays lr, then falls to min_lr linearly in as many
+ * steps; of those that are within the warm-up, too, it is the product.
+ */
 double tg_settings_lr(const tg_settings *s, size_t step);
 
 TG_API_END

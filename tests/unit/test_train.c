@@ -13,6 +13,7 @@
 #include "lib/kernels/kernels.h"
 #include "lib/text/bare_ids.h"
 #include "lib/tokens/tokenizer_read.h"
+#include "lib/train/plan.h"
 #include "lib/train/recipe.h"
 #include "lib/train/trainer.h"
 #include "tests/unit/check.h"
@@ -253,6 +254,52 @@ static void schedule(void)
     CHECK_NEAR(tg_settings_lr(&s, 1000), 1e-4, 1e-12);
     s.warmup = 2000; /* longer than the run: it just never ends */
     CHECK(tg_settings_lr(&s, 999) < s.lr);
+}
+
+static void decay(void)
+{
+    tg_settings s = tg_settings_default();
+
+    s.steps = 100;
+    s.warmup = 9;
+    s.decay = 20;
+    s.lr = 1e-3;
+    s.min_lr = 1e-4;
+    CHECK_NEAR(tg_settings_lr(&s, 0), 1e-4, 1e-12);
+    CHECK_NEAR(tg_settings_lr(&s, 9), 1e-3, 1e-12);
+    CHECK_NEAR(tg_settings_lr(&s, 80), 1e-3, 1e-12);
+    CHECK_NEAR(tg_settings_lr(&s, 90), 5.5e-4, 1e-12);
+    CHECK_NEAR(tg_settings_lr(&s, 99), 1e-4 + 9e-4 / 20, 1e-12);
+    CHECK_NEAR(tg_settings_lr(&s, 100), 1e-4, 1e-12);
+    s.decay = 100; /* within the warm-up too */
+    CHECK_NEAR(tg_settings_lr(&s, 4), 0.5 * (1e-4 + 0.96 * 9e-4), 1e-12);
+}
+
+/* A plan's steps are an estimate until as many are left as decay; of the same speed, all of it is exact. */
+static void plan(void)
+{
+    tg_run run = {.settings = tg_settings_default()};
+
+    run.settings.steps = 2000;
+    tg_plan_open(&run, 1);
+    CHECK(tg_plan_is_open(&run));
+    CHECK_EQ(run.settings.decay, 800);
+    for (run.step = 1; tg_plan_is_open(&run) && run.step < 100; run.step++) {
+        tg_plan_update(&run, 60 - 0.6 * (double)run.step, 0.6);
+        CHECK(run.settings.steps >= 99 && run.settings.steps <= 100);
+        CHECK(run.settings.steps > run.step);
+        CHECK(run.step + run.settings.decay <= run.settings.steps);
+    }
+    CHECK(run.step >= 60 && run.step <= 62);
+    CHECK(run.minutes == 0 && run.seconds == 0);
+    tg_plan_open(&run, 1); /* no time is left: one step more */
+    tg_plan_update(&run, -5, 0.6);
+    CHECK(!tg_plan_is_open(&run));
+    CHECK_EQ(run.settings.steps, run.step + 1);
+    CHECK_EQ(run.settings.decay, 1);
+    tg_plan_open(&run, 1e6); /* more steps than a run may have */
+    tg_plan_update(&run, 6e7, 1e-9);
+    CHECK(run.settings.steps * run.settings.batch < TG_RUN_LIMIT);
 }
 
 /* ---- settings */
@@ -1433,6 +1480,8 @@ int main(void)
     RUN(texts_at_the_limit);
     RUN(parts_shorter_than_a_window);
     RUN(schedule);
+    RUN(decay);
+    RUN(plan);
     RUN(settings_are_checked);
     RUN(a_fresh_run_is_read_again);
     RUN(states_that_cannot_be_are_refused);

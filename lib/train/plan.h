@@ -1,0 +1,37 @@
+/*
+ * plan: how many steps a run has that is to end at a certain time.
+ *
+ * While its plan is open, the learning rate stays at its peak, and run->settings.steps is an estimate.  When
+ * as many steps are left as are to decay, their number is fixed: the run is from then on like any other of
+ * that many steps, --steps with --decay, and has the same bytes, because no learning rate before depended on
+ * it.
+ */
+#ifndef TG_TRAIN_PLAN_H
+#define TG_TRAIN_PLAN_H
+
+#include <stdbool.h>
+
+#include "lib/train/run.h"
+
+TG_API_BEGIN
+
+/* The share of the steps at the end in which the learning rate falls. */
+#define TG_PLAN_DECAY 0.4
+
+/* Begin a plan: a run that has done no step, with final settings, is to take so many minutes. */
+void tg_plan_open(tg_run *run, double minutes);
+
+static inline bool tg_plan_is_open(const tg_run *run)
+{
+    return run->minutes > 0;
+}
+
+/*
+ * Estimate how many steps an open plan has, if there are `seconds` left and a step takes so many; or fix
+ * them.  At least one is left.  run->settings has the numbers.
+ */
+void tg_plan_update(tg_run *run, double seconds, double per_step);
+
+TG_API_END
+
+#endif

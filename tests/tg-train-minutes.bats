@@ -1,0 +1,102 @@
+# Runs that end at a given time, and the decay of the learning rate that belongs to them.
+
+load helper
+
+setup_file() {
+    tg_fixtures
+    export OMP_NUM_THREADS=1
+    make_text | tg-tokenize > t.npz
+    tg-init --n-layer 1 --n-head 2 --n-embd 16 --n-ctx 16 -o untrained.npz 2> /dev/null
+}
+
+setup() {
+    tg_setup
+    cp "$FIXTURES"/*.npz .
+}
+
+# settings: the options that the run of $stderr had without --minutes.
+settings() {
+    sed -n 's/.*without --minutes, this run is  //p' <<< "$stderr"
+}
+
+# lr_of LOG: the steps and learning rates of a log.
+lr_of() {
+    tail -n +2 "$1" | cut -f 1,4
+}
+
+@test "--decay: the learning rate stays, and falls linearly in the last steps" {
+    tg-train -q -m untrained.npz -o a.npz -n 10 --lr 1e-3 --min-lr 2e-4 --warmup 1 --decay 4 --log log.tsv t.npz
+    lr_of log.tsv > got
+    cmp got - <<'END'
+1	5.000000e-04
+2	1.000000e-03
+3	1.000000e-03
+4	1.000000e-03
+5	1.000000e-03
+6	1.000000e-03
+7	1.000000e-03
+8	8.000000e-04
+9	6.000000e-04
+10	4.000000e-04
+END
+    [[ $(scalars a.npz train/decay) = 4 ]]
+    # it is kept with the run, and may change
+    tg-train -q -m untrained.npz -o b.npz -n 5 --lr 1e-3 --min-lr 2e-4 --warmup 1 --decay 4 t.npz
+    run -0 --separate-stderr tg-train -m b.npz -n 9 --decay 3 t.npz
+    [[ $stderr = *"tg-train: --decay was 4, is now 3"* ]]
+    run -2 --separate-stderr tg-train -m untrained.npz -o c.npz -n 5 --decay 6 t.npz
+    said "tg-train: decay in 6 of 5 steps, expected at most as many"
+    run ! scalars untrained.npz train/decay
+    tg-train -q -m untrained.npz -o d.npz -n 2 t.npz
+    run ! scalars d.npz train/decay
+}
+
+@test "--minutes: the time is kept, and the printed settings give the same bytes" {
+    local began options
+    began=$(date +%s%N)
+    run -0 --separate-stderr tg-train -m untrained.npz -o a.npz --minutes 0.05 t.npz
+    [[ $((($(date +%s%N) - began) / 1000000)) -ge 1500 ]] # of 3 s: a busy machine may be quicker later
+    options=$(settings)
+    [[ $options =~ ^--steps\ [0-9]+\ --decay\ [0-9]+\ --warmup\ [0-9]+$ ]]
+    # shellcheck disable=SC2086 # options are words
+    tg-train -q -m untrained.npz -o b.npz $options t.npz
+    cmp a.npz b.npz
+    run ! scalars a.npz train/minutes
+    run -0 --separate-stderr tg-train -m untrained.npz -o a.npz --minutes 0.05 t.npz
+    [[ $stderr = *"a.npz is complete: "* ]]
+}
+
+@test "--minutes: a run that was stopped keeps to its time" {
+    local options
+    tg-train -m untrained.npz -o a.npz --minutes 0.1 t.npz 2> err &
+    child=$!
+    eventually grep -q 'step 1/' err
+    kill -TERM $child
+    wait $child || [[ $? = 143 ]]
+    [[ $(scalars a.npz train/minutes) = 0.1 ]]
+    # the plan is the file's, and open
+    run -0 --separate-stderr tg-train -o a.npz -m untrained.npz t.npz
+    [[ $stderr = *"resuming at step "*" of about "*" of 0.1 minutes"* ]]
+    options=$(settings)
+    # shellcheck disable=SC2086 # options are words
+    tg-train -q -m untrained.npz -o b.npz $options t.npz
+    cmp a.npz b.npz
+}
+
+@test "--minutes: in place of --steps and --decay, and for new runs" {
+    run -2 --separate-stderr tg-train --minutes 1 --steps 3 t.npz
+    said "tg-train: --minutes chooses the number of steps: --steps does not apply"
+    run -2 --separate-stderr tg-train --minutes 1 --decay 3 t.npz
+    said "tg-train: --minutes chooses the number of steps: --decay does not apply"
+    run -2 --separate-stderr tg-train --minutes 0 t.npz
+    said "tg-train: --minutes must be between 0.01 and 1000000, got 0"
+    tg-train -m untrained.npz -o a.npz -n 100000 t.npz 2> err &
+    child=$!
+    eventually grep -q 'step 1/' err
+    kill -TERM $child
+    wait $child || [[ $? = 143 ]]
+    cp a.npz before.npz
+    run -2 --separate-stderr tg-train -m a.npz --minutes 1 t.npz
+    said "tg-train: the run has 100000 steps: --minutes is for a new one"
+    cmp a.npz before.npz
+}
