@@ -177,6 +177,17 @@ same_as_alone() {
     done
 }
 
+@test "so do they with --minutes, by the first one's clock" {
+    need_mpi
+    local options
+    run -0 --separate-stderr team 2 -m untrained.npz -o many.npz --force -a 2 --batch 4 --optimizer adamw --minutes 0.05 t.npz
+    options=$(sed -n 's/.*without --minutes, this run is  //p' <<< "$stderr")
+    [[ $options = --steps* && $options != *$'\n'* ]]
+    # shellcheck disable=SC2086 # options are words
+    tg-train -m untrained.npz -o one.npz --force -a 2 --batch 4 $options t.npz
+    cmp one.npz many.npz
+}
+
 @test "so do they with --optimizer muon, also one that resumes" {
     need_mpi
     local n options

@@ -14,9 +14,14 @@ setup() {
     cp "$FIXTURES"/*.npz .
 }
 
-# settings: the options that the run of $stderr had without --minutes.
-settings() {
-    sed -n 's/.*without --minutes, this run is  //p' <<< "$stderr"
+# steps_of FILE: the options of a run without --minutes, as its messages say.
+steps_of() {
+    sed -n 's/.*without --minutes, this run is  //p' "$1"
+}
+
+# chosen_of FILE: the other settings that it chose.
+chosen_of() {
+    sed -n 's/^tg-train: chosen: //p' "$1" | sed 's/([^)]*)//g; s/,/ /g'
 }
 
 # lr_of LOG: the steps and learning rates of a log.
@@ -54,20 +59,32 @@ END
 @test "--minutes: the time is kept, and the printed settings give the same bytes" {
     local began options
     began=$(date +%s%N)
-    run -0 --separate-stderr tg-train -m untrained.npz -o a.npz --minutes 0.05 t.npz
+    tg-train -m untrained.npz -o a.npz --minutes 0.05 t.npz 2> err
     [[ $((($(date +%s%N) - began) / 1000000)) -ge 1500 ]] # of 3 s: a busy machine may be quicker later
-    options=$(settings)
+    options=$(steps_of err)
     [[ $options =~ ^--steps\ [0-9]+\ --decay\ [0-9]+\ --warmup\ [0-9]+$ ]]
-    # shellcheck disable=SC2086 # options are words
-    tg-train -q -m untrained.npz -o b.npz $options t.npz
+    # shellcheck disable=SC2046,SC2086 # options are words
+    tg-train -q -m untrained.npz -o b.npz $(chosen_of err) $options t.npz
     cmp a.npz b.npz
     run ! scalars a.npz train/minutes
     run -0 --separate-stderr tg-train -m untrained.npz -o a.npz --minutes 0.05 t.npz
     [[ $stderr = *"a.npz is complete: "* ]]
 }
 
+@test "--minutes: a new model's shape and settings are printed, and give the same bytes" {
+    local shape
+    make_text 60000 | tg-tokenize > t.npz
+    tg-train -m a.npz --minutes 0.05 t.npz 2> err
+    shape=$(sed -n 's/^tg-train: its shape is that of  tg-init //p' err)
+    [[ $(chosen_of err) = "--optimizer muon  --batch 24 "* && $shape = "-P baby-qwen3 "* ]]
+    # shellcheck disable=SC2086 # options are words
+    tg-init -q $shape -o b.npz
+    # shellcheck disable=SC2046
+    tg-train -q -m b.npz $(chosen_of err) $(steps_of err) t.npz
+    cmp a.npz b.npz
+}
+
 @test "--minutes: a run that was stopped keeps to its time" {
-    local options
     tg-train -m untrained.npz -o a.npz --minutes 0.1 t.npz 2> err &
     child=$!
     eventually grep -q 'step 1/' err
@@ -75,11 +92,10 @@ END
     wait $child || [[ $? = 143 ]]
     [[ $(scalars a.npz train/minutes) = 0.1 ]]
     # the plan is the file's, and open
-    run -0 --separate-stderr tg-train -o a.npz -m untrained.npz t.npz
-    [[ $stderr = *"resuming at step "*" of about "*" of 0.1 minutes"* ]]
-    options=$(settings)
-    # shellcheck disable=SC2086 # options are words
-    tg-train -q -m untrained.npz -o b.npz $options t.npz
+    tg-train -o a.npz -m untrained.npz t.npz 2> more
+    grep -q 'resuming at step .* of about .* of 0.1 minutes' more
+    # shellcheck disable=SC2046 # options are words
+    tg-train -q -m untrained.npz -o b.npz $(chosen_of err) $(steps_of more) t.npz
     cmp a.npz b.npz
 }
 

@@ -181,17 +181,17 @@ static void say_plan(const struct job *job)
             job->o->name[TG_SET_WARMUP], s->warmup);
 }
 
-/* Count the steps that fit into the time that is left; or fix them, when the last ones begin.  The first
- * process does, for all. */
+/* After a step: count the steps that fit into the time that is left; or fix them, when the last ones begin.
+ * The first process does, for all. */
 static void keep_to_time(struct job *job)
 {
     tg_run *run = &job->setup.run;
     const double now = cli_now(), done = (double)(run->step - job->report.first);
-    double numbers[] = {60 * run->minutes - (now - job->began) - job->pause,
-                        done > 0 ? (now - job->first) / done : 0};
+    double numbers[] = {60 * run->minutes - (now - job->began) - job->pause, (now - job->first) / done};
 
-    if (!tg_plan_is_open(run) || done == 0)
+    if (!tg_plan_is_open(run))
         return;
+    run->seconds = now - job->began;
     tg_team_spread(job->team, numbers, sizeof numbers);
     tg_plan_update(run, numbers[0], numbers[1]);
     if (!tg_plan_is_open(run))
@@ -209,8 +209,7 @@ static tg_status after_step(struct job *job, tg_err *err)
     bool best = false;
     tg_status status = TG_OK;
 
-    if (tg_plan_is_open(&job->setup.run))
-        job->setup.run.seconds = cli_now() - job->began;
+    keep_to_time(job);
     train_report_pause(r);
     if (job->setup.batches.val_windows > 0 && due(job, o->eval_every))
         status = evaluate(job, &best, err);
@@ -294,7 +293,6 @@ static tg_status train(struct job *job, tg_err *err)
     job->trainer.watch = &job->watch;
     job->report.start = job->first = cli_now();
     while ((agreed = agree(job, status)) == GO_ON && run->step < run->settings.steps) {
-        keep_to_time(job);
         status = one_step(job, err);
         if (cli_status_asked())
             train_report_say(&job->report);

@@ -12,6 +12,7 @@
 #include "lib/base/size.h"
 #include "lib/base/threads.h"
 #include "lib/train/plan.h"
+#include "lib/train/recipe.h"
 
 /* ---- the text */
 
@@ -118,7 +119,9 @@ static tg_status load_text(train_setup *s, tg_err *err)
 static tg_status new_model(train_setup *s, tg_err *err)
 {
     const tg_settings *asked = &s->options->asked;
-    tg_config config = tg_recipe_config(s->tokens.tokenizer);
+    const double minutes = s->options->minutes;
+    tg_config config = minutes > 0 ? tg_recipe_timed_config(s->tokens.tokenizer, minutes)
+                                   : tg_recipe_config(s->tokens.tokenizer);
     tg_model model;
     tg_status status;
 
@@ -214,7 +217,7 @@ static tg_status choose_plan(train_setup *s, tg_err *err)
         tg_plan_open(run, o->minutes);
     else if (tg_plan_is_open(run))
         run->minutes = o->minutes;
-    else if (!s->complete && !plan_is_fixed(run))
+    else if (run->step < run->settings.steps && !plan_is_fixed(run))
         return tg_fail(err, TG_EUSAGE, "the run has %zu steps: --minutes is for a new one",
                        run->settings.steps);
     return TG_OK;
@@ -235,11 +238,11 @@ static tg_status choose_settings(train_setup *s, tg_err *err)
         return tg_fail(err, TG_EUSAGE, "--context %zu exceeds the model's %zu; " CLI_LONGER_CONTEXT,
                        o->asked.context, n_ctx);
     s->origin = tg_recipe_origin(&s->run.model);
+    if ((status = choose_plan(s, err)))
+        return status;
     if (tg_run_resume(&s->run, s->tokens.count, &o->asked, o->given, &s->steps, err))
         return err->code = TG_EUSAGE; /* the file was checked on reading, so the options are at fault */
     s->complete = s->run.step >= s->steps;
-    if ((status = choose_plan(s, err)))
-        return status;
     s->other_split =
         !tg_field_equal(&tg_settings_fields.row[TG_SET_VAL_FRACTION], &saved, &s->run.settings) ||
         saved.val_blocks != s->run.settings.val_blocks;
@@ -489,15 +492,19 @@ static const char *reason(const train_setup *s)
 /* The settings of a run that begins which follow from the model, the steps and the processor. */
 static void say_recipe(const train_setup *s)
 {
-    static const tg_setting_id chosen[] = {TG_SET_STEPS, TG_SET_LR, TG_SET_WARMUP, TG_SET_PRECISION};
+    static const tg_setting_id usual[] = {TG_SET_STEPS, TG_SET_LR, TG_SET_WARMUP, TG_SET_PRECISION};
+    static const tg_setting_id timed[] = {TG_SET_OPTIMIZER, TG_SET_BATCH, TG_SET_LR, TG_SET_WARMUP,
+                                          TG_SET_PRECISION};
     const train_options *o = s->options;
+    const tg_setting_id *chosen = o->minutes > 0 ? timed : usual;
+    const size_t n = o->minutes > 0 ? sizeof timed / sizeof timed[0] : sizeof usual / sizeof usual[0];
     char line[256] = "", value[32];
     size_t used = 0;
 
-    for (size_t i = 0; i < sizeof chosen / sizeof chosen[0]; i++) {
+    for (size_t i = 0; i < n; i++) {
         const tg_setting_id id = chosen[i];
 
-        if (o->given[id] || (id == TG_SET_STEPS && o->minutes > 0))
+        if (o->given[id])
             continue;
         tg_field_text(value, sizeof value, &tg_settings_fields.row[id], &s->run.settings);
         used += (size_t)snprintf(line + used, sizeof line - used, "%s--%s %s%s", used ? ", " : "",
@@ -505,6 +512,16 @@ static void say_recipe(const train_setup *s)
     }
     if (used > 0)
         cli_note("%schosen: %s", s->origin == TG_ORIGIN_TRAINED ? "fine-tuning; " : "", line);
+}
+
+/* How a shape that a run of some minutes has chosen is made without it. */
+static void say_shape(const train_setup *s)
+{
+    const tg_config *c = &s->run.model.config;
+
+    cli_note("its shape is that of  tg-init -P " TG_RECIPE_TIMED_PRESET
+             " --n-layer %zu --n-kv-head %zu --head-dim %zu --n-ctx %zu",
+             c->n_layer, c->n_kv_head, c->head_dim, c->n_ctx);
 }
 
 /* What is trained and validated on. */
@@ -551,6 +568,8 @@ tg_status train_setup_announce(const train_setup *s, size_t more, tg_err *err)
     else
         cli_note("%s: resuming at step %s of %s", cli_input_name(s->source), cli_count(run->step),
                  cli_count(run->settings.steps));
+    if (s->is_new && s->options->minutes > 0)
+        say_shape(s);
     if (s->is_new && !tg_tokenizer_ids_are_bytes(run->model.tokenizer))
         cli_note("tokenizer \"%s\" of %s ids, in a vocabulary of %s",
                  tg_tokenizer_kind_name(run->model.tokenizer),

@@ -3,12 +3,12 @@
 #include <math.h>
 
 #include "lib/base/size.h"
+#include "lib/train/recipe.h"
 
 void tg_plan_open(tg_run *run, double minutes)
 {
     run->minutes = minutes;
     run->seconds = 0;
-    run->settings.decay = (size_t)(TG_PLAN_DECAY * (double)run->settings.steps);
 }
 
 /* The steps that fit into the seconds, as far as a run may have so many. */
@@ -27,7 +27,7 @@ void tg_plan_update(tg_run *run, double seconds, double per_step)
     const size_t left = steps_left(run, seconds, per_step);
 
     s->steps = run->step + left;
-    s->decay = tg_size_max(1, (size_t)(TG_PLAN_DECAY * (double)s->steps));
+    s->decay = tg_size_max(1, (size_t)(TG_RECIPE_DECAY * (double)s->steps));
     if (s->decay < left)
         return;
     s->decay = left;

@@ -15,10 +15,8 @@
 
 TG_API_BEGIN
 
-/* The share of the steps at the end in which the learning rate falls. */
-#define TG_PLAN_DECAY 0.4
-
-/* Begin a plan: a run that has done no step, with final settings, is to take so many minutes. */
+/* Begin a plan: a run that has done no step, and whose settings are still to be chosen (tg_run_resume()), is
+ * to take so many minutes. */
 void tg_plan_open(tg_run *run, double minutes);
 
 static inline bool tg_plan_is_open(const tg_run *run)

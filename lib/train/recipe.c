@@ -2,6 +2,7 @@
 
 #include <math.h>
 
+#include "lib/base/choice.h"
 #include "lib/base/size.h"
 #include "lib/gpt/presets.h"
 #include "lib/kernels/matmul.h"
@@ -45,6 +46,24 @@ tg_config tg_recipe_config(const tg_tokenizer *tokenizer)
     return config;
 }
 
+tg_config tg_recipe_timed_config(const tg_tokenizer *tokenizer, double minutes)
+{
+    const tg_config usual = tg_recipe_config(tokenizer);
+    tg_config config;
+    size_t preset = TG_PRESET_DEFAULT;
+
+    (void)minutes;
+    (void)tg_choice_find(&preset, tg_config_presets(), TG_RECIPE_TIMED_PRESET);
+    config = tg_config_preset(preset);
+    config.vocab_size = usual.vocab_size;
+    config.n_layer = usual.n_layer;
+    config.n_ctx = usual.n_ctx;
+    config.n_kv_head = config.n_head;
+    config.head_dim = config.n_embd / config.n_head;
+    tg_config_derive(&config);
+    return config;
+}
+
 static double learning_rate(const tg_model *model, tg_origin origin)
 {
     const double lr = has_vocabulary(model->tokenizer) ? 3e-3 : 4e-3;
@@ -62,12 +81,16 @@ static size_t length_of_run(const tg_settings *s, size_t T, size_t tokens)
     return tokens == 0 ? usual : tg_size_min(usual, tg_size_max(least, eight_times));
 }
 
-void tg_recipe_choose(tg_settings *s, const bool given[TG_SETTINGS], size_t tokens, const tg_model *model,
-                      tg_origin origin)
+void tg_recipe_choose(tg_settings *s, const bool given[TG_SETTINGS], size_t tokens, double minutes,
+                      const tg_model *model, tg_origin origin)
 {
     const tg_config *c = &model->config;
     const bool bf16 = tg_matmul_has_bf16() && c->n_embd <= tg_matmul_depth();
 
+    if (minutes > 0 && origin == TG_ORIGIN_NEW && !given[TG_SET_OPTIMIZER])
+        s->optimizer = TG_OPTIMIZER_MUON;
+    if (minutes > 0 && origin == TG_ORIGIN_NEW && !given[TG_SET_BATCH])
+        s->batch = 24;
     if (!given[TG_SET_STEPS])
         s->steps = length_of_run(s, s->context > 0 ? s->context : c->n_ctx, tokens);
     if (!given[TG_SET_LR])
@@ -76,6 +99,8 @@ void tg_recipe_choose(tg_settings *s, const bool given[TG_SETTINGS], size_t toke
         s->min_lr = s->lr / 10;
     if (!given[TG_SET_WARMUP])
         s->warmup = tg_size_min(100, s->steps / 10);
+    if (minutes > 0)
+        s->decay = (size_t)(TG_RECIPE_DECAY * (double)s->steps);
     if (!given[TG_SET_PRECISION])
         s->precision = bf16 ? TG_PRECISION_BF16 : TG_PRECISION_FLOAT32;
 }

@@ -17,6 +17,11 @@
 /* The width for which the learning rates were measured; a wider model has proportionally less. */
 #define TG_RECIPE_WIDTH 128
 
+/* Of a run that is to take some minutes: the share of the steps, at the end, in which the learning rate
+ * falls; and the preset whose body a new model has. */
+#define TG_RECIPE_DECAY 0.4
+#define TG_RECIPE_TIMED_PRESET "baby-qwen3"
+
 /* Where a model's weights come from. */
 typedef enum tg_origin {
     TG_ORIGIN_NEW,    /* random, as tg_model_create() makes them */
@@ -34,9 +39,14 @@ tg_origin tg_recipe_origin(const tg_model *model);
  */
 tg_config tg_recipe_config(const tg_tokenizer *tokenizer);
 
+/* The same for a run that is to take so many minutes (lib/train/plan.h): the body is that preset's, Qwen3's,
+ * with as many key heads as query heads, 32 channels each. */
+tg_config tg_recipe_timed_config(const tg_tokenizer *tokenizer, double minutes);
+
 /*
- * Choose the settings that are not given (by tg_setting_id), for a model and a text of so many tokens (0: not
- * known).  A vocabulary is one of more than 256 ids:
+ * Choose the settings that are not given (by tg_setting_id), for a model, a text of so many tokens (0: not
+ * known), and a run that is to take so many minutes (0: that has a number of steps).  A vocabulary is one of
+ * more than 256 ids:
  *
  *   steps      2,000, and 4,000 if the context is below 64; fewer, but at least 500, where that would be more
  *              tokens than eight times the text, which a model then learns by heart
@@ -45,8 +55,14 @@ tg_config tg_recipe_config(const tg_tokenizer *tokenizer);
  *   min_lr     a tenth of lr
  *   warmup     a tenth of the steps, at most 100
  *   precision  bf16 where the kernels in use have instructions for it, and the width allows it
+ *
+ * With minutes also:
+ *
+ *   decay      2/5 of the steps, which are an estimate then
+ *   optimizer  Muon, of new weights
+ *   batch      24, likewise
  */
-void tg_recipe_choose(tg_settings *s, const bool given[TG_SETTINGS], size_t tokens, const tg_model *model,
-                      tg_origin origin);
+void tg_recipe_choose(tg_settings *s, const bool given[TG_SETTINGS], size_t tokens, double minutes,
+                      const tg_model *model, tg_origin origin);
 
 #endif
