@@ -41,6 +41,7 @@
 
 /* training, and how well a model predicts a text */
 #include "lib/eval/eval.h"
+#include "lib/train/plan.h"
 #include "lib/train/trainer.h"
 
 /* attention: scores, their derivation, heads, dumps */

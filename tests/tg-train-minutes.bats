@@ -92,10 +92,10 @@ END
     wait $child || [[ $? = 143 ]]
     [[ $(scalars a.npz train/minutes) = 0.1 ]]
     # the plan is the file's, and open
-    tg-train -o a.npz -m untrained.npz t.npz 2> more
-    grep -q 'resuming at step .* of about .* of 0.1 minutes' more
+    tg-train -o a.npz -m untrained.npz t.npz 2> second
+    grep -q 'resuming at step .* of about .* of 0.1 minutes' second
     # shellcheck disable=SC2046 # options are words
-    tg-train -q -m untrained.npz -o b.npz $(chosen_of err) $(steps_of more) t.npz
+    tg-train -q -m untrained.npz -o b.npz $(chosen_of err) $(steps_of second) t.npz
     cmp a.npz b.npz
 }
 

@@ -147,6 +147,13 @@ static const cli_tool about = {
         CLI_OUTPUT_OPTION(0, "probe-dir", &(o)->probe_dir, "DIR",                                            \
                           "the directory of the snapshots (default: NAME.probe of NAME.npz)")
 
+#define RATE_OPTIONS(o)                                                                                      \
+    setting(o, 'l', TG_SET_LR, "X", "peak learning rate (default: 0.004 or less, see tg-train(1))"),         \
+        setting(o, 0, TG_SET_MIN_LR, "X", "final learning rate (default: a tenth of --lr)"),                 \
+        setting(o, 0, TG_SET_WARMUP, "N", "steps of warm-up (default: a tenth, at most 100)"),               \
+        setting(o, 0, TG_SET_DECAY, "N",                                                                     \
+                "steps at the end in which the learning rate falls linearly; 0 for a cosine over the run")
+
 static int parse(int argc, char **argv, train_options *o)
 {
     cli_option options[] = {
@@ -163,11 +170,7 @@ static int parse(int argc, char **argv, train_options *o)
         setting(o, 'b', TG_SET_BATCH, "N", "sequences per pass"),
         setting(o, 'c', TG_SET_CONTEXT, "N", "tokens per sequence; 0 for the model's context"),
         setting(o, 'a', TG_SET_ACCUMULATE, "N", "passes per step"),
-        setting(o, 'l', TG_SET_LR, "X", "peak learning rate (default: 0.004 or less, see tg-train(1))"),
-        setting(o, 0, TG_SET_MIN_LR, "X", "final learning rate (default: a tenth of --lr)"),
-        setting(o, 0, TG_SET_WARMUP, "N", "steps of warm-up (default: a tenth, at most 100)"),
-        setting(o, 0, TG_SET_DECAY, "N",
-                "steps at the end in which the learning rate falls linearly; 0 for a cosine over the run"),
+        RATE_OPTIONS(o),
         setting(o, 0, TG_SET_OPTIMIZER, NULL,
                 "what updates the matrices of the blocks; AdamW updates all other parameters"),
         setting(o, 0, TG_SET_MOMENTUM, "X", "Muon's decay rate of the momentum"),
