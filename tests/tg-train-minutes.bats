@@ -76,7 +76,7 @@ END
     make_text 60000 | tg-tokenize > t.npz
     tg-train -m a.npz --minutes 0.05 t.npz 2> err
     shape=$(sed -n 's/^tg-train: its shape is that of  tg-init //p' err)
-    [[ $(chosen_of err) = "--optimizer muon  --batch 24 "* && $shape = "-P baby-qwen3 "* ]]
+    [[ $(chosen_of err) = "--optimizer muon  --batch 12 "* && $shape = "-P baby-qwen3 "* ]]
     # shellcheck disable=SC2086 # options are words
     tg-init -q $shape -o b.npz
     # shellcheck disable=SC2046

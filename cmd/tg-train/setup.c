@@ -119,9 +119,9 @@ static tg_status load_text(train_setup *s, tg_err *err)
 static tg_status new_model(train_setup *s, tg_err *err)
 {
     const tg_settings *asked = &s->options->asked;
-    const double minutes = s->options->minutes;
-    tg_config config = minutes > 0 ? tg_recipe_timed_config(s->tokens.tokenizer, minutes)
-                                   : tg_recipe_config(s->tokens.tokenizer);
+    const bool timed = s->options->minutes > 0;
+    tg_config config =
+        timed ? tg_recipe_timed_config(s->tokens.tokenizer) : tg_recipe_config(s->tokens.tokenizer);
     tg_model model;
     tg_status status;
 

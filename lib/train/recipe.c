@@ -46,18 +46,16 @@ tg_config tg_recipe_config(const tg_tokenizer *tokenizer)
     return config;
 }
 
-tg_config tg_recipe_timed_config(const tg_tokenizer *tokenizer, double minutes)
+tg_config tg_recipe_timed_config(const tg_tokenizer *tokenizer)
 {
-    const tg_config usual = tg_recipe_config(tokenizer);
     tg_config config;
     size_t preset = TG_PRESET_DEFAULT;
 
-    (void)minutes;
     (void)tg_choice_find(&preset, tg_config_presets(), TG_RECIPE_TIMED_PRESET);
     config = tg_config_preset(preset);
-    config.vocab_size = usual.vocab_size;
-    config.n_layer = usual.n_layer;
-    config.n_ctx = usual.n_ctx;
+    config.vocab_size = tg_model_vocab_size(tokenizer);
+    config.n_layer = 2;
+    config.n_ctx = has_vocabulary(tokenizer) ? 32 : 128;
     config.n_kv_head = config.n_head;
     config.head_dim = config.n_embd / config.n_head;
     tg_config_derive(&config);
@@ -89,7 +87,7 @@ void tg_recipe_choose(tg_settings *s, const bool given[TG_SETTINGS], size_t toke
 
     if (minutes > 0 && origin == TG_ORIGIN_NEW && !given[TG_SET_OPTIMIZER])
         s->optimizer = TG_OPTIMIZER_MUON;
-    if (minutes > 0 && origin == TG_ORIGIN_NEW && !given[TG_SET_BATCH])
+    if (minutes > 0 && origin == TG_ORIGIN_NEW && has_vocabulary(model->tokenizer) && !given[TG_SET_BATCH])
         s->batch = 24;
     if (!given[TG_SET_STEPS])
         s->steps = length_of_run(s, s->context > 0 ? s->context : c->n_ctx, tokens);

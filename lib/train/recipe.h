@@ -39,9 +39,12 @@ tg_origin tg_recipe_origin(const tg_model *model);
  */
 tg_config tg_recipe_config(const tg_tokenizer *tokenizer);
 
-/* The same for a run that is to take so many minutes (lib/train/plan.h): the body is that preset's, Qwen3's,
- * with as many key heads as query heads, 32 channels each. */
-tg_config tg_recipe_timed_config(const tg_tokenizer *tokenizer, double minutes);
+/*
+ * The same for a run that is to take some minutes (lib/train/plan.h): 2 layers, and a context of 128 bytes or
+ * 32 tokens of a vocabulary.  The body is that preset's, Qwen3's, with as many key heads as query heads, 32
+ * channels each.
+ */
+tg_config tg_recipe_timed_config(const tg_tokenizer *tokenizer);
 
 /*
  * Choose the settings that are not given (by tg_setting_id), for a model, a text of so many tokens (0: not
@@ -60,7 +63,7 @@ tg_config tg_recipe_timed_config(const tg_tokenizer *tokenizer, double minutes);
  *
  *   decay      2/5 of the steps, which are an estimate then
  *   optimizer  Muon, of new weights
- *   batch      24, likewise
+ *   batch      24, of new weights with a vocabulary
  */
 void tg_recipe_choose(tg_settings *s, const bool given[TG_SETTINGS], size_t tokens, double minutes,
                       const tg_model *model, tg_origin origin);

@@ -719,9 +719,8 @@ static void a_vocabulary_has_a_rate_of_its_own(void)
     /* and a run of some minutes */
     tg_recipe_choose(&s, nothing_given, 0, 5, &m, TG_ORIGIN_NEW);
     CHECK(s.optimizer == TG_OPTIMIZER_MUON && s.batch == 24 && s.decay == s.steps * 2 / 5);
-    CHECK(tg_recipe_timed_config(m.tokenizer, 5).qk_norm &&
-          tg_recipe_timed_config(m.tokenizer, 5).n_ctx == 32);
-    CHECK(tg_recipe_timed_config(m.tokenizer, 5).vocab_size == 320);
+    CHECK(tg_recipe_timed_config(m.tokenizer).qk_norm && tg_recipe_timed_config(m.tokenizer).n_ctx == 32);
+    CHECK(tg_recipe_timed_config(m.tokenizer).vocab_size == 320);
     s = tg_settings_default();
     tg_recipe_choose(&s, nothing_given, 0, 5, &m, TG_ORIGIN_TRAINED);
     CHECK(s.optimizer == TG_OPTIMIZER_ADAMW && s.batch == 12 && s.decay > 0);
