@@ -181,13 +181,24 @@ static void say_plan(const struct job *job)
             job->o->name[TG_SET_WARMUP], s->warmup);
 }
 
+/* How long the validation after the last step takes: as the last one; before there was one, a third of as
+ * many tokens' steps, because it has no backward pass and no update. */
+static double validation_time(const struct job *job, double per_step)
+{
+    const tg_settings *s = &job->setup.run.settings;
+    const size_t windows = tg_trainer_val_windows(&job->setup.batches, job->o->eval_tokens);
+
+    return job->pause > 0 ? job->pause : per_step * (double)windows / (double)(s->batch * s->accumulate) / 3;
+}
+
 /* After a step: count the steps that fit into the time that is left; or fix them, when the last ones begin.
  * The first process does, for all. */
 static void keep_to_time(struct job *job)
 {
     tg_run *run = &job->setup.run;
     const double now = cli_now(), done = (double)(run->step - job->report.first);
-    double numbers[] = {60 * run->minutes - (now - job->began) - job->pause, (now - job->first) / done};
+    const double per_step = (now - job->first) / done;
+    double numbers[] = {60 * run->minutes - (now - job->began) - validation_time(job, per_step), per_step};
 
     if (!tg_plan_is_open(run))
         return;
