@@ -181,14 +181,27 @@ static void say_plan(const struct job *job)
             job->o->name[TG_SET_WARMUP], s->warmup);
 }
 
-/* How long the validation after the last step takes: as the last one; before there was one, a third of as
- * many tokens' steps, because it has no backward pass and no update. */
+/* How long a validation takes: as the last one; before there was one, a third of as many tokens' steps,
+ * because it has no backward pass and no update. */
 static double validation_time(const struct job *job, double per_step)
 {
     const tg_settings *s = &job->setup.run.settings;
     const size_t windows = tg_trainer_val_windows(&job->setup.batches, job->o->eval_tokens);
 
     return job->pause > 0 ? job->pause : per_step * (double)windows / (double)(s->batch * s->accumulate) / 3;
+}
+
+/* The seconds that are left for steps, without the validations before and after the last one. */
+static double time_for_steps(const struct job *job, double seconds, double per_step)
+{
+    const double every = (double)job->o->eval_every, step = (double)job->setup.run.step;
+    const double validation = validation_time(job, per_step), left = seconds - validation;
+    double steps;
+
+    if (every == 0)
+        return left;
+    steps = fmax(0, left / (per_step + validation / every));
+    return left - validation * (floor((step + steps) / every) - floor((step - 1) / every));
 }
 
 /* After a step: count the steps that fit into the time that is left; or fix them, when the last ones begin.
