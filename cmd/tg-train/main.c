@@ -21,7 +21,6 @@ struct job {
     tg_watch watch; /* of a step or an evaluation */
     /* of a run that is to take some minutes: */
     double began; /* when the process did; earlier by the time that the run had taken before */
-    double first; /* when its first step began */
     double pause; /* how long the last validation took: another one follows the last step */
     bool log_failed;
     bool compared; /* the first validation has been compared with training */
@@ -210,8 +209,8 @@ static void keep_to_time(struct job *job)
 {
     tg_run *run = &job->setup.run;
     const double now = cli_now(), done = (double)(run->step - job->report.first);
-    const double per_step = (now - job->first) / done;
-    double numbers[] = {60 * run->minutes - (now - job->began) - validation_time(job, per_step), per_step};
+    const double per_step = (now - job->report.start) / done; /* without pauses */
+    double numbers[] = {time_for_steps(job, 60 * run->minutes - (now - job->began), per_step), per_step};
 
     if (!tg_plan_is_open(run))
         return;
@@ -315,7 +314,7 @@ static tg_status train(struct job *job, tg_err *err)
     int agreed;
 
     job->trainer.watch = &job->watch;
-    job->report.start = job->first = cli_now();
+    job->report.start = cli_now();
     while ((agreed = agree(job, status)) == GO_ON && run->step < run->settings.steps) {
         status = one_step(job, err);
         if (cli_status_asked())
