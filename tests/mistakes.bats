@@ -85,7 +85,7 @@ advises() {
 @test "an option that has an option's words, or some of them" {
     means tg-train --warmup-iters --warmup
     means tg-train --random-seed --seed
-    means tg-train --decay --weight-decay
+    means tg-train --fraction --val-fraction
     means tg-train --every "--eval-every or --save-every or --probe-every"
     means tg-init --epsilon --layer-norm-epsilon
 }

@@ -85,15 +85,15 @@ END
 }
 
 @test "--minutes: a run that was stopped keeps to its time" {
-    tg-train -m untrained.npz -o a.npz --minutes 0.1 t.npz 2> err &
+    tg-train -m untrained.npz -o a.npz --minutes 0.2 t.npz 2> err &
     child=$!
     eventually grep -q 'step 1/' err
     kill -TERM $child
     wait $child || [[ $? = 143 ]]
-    [[ $(scalars a.npz train/minutes) = 0.1 ]]
+    [[ $(scalars a.npz train/minutes) = 0.2 ]]
     # the plan is the file's, and open
     tg-train -o a.npz -m untrained.npz t.npz 2> second
-    grep -q 'resuming at step .* of about .* of 0.1 minutes' second
+    grep -q 'resuming at step .* of about .* of 0.2 minutes' second
     # shellcheck disable=SC2046 # options are words
     tg-train -q -m untrained.npz -o b.npz $(chosen_of err) $(steps_of second) t.npz
     cmp a.npz b.npz
