@@ -71,26 +71,48 @@ END
     [[ $stderr = *"a.npz is complete: "* ]]
 }
 
-@test "--minutes: a new model's shape and settings are printed, and give the same bytes" {
-    local shape
-    make_text 60000 | tg-tokenize > t.npz
-    tg-train -m a.npz --minutes 0.05 t.npz 2> err
-    shape=$(sed -n 's/^tg-train: its shape is that of  tg-init //p' err)
-    [[ $(chosen_of err) = "--optimizer muon  --batch 12 "* && $shape = "-P baby-qwen3 "* ]]
-    # shellcheck disable=SC2086 # options are words
-    tg-init -q $shape -o b.npz
-    # shellcheck disable=SC2046
-    tg-train -q -m b.npz $(chosen_of err) $(steps_of err) t.npz
+@test "--minutes: the model and settings that it chooses are printed, and give the same bytes" {
+    local model
+    make_text 60000 > text
+    tg-bpe -q -n 300 -o bpe.npz text
+    tg-tokenize -q text -o bytes.npz
+    tg-tokenize -q -t bpe.npz text -o ids.npz
+    for t in bytes ids; do
+        rm -f a.npz b.npz
+        tg-train -m a.npz --seed 7 --minutes 0.05 $t.npz 2> err
+        model=$(sed -n 's/^tg-train: the model is that of  tg-init //p' err)
+        [[ $model = "-P baby-qwen3 "*" -s 7"* ]]
+        # shellcheck disable=SC2086 # options are words
+        tg-init -q ${model/TOKENIZER/bpe.npz} -o b.npz
+        # shellcheck disable=SC2046
+        tg-train -q -m b.npz --seed 7 $(chosen_of err) $(steps_of err) $t.npz
+        cmp a.npz b.npz
+    done
+    [[ $(chosen_of err) = "--optimizer muon  --batch 24 "* ]]
+}
+
+@test "--minutes: a rate is printed with all of its digits" {
+    tg-init -q --n-layer 1 --n-head 2 --n-embd 192 --n-ctx 16 -o wide.npz
+    tg-train -m wide.npz -o a.npz --minutes 0.02 t.npz 2> err
+    [[ $(chosen_of err) = *"--lr 0.00266666666666666"* ]]
+    # shellcheck disable=SC2046 # options are words
+    tg-train -q -m wide.npz -o b.npz $(chosen_of err) $(steps_of err) t.npz
     cmp a.npz b.npz
 }
 
 @test "--minutes: a run that was stopped keeps to its time" {
+    local steps
     tg-train -m untrained.npz -o a.npz --minutes 0.2 t.npz 2> err &
     child=$!
     eventually grep -q 'step 1/' err
     kill -TERM $child
     wait $child || [[ $? = 143 ]]
     [[ $(scalars a.npz train/minutes) = 0.2 ]]
+    # --steps ends it
+    steps=$(($(scalars a.npz train/step) + 5))
+    tg-train -q -m a.npz -o steps.npz -n $steps t.npz
+    [[ $(scalars steps.npz train/steps train/decay) = "$steps"$'\n'"$((steps * 2 / 5))" ]]
+    run ! scalars steps.npz train/minutes
     # the plan is the file's, and open
     tg-train -o a.npz -m untrained.npz t.npz 2> second
     grep -q 'resuming at step .* of about .* of 0.2 minutes' second

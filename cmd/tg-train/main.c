@@ -5,8 +5,8 @@
 #include "cmd/tg-train/report.h"
 #include "cmd/tg-train/saving.h"
 #include "cmd/tg-train/snapshots.h"
+#include "cmd/tg-train/timing.h"
 #include "lib/eval/eval.h"
-#include "lib/train/plan.h"
 
 /* ---- a run */
 
@@ -18,10 +18,8 @@ struct job {
     train_saving saving;
     train_report report;
     train_snapshots snapshots;
+    train_timing timing;
     tg_watch watch; /* of a step or an evaluation */
-    /* of a run that is to take some minutes: */
-    double began; /* when the process did; earlier by the time that the run had taken before */
-    double pause; /* how long the last validation took: another one follows the last step */
     bool log_failed;
     bool compared; /* the first validation has been compared with training */
 };
@@ -167,62 +165,6 @@ static tg_status record(struct job *job, tg_err *err)
     return status ? status : take_snapshot(job, err);
 }
 
-/* ---- a run that is to take some minutes */
-
-static void say_plan(const struct job *job)
-{
-    const tg_settings *s = &job->setup.run.settings;
-
-    if (job->team->rank == 0)
-        cli_say(
-            "the learning rate falls from now on; without --minutes, this run is  --%s %zu --%s %zu --%s %zu",
-            job->o->name[TG_SET_STEPS], s->steps, job->o->name[TG_SET_DECAY], s->decay,
-            job->o->name[TG_SET_WARMUP], s->warmup);
-}
-
-/* How long a validation takes: as the last one; before there was one, a third of as many tokens' steps,
- * because it has no backward pass and no update. */
-static double validation_time(const struct job *job, double per_step)
-{
-    const tg_settings *s = &job->setup.run.settings;
-    const size_t windows = tg_trainer_val_windows(&job->setup.batches, job->o->eval_tokens);
-
-    return job->pause > 0 ? job->pause : per_step * (double)windows / (double)(s->batch * s->accumulate) / 3;
-}
-
-/* The seconds that are left for steps, without the validations before and after the last one. */
-static double time_for_steps(const struct job *job, double seconds, double per_step)
-{
-    const double every = (double)job->o->eval_every, step = (double)job->setup.run.step;
-    const double validation = validation_time(job, per_step), left = seconds - validation;
-    double steps;
-
-    if (every == 0)
-        return left;
-    steps = fmax(0, left / (per_step + validation / every));
-    return left - validation * (floor((step + steps) / every) - floor((step - 1) / every));
-}
-
-/* After a step: count the steps that fit into the time that is left; or fix them, when the last ones begin.
- * The first process does, for all. */
-static void keep_to_time(struct job *job)
-{
-    tg_run *run = &job->setup.run;
-    const double now = cli_now(), done = (double)(run->step - job->report.first);
-    const double per_step = (now - job->report.start) / done; /* without pauses */
-    double numbers[] = {time_for_steps(job, 60 * run->minutes - (now - job->began), per_step), per_step};
-
-    if (!tg_plan_is_open(run))
-        return;
-    run->seconds = now - job->began;
-    tg_team_spread(job->team, numbers, sizeof numbers);
-    tg_plan_update(run, numbers[0], numbers[1]);
-    if (!tg_plan_is_open(run))
-        say_plan(job);
-}
-
-/* ---- the steps */
-
 /* What is done after a step: evaluate, then log, then save.  In this order a saved step is in the log even if
  * the run is killed at any moment, and has its snapshot, and a bad model does not replace a good one. */
 static tg_status after_step(struct job *job, tg_err *err)
@@ -232,11 +174,12 @@ static tg_status after_step(struct job *job, tg_err *err)
     bool best = false;
     tg_status status = TG_OK;
 
-    keep_to_time(job);
+    train_timing_update(&job->timing, &job->setup, r);
     train_report_pause(r);
     if (job->setup.batches.val_windows > 0 && due(job, o->eval_every))
         status = evaluate(job, &best, err);
-    job->pause = r->val_step == r->step ? cli_now() - r->pause_began : job->pause;
+    if (r->val_step == r->step)
+        job->timing.validation = cli_now() - r->pause_began;
     cli_let_abandon(false);
     train_report_resume(r);
     if (status)
@@ -422,7 +365,7 @@ static tg_status work(struct job *job, tg_err *err)
     if (s->complete)
         return job->team->rank == 0 ? already_complete(job, err) : TG_OK;
     if (!(status = team_settle(job->team, prepare(job, err), err))) {
-        job->began -= s->run.seconds;
+        job->timing.before = s->run.seconds;
         tg_trainer_deal(&job->trainer);
         cli_catch_stop("finishing this step, then saving; again to stop now",
                        "abandoning this step, then saving those before it; again to end without saving");
@@ -435,7 +378,7 @@ static tg_status work(struct job *job, tg_err *err)
 
 static tg_status run(const train_options *o, tg_err *err)
 {
-    struct job job = {.o = o, .setup = {.lock = {.fd = -1}}, .began = cli_now()};
+    struct job job = {.o = o, .setup = {.lock = {.fd = -1}}, .timing.began = cli_now()};
     tg_status status;
 
     job.watch = (tg_watch){watch, &job};

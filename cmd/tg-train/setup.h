@@ -46,6 +46,8 @@ TG_MUST_CHECK tg_status train_setup_load(train_setup *setup, const train_options
                                          const tg_team *team, tg_err *err);
 void train_setup_free(train_setup *setup);
 
+/* ---- announce.c */
+
 /* Report what is trained, on what, and the memory needed, which includes `more` bytes.  TG_ENOMEM: the size
  * overflows a size_t. */
 TG_MUST_CHECK tg_status train_setup_announce(const train_setup *setup, size_t more, tg_err *err);

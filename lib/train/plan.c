@@ -11,6 +11,14 @@ void tg_plan_open(tg_run *run, double minutes)
     run->seconds = 0;
 }
 
+void tg_plan_close(tg_run *run, size_t steps)
+{
+    if (!tg_plan_is_open(run))
+        return;
+    run->settings.decay = (size_t)(TG_RECIPE_DECAY * (double)steps);
+    run->minutes = run->seconds = 0;
+}
+
 /* The steps that fit into the seconds, as far as a run may have so many. */
 static size_t steps_left(const tg_run *run, double seconds, double per_step)
 {

@@ -19,6 +19,9 @@ TG_API_BEGIN
  * to take so many minutes. */
 void tg_plan_open(tg_run *run, double minutes);
 
+/* End an open plan: its run is to have so many steps.  No effect if none is open. */
+void tg_plan_close(tg_run *run, size_t steps);
+
 static inline bool tg_plan_is_open(const tg_run *run)
 {
     return run->minutes > 0;

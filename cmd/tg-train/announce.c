@@ -1,0 +1,152 @@
+/* What tg-train says of a run before its first step. */
+#include <stdlib.h>
+
+#include "cmd/tg-train/setup.h"
+#include "lib/base/size.h"
+#include "lib/base/threads.h"
+#include "lib/train/plan.h"
+#include "lib/train/recipe.h"
+
+/* The memory for the weights and moments, the text, the trainer's buffers, and what else there is. */
+static tg_status memory_needed(const train_setup *s, size_t more, size_t *bytes, tg_err *err)
+{
+    const size_t parts[] = {
+        3 * s->run.model.table.floats * sizeof(float),
+        s->tokens.count * s->tokens.width,
+        s->val.count * s->val.width,
+        tg_trainer_bytes(&s->run, &s->batches, s->team),
+        more,
+    };
+
+    *bytes = 0;
+    for (size_t i = 0; i < sizeof parts / sizeof parts[0]; i++)
+        if (!tg_size_add(bytes, *bytes, parts[i]) || parts[i] == SIZE_MAX)
+            return tg_fail(err, TG_ENOMEM, "out of memory: the sizes exceed the address space");
+    return TG_OK;
+}
+
+/* Why the precision is what it is. */
+static const char *reason(const train_setup *s)
+{
+    if (s->run.settings.precision == TG_PRECISION_BF16)
+        return " (this processor has instructions for it)";
+    return tg_matmul_has_bf16() ? " (the model is too wide for bf16)" : " (no bf16 instructions here)";
+}
+
+/* The value of a setting, in as many digits as give it back when they are read: a rate may be a quotient. */
+static void exact_text(char *text, size_t size, const tg_field *f, const tg_settings *s)
+{
+    if (f->type != TG_FIELD_REAL) {
+        tg_field_text(text, size, f, s);
+        return;
+    }
+    for (int digits = 6; digits <= 17; digits++) {
+        const double value = *(const double *)tg_field_member(f, s);
+
+        snprintf(text, size, "%.*g", digits, value);
+        if (strtod(text, NULL) == value)
+            return;
+    }
+}
+
+/* The settings of a run that begins which follow from the model, the steps and the processor. */
+static void say_recipe(const train_setup *s)
+{
+    static const tg_setting_id usual[] = {TG_SET_STEPS, TG_SET_LR, TG_SET_WARMUP, TG_SET_PRECISION};
+    static const tg_setting_id timed[] = {TG_SET_OPTIMIZER, TG_SET_BATCH, TG_SET_LR, TG_SET_WARMUP,
+                                          TG_SET_PRECISION};
+    const train_options *o = s->options;
+    const tg_setting_id *chosen = o->minutes > 0 ? timed : usual;
+    const size_t n = o->minutes > 0 ? sizeof timed / sizeof timed[0] : sizeof usual / sizeof usual[0];
+    char line[256] = "", value[32];
+    size_t used = 0;
+
+    for (size_t i = 0; i < n; i++) {
+        const tg_setting_id id = chosen[i];
+
+        if (o->given[id])
+            continue;
+        exact_text(value, sizeof value, &tg_settings_fields.row[id], &s->run.settings);
+        used += (size_t)snprintf(line + used, sizeof line - used, "%s--%s %s%s", used ? ", " : "",
+                                 o->name[id], value, id == TG_SET_PRECISION ? reason(s) : "");
+    }
+    if (used > 0)
+        cli_note("%schosen: %s", s->origin == TG_ORIGIN_TRAINED ? "fine-tuning; " : "", line);
+}
+
+/* How the model that a run of some minutes has made is made without it. */
+static void say_shape(const train_setup *s)
+{
+    const tg_config *c = &s->run.model.config;
+    const bool bytes = tg_tokenizer_ids_are_bytes(s->run.model.tokenizer);
+    char seed[32] = "";
+
+    if (s->run.settings.seed > 0)
+        snprintf(seed, sizeof seed, " -s %llu", (unsigned long long)s->run.settings.seed);
+    cli_note("the model is that of  tg-init -P " TG_RECIPE_TIMED_PRESET
+             " --n-layer %zu --n-kv-head %zu --head-dim %zu --n-ctx %zu%s%s",
+             c->n_layer, c->n_kv_head, c->head_dim, c->n_ctx, seed, bytes ? "" : " -t TOKENIZER");
+}
+
+/* What is trained and validated on. */
+static void say_texts(const train_setup *s, size_t bytes)
+{
+    const tg_batches *b = &s->batches;
+    const char *const parameters = cli_count(s->run.model.table.count);
+    char where[64] = "";
+
+    if (b->blocks > 1)
+        snprintf(where, sizeof where, " in %s blocks", cli_count(b->blocks));
+    if (s->options->val)
+        cli_note("%s parameters, %s tokens to train, %s of %s to validate, needs %s", parameters,
+                 cli_count(b->train_tokens), cli_count(b->val_tokens), cli_input_name(s->options->val),
+                 cli_bytes(bytes));
+    else
+        cli_note("%s parameters, %s tokens (%s to train, %s to validate%s), needs %s", parameters,
+                 cli_count(s->tokens.count), cli_count(b->train_tokens), cli_count(b->val_tokens), where,
+                 cli_bytes(bytes));
+}
+
+tg_status train_setup_announce(const train_setup *s, size_t more, tg_err *err)
+{
+    const tg_run *run = &s->run;
+    const tg_config *c = &run->model.config;
+    const tg_batches *b = &s->batches;
+    size_t bytes;
+    tg_status status = memory_needed(s, more, &bytes, err);
+
+    if (status)
+        return status;
+    if (s->is_new)
+        cli_note("%s: a new model, %zu layer%s, %zu head%s, width %zu, context %zu", s->target, c->n_layer,
+                 cli_plural(c->n_layer), c->n_head, cli_plural(c->n_head), c->n_embd, c->n_ctx);
+    else if (run->step == 0)
+        cli_note("%s: %s", cli_input_name(s->source),
+                 s->foreign                   ? "a run begins with it"
+                 : s->origin == TG_ORIGIN_NEW ? "an untrained model"
+                                              : "a model without a run of tg-train");
+    else if (tg_plan_is_open(run))
+        cli_note("%s: resuming at step %s of about %s, after %s of %g minutes", cli_input_name(s->source),
+                 cli_count(run->step), cli_count(run->settings.steps), cli_duration(run->seconds),
+                 run->minutes);
+    else
+        cli_note("%s: resuming at step %s of %s", cli_input_name(s->source), cli_count(run->step),
+                 cli_count(run->settings.steps));
+    if (s->is_new && s->options->minutes > 0)
+        say_shape(s);
+    if (s->is_new && !tg_tokenizer_ids_are_bytes(run->model.tokenizer))
+        cli_note("tokenizer \"%s\" of %s ids, in a vocabulary of %s",
+                 tg_tokenizer_kind_name(run->model.tokenizer),
+                 cli_count(tg_tokenizer_vocab_size(run->model.tokenizer)), cli_count(c->vocab_size));
+    if (run->step == 0)
+        say_recipe(s);
+    say_texts(s, bytes);
+    if (s->team->size > 1)
+        cli_note("%zu processes share the %zu passes of a step, this one with %zu thread%s", s->team->size,
+                 run->settings.accumulate, tg_threads(), cli_plural(tg_threads()));
+    if (b->val_tokens == 0 && run->settings.val_fraction > 0)
+        cli_say("no validation: the text is too short to hold out %g of it%s (a window needs %zu tokens)",
+                run->settings.val_fraction, run->settings.val_blocks > 1 ? " in so many blocks" : "",
+                b->T + 1);
+    return TG_OK;
+}

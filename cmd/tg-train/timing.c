@@ -1,0 +1,61 @@
+#include "cmd/tg-train/timing.h"
+
+#include <math.h>
+
+#include "cmd/cli/cli.h"
+#include "lib/train/plan.h"
+#include "lib/train/trainer.h"
+
+static void say_steps(const train_setup *setup)
+{
+    const tg_settings *s = &setup->run.settings;
+    const train_options *o = setup->options;
+
+    cli_say("the learning rate falls from now on; without --minutes, this run is  --%s %zu --%s %zu --%s %zu",
+            o->name[TG_SET_STEPS], s->steps, o->name[TG_SET_DECAY], s->decay, o->name[TG_SET_WARMUP],
+            s->warmup);
+}
+
+/* How long a validation takes: as the last one; before there was one, a third of as many tokens' steps,
+ * because it has no backward pass and no update. */
+static double validation_time(const train_timing *timing, const train_setup *setup, double per_step)
+{
+    const tg_settings *s = &setup->run.settings;
+    const size_t windows = tg_trainer_val_windows(&setup->batches, setup->options->eval_tokens);
+
+    if (timing->validation > 0)
+        return timing->validation;
+    return per_step * (double)windows / (double)(s->batch * s->accumulate) / 3;
+}
+
+/* Of the seconds that are left, those for steps: without the last validation, and those until then. */
+static double time_for_steps(const train_timing *timing, const train_setup *setup, double seconds,
+                             double per_step)
+{
+    const double every = (double)setup->options->eval_every, step = (double)setup->run.step;
+    const double validation = validation_time(timing, setup, per_step), left = seconds - validation;
+    double steps;
+
+    if (every == 0)
+        return left;
+    steps = fmax(0, left / (per_step + validation / every));
+    return left - validation * (floor((step + steps) / every) - floor((step - 1) / every));
+}
+
+void train_timing_update(const train_timing *timing, train_setup *setup, const train_report *report)
+{
+    tg_run *run = &setup->run;
+    const double now = cli_now();
+    double per_step, numbers[2];
+
+    if (!tg_plan_is_open(run))
+        return;
+    run->seconds = timing->before + now - timing->began;
+    per_step = (now - report->start) / (double)(run->step - report->first); /* without pauses */
+    numbers[0] = time_for_steps(timing, setup, 60 * run->minutes - run->seconds, per_step);
+    numbers[1] = per_step;
+    tg_team_spread(setup->team, numbers, sizeof numbers);
+    tg_plan_update(run, numbers[0], numbers[1]);
+    if (!tg_plan_is_open(run) && setup->team->rank == 0)
+        say_steps(setup);
+}

@@ -1,0 +1,22 @@
+/*
+ * train_timing: a run that is to take some minutes (lib/train/plan.h) keeps to them.
+ *
+ * The time is that of the whole command; a run that was resumed has taken its earlier time, too.
+ */
+#ifndef TG_CMD_TRAIN_TIMING_H
+#define TG_CMD_TRAIN_TIMING_H
+
+#include "cmd/tg-train/report.h"
+#include "cmd/tg-train/setup.h"
+
+typedef struct train_timing {
+    double began;      /* when the command did, by cli_now() */
+    double before;     /* seconds that the run had taken before it */
+    double validation; /* how long the last one took; 0: there was none yet */
+} train_timing;
+
+/* After a step, before what follows it: estimate how many steps the run has, or fix them and say so.  The
+ * first process of a team decides for all.  No effect unless the run's plan is open. */
+void train_timing_update(const train_timing *timing, train_setup *setup, const train_report *report);
+
+#endif
