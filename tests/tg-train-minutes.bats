@@ -121,6 +121,14 @@ END
     cmp a.npz b.npz
 }
 
+@test "--minutes: a text that is short for the time" {
+    tg-train -m untrained.npz -o a.npz --minutes 0.02 t.npz 2> err
+    [[ $(grep -c 'in this time the text is read about [0-9]* times, and learned by heart' err) = 1 ]]
+    make_text 60000 | tg-tokenize > long.npz
+    tg-train -m new.npz --minutes 0.02 long.npz 2> err
+    run ! grep 'by heart' err
+}
+
 @test "--minutes: in place of --steps and --decay, and for new runs" {
     run -2 --separate-stderr tg-train --minutes 1 --steps 3 t.npz
     said "tg-train: --minutes chooses the number of steps: --steps does not apply"

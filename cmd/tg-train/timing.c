@@ -4,6 +4,7 @@
 
 #include "cmd/cli/cli.h"
 #include "lib/train/plan.h"
+#include "lib/train/recipe.h"
 #include "lib/train/trainer.h"
 
 static void say_steps(const train_setup *setup)
@@ -42,7 +43,24 @@ static double time_for_steps(const train_timing *timing, const train_setup *setu
     return left - validation * (floor((step + steps) / every) - floor((step - 1) / every));
 }
 
-void train_timing_update(const train_timing *timing, train_setup *setup, const train_report *report)
+/* When the speed is known, and the run can still be stopped. */
+static void warn_of_short_text(train_timing *timing, const train_setup *setup, double seconds)
+{
+    enum { SECONDS = 3 };
+    const tg_settings *s = &setup->run.settings;
+    const double tokens = (double)(s->batch * s->accumulate * setup->batches.T) * (double)s->steps;
+    const double times = tokens / (double)setup->batches.train_tokens;
+
+    if (timing->warned || times <= TG_RECIPE_EPOCHS || (seconds < SECONDS && tg_plan_is_open(&setup->run)))
+        return;
+    timing->warned = true;
+    cli_say("in this time the text is read about %.0f times, and learned by heart: less time, or more text, "
+            "makes "
+            "a better model; --keep-best keeps the best one so far",
+            times);
+}
+
+void train_timing_update(train_timing *timing, train_setup *setup, const train_report *report)
 {
     tg_run *run = &setup->run;
     const double now = cli_now();
@@ -56,6 +74,9 @@ void train_timing_update(const train_timing *timing, train_setup *setup, const t
     numbers[1] = per_step;
     tg_team_spread(setup->team, numbers, sizeof numbers);
     tg_plan_update(run, numbers[0], numbers[1]);
-    if (!tg_plan_is_open(run) && setup->team->rank == 0)
+    if (setup->team->rank > 0)
+        return;
+    warn_of_short_text(timing, setup, now - report->start);
+    if (!tg_plan_is_open(run))
         say_steps(setup);
 }

@@ -13,10 +13,12 @@ typedef struct train_timing {
     double began;      /* when the command did, by cli_now() */
     double before;     /* seconds that the run had taken before it */
     double validation; /* how long the last one took; 0: there was none yet */
+    bool warned;       /* that the text is short for the time */
 } train_timing;
 
 /* After a step, before what follows it: estimate how many steps the run has, or fix them and say so.  The
- * first process of a team decides for all.  No effect unless the run's plan is open. */
-void train_timing_update(const train_timing *timing, train_setup *setup, const train_report *report);
+ * first process of a team decides for all.  A word, once, if the text is so short that it would be learned by
+ * heart.  No effect unless the run's plan is open. */
+void train_timing_update(train_timing *timing, train_setup *setup, const train_report *report);
 
 #endif

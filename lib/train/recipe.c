@@ -74,9 +74,9 @@ static double learning_rate(const tg_model *model, tg_origin origin)
 static size_t length_of_run(const tg_settings *s, size_t T, size_t tokens)
 {
     const size_t usual = T < 64 ? 4000 : 2000, least = 500;
-    const size_t eight_times = 8 * tokens / (s->accumulate * s->batch * T);
+    const size_t most = TG_RECIPE_EPOCHS * tokens / (s->accumulate * s->batch * T);
 
-    return tokens == 0 ? usual : tg_size_min(usual, tg_size_max(least, eight_times));
+    return tokens == 0 ? usual : tg_size_min(usual, tg_size_max(least, most));
 }
 
 void tg_recipe_choose(tg_settings *s, const bool given[TG_SETTINGS], size_t tokens, double minutes,

@@ -22,6 +22,9 @@
 #define TG_RECIPE_DECAY 0.4
 #define TG_RECIPE_TIMED_PRESET "baby-qwen3"
 
+/* A text that is read more often than this is learned by heart: the loss of any other text rises again. */
+#define TG_RECIPE_EPOCHS 8
+
 /* Where a model's weights come from. */
 typedef enum tg_origin {
     TG_ORIGIN_NEW,    /* random, as tg_model_create() makes them */
