@@ -122,9 +122,10 @@ END
 }
 
 @test "--minutes: a text that is short for the time" {
-    tg-train -m untrained.npz -o a.npz --minutes 0.02 t.npz 2> err
+    make_text 300 | tg-tokenize > short.npz # which slow builds, too, read more than eight times
+    tg-train -m untrained.npz -o a.npz --minutes 0.02 short.npz 2> err
     [[ $(grep -c 'in this time the text is read about [0-9]* times, and learned by heart' err) = 1 ]]
-    make_text 60000 | tg-tokenize > long.npz
+    make_text 600000 | tg-tokenize > long.npz
     tg-train -m new.npz --minutes 0.02 long.npz 2> err
     run ! grep 'by heart' err
 }

@@ -33,7 +33,8 @@ static const char *reason(const train_setup *s)
     return tg_matmul_has_bf16() ? " (the model is too wide for bf16)" : " (no bf16 instructions here)";
 }
 
-/* The value of a setting, in as many digits as give it back when they are read: a rate may be a quotient. */
+/* The value of a setting, in as many digits as give it back when they are read: a rate may be a quotient, and
+ * the settings of a run of some minutes are to give the same bytes. */
 static void exact_text(char *text, size_t size, const tg_field *f, const tg_settings *s)
 {
     if (f->type != TG_FIELD_REAL) {
@@ -53,11 +54,12 @@ static void exact_text(char *text, size_t size, const tg_field *f, const tg_sett
 static void say_recipe(const train_setup *s)
 {
     static const tg_setting_id usual[] = {TG_SET_STEPS, TG_SET_LR, TG_SET_WARMUP, TG_SET_PRECISION};
-    static const tg_setting_id timed[] = {TG_SET_OPTIMIZER, TG_SET_BATCH, TG_SET_LR, TG_SET_WARMUP,
-                                          TG_SET_PRECISION};
+    static const tg_setting_id of_minutes[] = {TG_SET_OPTIMIZER, TG_SET_BATCH, TG_SET_LR, TG_SET_WARMUP,
+                                               TG_SET_PRECISION};
     const train_options *o = s->options;
-    const tg_setting_id *chosen = o->minutes > 0 ? timed : usual;
-    const size_t n = o->minutes > 0 ? sizeof timed / sizeof timed[0] : sizeof usual / sizeof usual[0];
+    const bool timed = o->minutes > 0;
+    const tg_setting_id *chosen = timed ? of_minutes : usual;
+    const size_t n = timed ? sizeof of_minutes / sizeof of_minutes[0] : sizeof usual / sizeof usual[0];
     char line[256] = "", value[32];
     size_t used = 0;
 
@@ -66,7 +68,10 @@ static void say_recipe(const train_setup *s)
 
         if (o->given[id])
             continue;
-        exact_text(value, sizeof value, &tg_settings_fields.row[id], &s->run.settings);
+        if (timed)
+            exact_text(value, sizeof value, &tg_settings_fields.row[id], &s->run.settings);
+        else
+            tg_field_text(value, sizeof value, &tg_settings_fields.row[id], &s->run.settings);
         used += (size_t)snprintf(line + used, sizeof line - used, "%s--%s %s%s", used ? ", " : "",
                                  o->name[id], value, id == TG_SET_PRECISION ? reason(s) : "");
     }
