@@ -25,8 +25,13 @@ static tg_status take(void *context, const tg_eval_row *rows, size_t n, tg_err *
 
 static tg_status eval_stream(eval_job *job, tg_tokens_stream *stream, tg_err *err)
 {
-    job->first = true;
-    return tg_eval_run(&job->eval, stream, take, job, err);
+    tg_status status;
+
+    do {
+        job->first = true;
+        status = tg_eval_run(&job->eval, stream, take, job, err);
+    } while (!status && tg_tokens_stream_goes_on(stream));
+    return status;
 }
 
 static tg_status eval_file(eval_job *job, const char *path, tg_err *err)

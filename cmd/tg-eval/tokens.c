@@ -28,8 +28,11 @@ tg_status eval_print_tokens(eval_job *job, const tg_eval_row *rows, size_t n, tg
         status = print_token(job, -1, rows[0].input, NULL, err);
     for (size_t i = 0; !status && i < n; i++) {
         const token_said said = {rows[i].score, rows[i].top, rows[i].logits};
+        const bool is_read = rows[i].target < -1; /* and not predicted */
+        const int32_t id = is_read ? TG_TOKENS_UNPREDICTED(rows[i].target) : rows[i].target;
 
-        status = print_token(job, job->first && prefixed ? -1 : rows[i].input, rows[i].target, &said, err);
+        status =
+            print_token(job, job->first && prefixed ? -1 : rows[i].input, id, is_read ? NULL : &said, err);
         job->first = false;
         if (cli_stdout_failed())
             return tg_fail(err, TG_EIO, "cannot write to standard output"); /* cli_close_stdout() says why */

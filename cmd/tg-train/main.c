@@ -91,7 +91,8 @@ static bool is_save_due(const struct job *job)
     return !job->setup.stream && run->step != run->settings.steps && due(job, job->o->save_every);
 }
 
-/* The mean bytes of text of the tokens that so many windows validate on; 0: the tokens have no text. */
+/* The mean bytes of text of the tokens that are predicted in so many windows for validation; 0: the tokens
+ * have no text. */
 static double bytes_per_token(const struct job *job, size_t windows)
 {
     const tg_batches *b = &job->setup.batches;
@@ -101,9 +102,11 @@ static double bytes_per_token(const struct job *job, size_t windows)
     for (size_t i = 0; i < windows; i++) {
         tg_batches_val(b, t->ids, t->targets, i, 1, windows);
         for (size_t k = 0; k < b->T; k++)
-            bytes += tg_eval_token_bytes(job->setup.run.model.tokenizer, t->ids[k], t->targets[k]);
+            bytes += t->targets[k] < 0
+                         ? 0
+                         : tg_eval_token_bytes(job->setup.run.model.tokenizer, t->ids[k], t->targets[k]);
     }
-    return (double)bytes / (double)(windows * b->T);
+    return (double)bytes / (double)tg_batches_val_targets(b, 0, windows, windows);
 }
 
 /* *best: the loss is less than all before. */

@@ -31,6 +31,7 @@ static void place_eval(tg_arena *arena, void *context)
 
     tg_tokens_windows_place(arena, &e->windows, T, e->plan.stride, B);
     e->windows.open_end = e->plan.every_row;
+    e->windows.by_document = true;
     tg_pass_place(arena, &e->pass, e->model, &(tg_pass_size){.B = B, .T = T});
     rows = tg_pass_logits_rows(&e->pass);
     e->rows = tg_arena_take(arena, rows, sizeof *e->rows);
@@ -195,13 +196,20 @@ static tg_status add(void *context, const void *results, tg_err *err)
 tg_status tg_eval_run(tg_eval *e, tg_tokens_stream *stream, tg_eval_take *take, void *context, tg_err *err)
 {
     struct run run = {e, take, context, true, true};
-    tg_status status;
+    const uint64_t before = stream->count;
+    bool masked;
+    tg_status status = tg_tokens_stream_has_mask(stream, &masked, err);
 
+    if (status)
+        return status;
+    if (masked) /* a document has its own */
+        e->plan.prefix = -1;
     tg_tokens_windows_begin(&e->windows, stream, e->plan.prefix);
     status =
         tg_tokens_window_map_run(&e->map, &e->windows, &(tg_tokens_window_work){compute, add, &run}, err);
-    e->sums.tokens += stream->count;
-    if (status || (e->plan.every_row && e->windows.count > 0))
+    e->sums.tokens += stream->count - before;
+    if (status || (e->plan.every_row && e->windows.count > 0) || before > 0 ||
+        tg_tokens_stream_goes_on(stream))
         return status;
     return tg_tokens_windows_check_any(&e->windows, err);
 }

@@ -43,7 +43,8 @@ typedef struct tg_eval_plan {
 
 /* What the model says after one token of the text. */
 typedef struct tg_eval_row {
-    int32_t input, target; /* the token, and the next one; -1: the text has ended */
+    int32_t input, target; /* the token, and the next one; -1: the text has ended; less: it is not predicted
+                              (TG_TOKENS_UNPREDICTED) */
     tg_score score;
     const int32_t *top;  /* [plan.top] the most probable tokens, the most probable first */
     const float *logits; /* [V] */
@@ -84,9 +85,10 @@ TG_MUST_CHECK tg_status tg_eval_open(tg_eval *e, const tg_model *model, const tg
 void tg_eval_close(tg_eval *e);
 
 /*
- * Evaluate a text of the same model, of any length.  take may be NULL.
- * TG_EDATA: nothing to score, unless every_row is set; what tg_tokens_stream_next() refuses; a logit is NaN
- * or infinite.  TG_EIO, TG_ENOMEM, and what take() returns.
+ * Evaluate a text of the same model, of any length; of a stream with a loss mask the next document, without a
+ * prefix, whose predicted tokens are scored (tg_tokens_stream_goes_on()).  take may be NULL. TG_EDATA:
+ * nothing to score, unless every_row is set; what tg_tokens_stream_next() refuses; a logit is NaN or
+ * infinite.  TG_EIO, TG_ENOMEM, and what take() returns.
  */
 TG_MUST_CHECK tg_status tg_eval_run(tg_eval *e, tg_tokens_stream *stream, tg_eval_take *take, void *context,
                                     tg_err *err);

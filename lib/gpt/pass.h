@@ -50,10 +50,10 @@ typedef struct tg_pass_size {
 void tg_pass_place(tg_arena *arena, tg_pass *pass, const tg_model *model, const tg_pass_size *size);
 
 /*
- * Mean cross-entropy of targets [B,T] given ids [B,T]; ids and targets are in range.
- * The gradients of loss_scale times the mean loss are written to grads, a flat buffer in the order
- * of the model's table, with zeros between the tensors, unless it is NULL.  loss_scale is 1/n where n batches
- * make a step.
+ * Mean cross-entropy of targets [B,T] given ids [B,T]; ids are in range, and targets too, or negative: such a
+ * token is not predicted, and counts in the mean as a loss of 0. The gradients of loss_scale times the mean
+ * loss are written to grads, a flat buffer in the order of the model's table, with zeros between the tensors,
+ * unless it is NULL.  loss_scale is 1/n where n batches make a step.
  *
  * The fraction of the work that is done is reported to the watch, estimated from the products' sizes, a few
  * times per block.  When it abandons the run, p->abandoned is true, the result NaN and grads

@@ -37,6 +37,10 @@ static float one_row(const struct rows *r, size_t n)
     const size_t target = (size_t)r->targets[n];
     float *row = r->logits + n * r->V, *capped, loss;
 
+    if (r->targets[n] < 0) {
+        memset(row, 0, r->V * sizeof *row);
+        return 0;
+    }
     if (r->cap > 0)
         kernels->softcap_forward(row, r->cap, r->V);
     if (r->cap <= 0 || r->scale == 0)

@@ -2,7 +2,8 @@
  * chunk: how a token archive is divided.
  *
  * Archive: kind = "tokens", version = 1, tokenizer/..., then the chunks tokens/00000000,
- * tokens/00000001, ... of at most TG_TOKENS_CHUNK_MAX ids each, as lib/text/ids.h stores them.
+ * tokens/00000001, ... of at most TG_TOKENS_CHUNK_MAX ids each, as lib/text/ids.h stores them.  The loss mask
+ * of a chunk, mask/00000000, comes before it.
  */
 #ifndef TG_TOKENS_CHUNK_H
 #define TG_TOKENS_CHUNK_H
@@ -22,6 +23,7 @@
 #endif
 
 #define TG_CHUNK_NAME "tokens/%08zu" /* of the chunk with that number, from 0 */
+#define TG_CHUNK_MASK "mask/%08zu"   /* of its mask */
 #define TG_CHUNK_NAME_SIZE 32
 
 #endif

@@ -83,11 +83,30 @@ static tg_status read_chunk(tg_tokens_stream *s, tg_err *err)
         (status = tg_tokenizer_same(s->tok, tg_tokens_tokenizer(s->archives), err)))
         return status;
     s->chunk = ids;
+    s->mask = tg_tokens_mask(s->archives);
     return take_room(s, s->ready, "tokens", err);
 }
 
-/* Copy ids of the chunk, or of memory; *n = 0 at their end. */
-static tg_status copy(tg_tokens_stream *s, int32_t *ids, size_t max, size_t *n, tg_err *err)
+/* How many of the next n ids are of one document, whose mask is copied; 0: the document has ended. */
+static size_t of_document(tg_tokens_stream *s, unsigned char *mask, size_t n)
+{
+    size_t i = s->in_document ? 0 : 1;
+
+    if (!s->mask) {
+        memset(mask, TG_MASK_PREDICTED, n);
+        return n;
+    }
+    while (i < n && s->mask[i] != TG_MASK_FIRST)
+        i++;
+    s->in_document = i > 0;
+    memcpy(mask, s->mask, i);
+    return i;
+}
+
+/* Copy ids of the chunk, or of memory; *n = 0 at their end.  mask: NULL; or room for theirs, and then *n = 0
+ * also at the end of each document. */
+static tg_status copy(tg_tokens_stream *s, int32_t *ids, unsigned char *mask, size_t max, size_t *n,
+                      tg_err *err)
 {
     const size_t width = tg_ids_width(tg_tokenizer_vocab_size(s->tok));
     tg_status status;
@@ -98,10 +117,13 @@ static tg_status copy(tg_tokens_stream *s, int32_t *ids, size_t max, size_t *n, 
     if (s->ready == 0)
         return TG_OK;
     *n = tg_size_min(max, s->ready);
+    if (mask)
+        *n = of_document(s, mask, *n);
     s->ready -= *n;
     if (s->archives) {
         tg_ids_unpack(ids, s->chunk, width, *n);
         s->chunk += *n * width;
+        s->mask = s->mask ? s->mask + *n : NULL;
     } else {
         memcpy(ids, s->given, *n * sizeof *ids);
         s->given += *n;
@@ -109,7 +131,9 @@ static tg_status copy(tg_tokens_stream *s, int32_t *ids, size_t max, size_t *n, 
     return TG_OK;
 }
 
-tg_status tg_tokens_stream_next(tg_tokens_stream *s, int32_t *ids, size_t max, size_t *n, tg_err *err)
+/* mask: NULL, or room for that of the ids. */
+static tg_status next(tg_tokens_stream *s, int32_t *ids, unsigned char *mask, size_t max, size_t *n,
+                      tg_err *err)
 {
     const size_t V = tg_tokenizer_vocab_size(s->tok);
     size_t got = 1, good;
@@ -117,14 +141,40 @@ tg_status tg_tokens_stream_next(tg_tokens_stream *s, int32_t *ids, size_t max, s
 
     for (*n = 0; *n < max && got > 0; *n += got)
         if ((status = s->encoder ? encode(s, ids + *n, max - *n, &got, err)
-                                 : copy(s, ids + *n, max - *n, &got, err)))
+                                 : copy(s, ids + *n, mask ? mask + *n : NULL, max - *n, &got, err)))
             return status;
+    if (s->encoder && mask)
+        memset(mask, TG_MASK_PREDICTED, *n);
     good = tg_ids_check(ids, *n, V);
     if (good < *n) /* the padding of a model's embedding is no token of a text */
         return tg_fail(err, TG_EDATA, "token %llu is %ld: the model's vocabulary has %zu ids",
                        (unsigned long long)(s->count + good), (long)ids[good], V);
     s->count += *n;
     return TG_OK;
+}
+
+tg_status tg_tokens_stream_next(tg_tokens_stream *s, int32_t *ids, size_t max, size_t *n, tg_err *err)
+{
+    return next(s, ids, NULL, max, n, err);
+}
+
+tg_status tg_tokens_stream_next_document(tg_tokens_stream *s, int32_t *ids, unsigned char *mask, size_t max,
+                                         size_t *n, tg_err *err)
+{
+    return next(s, ids, mask, max, n, err);
+}
+
+tg_status tg_tokens_stream_has_mask(tg_tokens_stream *s, bool *has, tg_err *err)
+{
+    const tg_status status = s->archives && s->ready == 0 ? read_chunk(s, err) : TG_OK;
+
+    *has = s->mask != NULL;
+    return status;
+}
+
+bool tg_tokens_stream_goes_on(const tg_tokens_stream *s)
+{
+    return s->mask && s->ready > 0 && !s->in_document;
 }
 
 void tg_tokens_stream_close(tg_tokens_stream *s)

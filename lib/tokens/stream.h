@@ -17,6 +17,7 @@
 #include "lib/base/status.h"
 #include "lib/text/encoder.h"
 #include "lib/text/tokenizer.h"
+#include "lib/tokens/mask.h"
 #include "lib/tokens/tokens_read.h"
 
 TG_API_BEGIN
@@ -32,8 +33,10 @@ typedef struct tg_tokens_stream {
     const unsigned char *chunk; /* [ready] the next ids, if they come from archives, as stored there */
     const int32_t *given;       /* [ready] otherwise */
     size_t ready;
-    uint64_t room;  /* bytes of text, or ids of archives, that may still come */
-    uint64_t count; /* ids delivered */
+    const unsigned char *mask; /* [ready] of the chunk (lib/tokens/mask.h); NULL: it has none */
+    bool in_document;          /* some of its tokens have been delivered, and not its end */
+    uint64_t room;             /* bytes of text, or ids of archives, that may still come */
+    uint64_t count;            /* ids delivered */
 } tg_tokens_stream;
 
 /* Read ids [n], which the caller owns and keeps in place until the stream is closed. */
@@ -52,6 +55,20 @@ TG_MUST_CHECK tg_status tg_tokens_stream_open(tg_tokens_stream *s, const tg_toke
  */
 TG_MUST_CHECK tg_status tg_tokens_stream_next(tg_tokens_stream *s, int32_t *ids, size_t max, size_t *n,
                                               tg_err *err);
+
+/*
+ * The same for a stream whose documents are separate texts, if it has a loss mask: also the mask [max] of the
+ * ids, and *n < max at the end of each document, after which the next call goes on with the next document.  A
+ * stream without a mask is one document, whose tokens are all predicted.
+ */
+TG_MUST_CHECK tg_status tg_tokens_stream_next_document(tg_tokens_stream *s, int32_t *ids, unsigned char *mask,
+                                                       size_t max, size_t *n, tg_err *err);
+
+/* Before any id has been read: whether the stream has a loss mask.  Fails like tg_tokens_stream_next(). */
+TG_MUST_CHECK tg_status tg_tokens_stream_has_mask(tg_tokens_stream *s, bool *has, tg_err *err);
+
+/* After the end of a document: whether another one follows. */
+bool tg_tokens_stream_goes_on(const tg_tokens_stream *s);
 
 void tg_tokens_stream_close(tg_tokens_stream *s);
 

@@ -10,11 +10,37 @@
 #include "lib/text/ids.h"
 #include "lib/tokens/tokens_read.h"
 
-/* Append one chunk. */
-static tg_status append(tg_tokens *t, size_t *capacity, const void *ids, size_t n, tg_err *err)
+/* The memory of *t, in bytes, which grows. */
+struct room {
+    size_t data, mask;
+};
+
+/* Append the mask of n more tokens; NULL: they have none.  `begins`: the tokens before them had one. */
+static tg_status append_mask(tg_tokens *t, struct room *room, const unsigned char *mask, size_t n,
+                             bool begins, tg_err *err)
+{
+    const bool is_first = !t->mask;
+    tg_status status = tg_grow(&t->mask, &room->mask, t->count + n, 1, "a mask", err);
+
+    if (status)
+        return status;
+    if (is_first)
+        memset(t->mask, TG_MASK_PREDICTED, t->count);
+    if (mask)
+        memcpy(t->mask + t->count, mask, n);
+    else
+        memset(t->mask + t->count, TG_MASK_PREDICTED, n);
+    if (!mask && begins)
+        t->mask[t->count] = TG_MASK_FIRST;
+    t->mask[0] = TG_MASK_FIRST;
+    return TG_OK;
+}
+
+/* Append one chunk of n > 0 ids. */
+static tg_status append(tg_tokens *t, struct room *room, const void *ids, size_t n, tg_err *err)
 {
     const size_t used = t->count * t->width, more = n * t->width;
-    const tg_status status = tg_grow(&t->data, capacity, tg_size_add_sat(used, more), 1, "tokens", err);
+    const tg_status status = tg_grow(&t->data, &room->data, tg_size_add_sat(used, more), 1, "tokens", err);
 
     if (status)
         return status;
@@ -37,7 +63,8 @@ static tg_status adopt_tokenizer(tg_tokens *t, const tg_tokens_reader *r, tg_err
 
 tg_status tg_tokens_load_source(tg_tokens *t, tg_source *source, size_t max, tg_err *err)
 {
-    size_t capacity = t->count * t->width;
+    struct room room = {t->count * t->width, t->mask ? t->count : 0};
+    bool masked = t->mask != NULL; /* what comes before the chunk */
     tg_tokens_reader *r;
     const void *ids;
     size_t n;
@@ -48,8 +75,11 @@ tg_status tg_tokens_load_source(tg_tokens *t, tg_source *source, size_t max, tg_
     while (!(status = tg_tokens_next(r, &ids, &n, err)) && !(status = adopt_tokenizer(t, r, err)) && n > 0) {
         if (n > max || t->count > max - n)
             status = tg_fail(err, TG_EDATA, "more than %zu tokens", max);
-        if (status || (status = append(t, &capacity, ids, n, err)))
+        if (!status && (t->mask || tg_tokens_mask(r)))
+            status = append_mask(t, &room, tg_tokens_mask(r), n, masked, err);
+        if (status || (status = append(t, &room, ids, n, err)))
             break;
+        masked = tg_tokens_mask(r) != NULL;
     }
     tg_tokens_close(r);
     return status;
@@ -59,12 +89,15 @@ void tg_tokens_free(tg_tokens *t)
 {
     tg_tokenizer_free(t->tokenizer);
     free(t->data);
+    free(t->mask);
     *t = (tg_tokens){0};
 }
 
 uint32_t tg_tokens_crc(const tg_tokens *t)
 {
-    return tg_crc32(0, t->data, t->count * t->width);
+    const uint32_t crc = tg_crc32(0, t->data, t->count * t->width);
+
+    return t->mask ? tg_crc32(crc, t->mask, t->count) : crc;
 }
 
 void tg_tokens_get(const tg_tokens *t, int32_t *ids, size_t at, size_t n)

@@ -11,6 +11,7 @@
 #include "lib/base/api.h"
 #include "lib/base/status.h"
 #include "lib/text/tokenizer.h"
+#include "lib/tokens/mask.h"
 
 TG_API_BEGIN
 
@@ -19,21 +20,29 @@ typedef struct tg_tokens {
     size_t count;
     size_t width;        /* bytes of an id, as in lib/text/ids.h */
     unsigned char *data; /* count * width bytes; owned */
+    unsigned char *mask; /* [count] (lib/tokens/mask.h); NULL: there is none; owned */
 } tg_tokens;
 
 /*
- * Append all tokens of the source's archives to *tokens, which is zeroed before the first call.
- * Takes ownership of the source.  TG_EDATA: more than `max` tokens in all, which is checked before
- * memory is allocated for them; tokens of different tokenizers; an archive that
- * lib/tokens/tokens_read.h refuses.  TG_EIO, TG_ENOMEM.  After a failure *tokens can only be freed.
+ * Append all tokens of the source's archives to *tokens, which is zeroed before the first call.  If some have
+ * a loss mask and others do not, the text of those becomes a document of its own, or several. Takes ownership
+ * of the source.  TG_EDATA: more than `max` tokens in all, which is checked before memory is allocated for
+ * them; tokens of different tokenizers; an archive that lib/tokens/tokens_read.h refuses.  TG_EIO, TG_ENOMEM.
+ * After a failure *tokens can only be freed.
  */
 TG_MUST_CHECK tg_status tg_tokens_load_source(tg_tokens *tokens, tg_source *source, size_t max, tg_err *err);
 
 /* Free what it owns and zero it. */
 void tg_tokens_free(tg_tokens *tokens);
 
-/* CRC-32 of the ids as stored in memory; it identifies the text. */
+/* CRC-32 of the ids as stored in memory, and after them of the mask; it identifies the text. */
 uint32_t tg_tokens_crc(const tg_tokens *tokens);
+
+/* What the mask says of the token at that position. */
+static inline unsigned tg_tokens_mask_at(const tg_tokens *tokens, size_t at)
+{
+    return tokens->mask ? tokens->mask[at] : at == 0 ? TG_MASK_FIRST : TG_MASK_PREDICTED;
+}
 
 /* Copy n ids from position `at` into ids [n].  at + n <= count. */
 void tg_tokens_get(const tg_tokens *tokens, int32_t *ids, size_t at, size_t n);

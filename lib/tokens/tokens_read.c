@@ -9,6 +9,7 @@
 #include "lib/base/grow.h"
 #include "lib/text/ids.h"
 #include "lib/tokens/chunk.h"
+#include "lib/tokens/mask.h"
 #include "lib/tokens/tokenizer_read.h"
 
 struct tg_tokens_reader {
@@ -22,7 +23,11 @@ struct tg_tokens_reader {
     size_t chunks;            /* seen in this archive */
     unsigned char *stored;    /* a chunk as stored in the file, unless that is mapped */
     unsigned char *ids;       /* the same in `width` bytes per id, if the file's width differs */
-    size_t stored_size, ids_size;
+    unsigned char *masks;     /* its mask, likewise */
+    size_t stored_size, ids_size, masks_size;
+    const unsigned char *mask; /* of the chunk that has been read, or is the next; NULL: it has none */
+    size_t mask_count;
+    bool mask_waits; /* for its chunk */
 };
 
 /* Read kind, which is array `a`, and version. */
@@ -102,14 +107,34 @@ const tg_tokenizer *tg_tokens_tokenizer(const tg_tokens_reader *r)
     return r->tok;
 }
 
-/* Check a chunk's header before its data is read. */
-static tg_status check_chunk(const tg_tokens_reader *r, const tg_array *a, tg_err *err)
+const unsigned char *tg_tokens_mask(const tg_tokens_reader *r)
+{
+    return r->mask;
+}
+
+/* Check that an array has the name that the next chunk, or its mask, has. */
+static tg_status check_name(const tg_tokens_reader *r, const tg_array *a, bool is_mask, tg_err *err)
 {
     char name[TG_CHUNK_NAME_SIZE];
 
-    snprintf(name, sizeof name, TG_CHUNK_NAME, r->chunks);
-    if (strcmp(a->name, name) != 0)
-        return tg_fail(err, TG_EDATA, "%s is out of place: expected %s", a->name, name);
+    if (is_mask)
+        snprintf(name, sizeof name, TG_CHUNK_MASK, r->chunks);
+    else
+        snprintf(name, sizeof name, TG_CHUNK_NAME, r->chunks);
+    if (strcmp(a->name, name) == 0)
+        return TG_OK;
+    return tg_fail(err, TG_EDATA, "%s is out of place: expected %s", a->name, name);
+}
+
+/* Check a chunk's header before its data is read. */
+static tg_status check_chunk(const tg_tokens_reader *r, const tg_array *a, tg_err *err)
+{
+    const tg_status status = check_name(r, a, false, err);
+
+    if (status)
+        return status;
+    if (r->mask_waits && r->mask_count != a->count)
+        return tg_fail(err, TG_EDATA, "%s has %zu ids, and its mask %zu", a->name, a->count, r->mask_count);
     if (a->dtype.kind != 'u' || a->dtype.size > 4)
         return tg_fail(err, TG_EDATA, "%s has type %c%zu, expected u1, u2 or u4", a->name, a->dtype.kind,
                        a->dtype.size);
@@ -118,6 +143,44 @@ static tg_status check_chunk(const tg_tokens_reader *r, const tg_array *a, tg_er
     if (a->count > TG_TOKENS_CHUNK_MAX)
         return tg_fail(err, TG_EDATA, "%s has %zu ids, expected at most %zu", a->name, a->count,
                        TG_TOKENS_CHUNK_MAX);
+    return TG_OK;
+}
+
+static tg_status check_mask(const tg_tokens_reader *r, const tg_array *a, tg_err *err)
+{
+    const tg_status status = check_name(r, a, true, err);
+
+    if (status)
+        return status;
+    if (a->dtype.kind != 'u' || a->dtype.size != 1 || a->ndim != 1)
+        return tg_fail(err, TG_EDATA, "%s has type %c%zu and %zu dimensions, expected u1 and 1", a->name,
+                       a->dtype.kind, a->dtype.size, a->ndim);
+    if (a->count > TG_TOKENS_CHUNK_MAX)
+        return tg_fail(err, TG_EDATA, "%s has %zu tokens, expected at most %zu", a->name, a->count,
+                       TG_TOKENS_CHUNK_MAX);
+    return TG_OK;
+}
+
+/* The mask of the next chunk. */
+static tg_status take_mask(tg_tokens_reader *r, const tg_array *a, tg_err *err)
+{
+    const unsigned char *stored = a->data;
+    tg_status status = check_mask(r, a, err);
+
+    if (status)
+        return status;
+    if (!stored) {
+        if ((status = tg_grow(&r->masks, &r->masks_size, a->bytes, 1, "a mask", err)) ||
+            (status = tg_archive_read(r->archive, r->masks, a->bytes, err)))
+            return status;
+        stored = r->masks;
+    }
+    for (size_t i = 0; i < a->count; i++)
+        if (stored[i] >= TG_MASKS)
+            return tg_fail(err, TG_EDATA, "%s[%zu] is %u, expected 0, 1 or 2", a->name, i, stored[i]);
+    r->mask = stored;
+    r->mask_count = a->count;
+    r->mask_waits = true;
     return TG_OK;
 }
 
@@ -140,6 +203,9 @@ static tg_status take_chunk(tg_tokens_reader *r, const tg_array *a, const void *
     if (status)
         return status;
     r->chunks++;
+    if (!r->mask_waits)
+        r->mask = NULL;
+    r->mask_waits = false;
     if (!stored) {
         if ((status = tg_grow(&r->stored, &r->stored_size, a->bytes, 1, "a chunk of tokens", err)) ||
             (status = tg_archive_read(r->archive, r->stored, a->bytes, err)))
@@ -178,6 +244,8 @@ static tg_status take_array(tg_tokens_reader *r, const tg_array *a, const void *
 
     if (r->chunks > 0 && !r->goes_on && strcmp(a->name, TG_TOKENS_GOES_ON) == 0)
         return take_goes_on(r, a, err);
+    if (!r->goes_on && !r->mask_waits && strncmp(a->name, "mask/", 5) == 0)
+        return (status = finish_header(r, err)) ? status : take_mask(r, a, err);
     if (!r->goes_on && strncmp(a->name, "tokens/", 7) == 0) {
         if ((status = finish_header(r, err)) || (status = take_chunk(r, a, ids, err)))
             return status;
@@ -206,7 +274,8 @@ tg_status tg_tokens_next(tg_tokens_reader *r, const void **ids, size_t *n, tg_er
         if (event == TG_ARCHIVE_EOF)
             return TG_OK;
         if (event == TG_ARCHIVE_END) {
-            status = finish_header(r, err);
+            status =
+                r->mask_waits ? tg_fail(err, TG_EDATA, "the last mask has no tokens") : finish_header(r, err);
             r->in_archive = false;
         } else if (r->in_archive) {
             status = take_array(r, &a, ids, n, err);
@@ -228,5 +297,6 @@ void tg_tokens_close(tg_tokens_reader *r)
     tg_tokenizer_draft_free(&r->draft);
     free(r->stored);
     free(r->ids);
+    free(r->masks);
     free(r);
 }

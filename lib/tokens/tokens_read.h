@@ -34,6 +34,9 @@ const tg_tokenizer *tg_tokens_tokenizer(const tg_tokens_reader *r);
  */
 TG_MUST_CHECK tg_status tg_tokens_next(tg_tokens_reader *r, const void **ids, size_t *n, tg_err *err);
 
+/* The loss mask of that chunk (lib/tokens/mask.h), [*n], valid as long; NULL: it has none. */
+const unsigned char *tg_tokens_mask(const tg_tokens_reader *r);
+
 /* NULL is fine. */
 void tg_tokens_close(tg_tokens_reader *r);
 

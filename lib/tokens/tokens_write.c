@@ -1,5 +1,6 @@
 #include "lib/tokens/tokens_write.h"
 
+#include <assert.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -8,6 +9,7 @@
 #include "lib/base/size.h"
 #include "lib/text/ids.h"
 #include "lib/tokens/chunk.h"
+#include "lib/tokens/mask.h"
 
 /* Max chunks in one archive: the limit on names, less those of the header.  A longer text
  * continues in another archive. */
@@ -22,6 +24,7 @@ struct tg_tokens_writer {
     size_t chunks;       /* written to this archive */
     uint64_t written;    /* ids, in all archives' full chunks */
     size_t n;            /* ids gathered for the next chunk */
+    unsigned char *mask; /* [full] theirs; NULL: the archive has none; owned */
     unsigned char ids[]; /* [TG_TOKENS_CHUNK] these, packed */
 };
 
@@ -67,15 +70,26 @@ tg_status tg_tokens_create(tg_tokens_writer **out, int fd, const tg_tokenizer *t
     return status;
 }
 
+/* A mask is an array, too. */
+static size_t chunks_max(const tg_tokens_writer *w)
+{
+    return w->mask ? CHUNKS_MAX / 2 : CHUNKS_MAX;
+}
+
 static tg_status put_chunk(tg_tokens_writer *w, const void *ids, size_t n, tg_err *err)
 {
     char name[TG_CHUNK_NAME_SIZE];
     tg_status status;
 
     /* unreached: a mark that fails: only if the buffer is full just then */
-    if (w->chunks == CHUNKS_MAX && ((status = tg_archive_put_i64(w->archive, TG_TOKENS_GOES_ON, 1, err)) ||
-                                    (status = end_archive(w, err)) || (status = begin_archive(w, err))))
+    if (w->chunks == chunks_max(w) && ((status = tg_archive_put_i64(w->archive, TG_TOKENS_GOES_ON, 1, err)) ||
+                                       (status = end_archive(w, err)) || (status = begin_archive(w, err))))
         return status;
+    if (w->mask) {
+        snprintf(name, sizeof name, TG_CHUNK_MASK, w->chunks);
+        if ((status = tg_archive_put(w->archive, name, (tg_dtype){'u', 1}, 1, &n, w->mask, err)))
+            return status;
+    }
     snprintf(name, sizeof name, TG_CHUNK_NAME, w->chunks++);
     w->written += n;
     return tg_archive_put(w->archive, name, (tg_dtype){'u', w->width}, 1, &n, ids, err);
@@ -90,7 +104,18 @@ static tg_status put_if_full(tg_tokens_writer *w, tg_err *err)
     return put_chunk(w, w->ids, w->full, err);
 }
 
+tg_status tg_tokens_begin_mask(tg_tokens_writer *w, tg_err *err)
+{
+    w->mask = malloc(w->full);
+    return w->mask ? TG_OK : tg_fail_memory(err, w->full, "a mask");
+}
+
 tg_status tg_tokens_write(tg_tokens_writer *w, const int32_t *ids, size_t n, tg_err *err)
+{
+    return tg_tokens_write_masked(w, ids, n, TG_MASK_PREDICTED, err);
+}
+
+tg_status tg_tokens_write_masked(tg_tokens_writer *w, const int32_t *ids, size_t n, int mask, tg_err *err)
 {
     const size_t vocab_size = tg_tokenizer_vocab_size(w->tok);
     tg_status status = TG_OK;
@@ -102,6 +127,8 @@ tg_status tg_tokens_write(tg_tokens_writer *w, const int32_t *ids, size_t n, tg_
             return tg_fail(err, TG_EUSAGE, "token %llu is %ld: the vocabulary has %zu ids",
                            (unsigned long long)(w->written + w->n + good), (long)ids[good], vocab_size);
         tg_ids_pack(w->ids + w->n * w->width, w->width, ids, take);
+        if (w->mask)
+            memset(w->mask + w->n, mask, take);
         w->n += take;
         ids += take;
         n -= take;
@@ -115,6 +142,7 @@ tg_status tg_tokens_write_packed(tg_tokens_writer *w, const void *ids, size_t n,
     const unsigned char *next = ids;
     tg_status status = TG_OK;
 
+    assert(!w->mask);
     while (!status && n > 0) {
         const size_t take = tg_size_min(n, w->full - w->n);
 
@@ -147,5 +175,6 @@ void tg_tokens_abandon(tg_tokens_writer *w)
         return;
     tg_archive_abandon(w->archive);
     tg_tokenizer_free(w->tok);
+    free(w->mask);
     free(w);
 }

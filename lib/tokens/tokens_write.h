@@ -29,8 +29,17 @@ TG_MUST_CHECK tg_status tg_tokens_create(tg_tokens_writer **w, int fd, const tg_
  */
 TG_MUST_CHECK tg_status tg_tokens_write(tg_tokens_writer *w, const int32_t *ids, size_t n, tg_err *err);
 
-/* The same for ids of tg_ids_width() bytes each, which are written unchecked. */
+/* The same for ids of tg_ids_width() bytes each, which are written unchecked, to an archive without a mask.
+ */
 TG_MUST_CHECK tg_status tg_tokens_write_packed(tg_tokens_writer *w, const void *ids, size_t n, tg_err *err);
+
+/* Give the archive a loss mask (lib/tokens/mask.h): call before any ids.  TG_ENOMEM. */
+TG_MUST_CHECK tg_status tg_tokens_begin_mask(tg_tokens_writer *w, tg_err *err);
+
+/* Append n ids of an archive with a mask, of which they all have this value.  Fails like tg_tokens_write(),
+ * which appends predicted ones. */
+TG_MUST_CHECK tg_status tg_tokens_write_masked(tg_tokens_writer *w, const int32_t *ids, size_t n, int mask,
+                                               tg_err *err);
 
 /* Write the last chunk and close the archive.  TG_EIO, TG_ENOMEM. */
 TG_MUST_CHECK tg_status tg_tokens_finish(tg_tokens_writer *w, tg_err *err);

@@ -14,6 +14,7 @@ void tg_tokens_windows_place(tg_arena *arena, tg_tokens_windows *w, size_t T, si
 {
     *w = (tg_tokens_windows){.T = T, .stride = stride, .B = B};
     w->kept = tg_arena_take(arena, span(w), sizeof *w->kept);
+    w->mask = tg_arena_take(arena, span(w), sizeof *w->mask);
     w->inputs = tg_arena_take_rows(arena, B, T, sizeof *w->inputs);
     w->targets = tg_arena_take_rows(arena, B, T, sizeof *w->targets);
 }
@@ -23,18 +24,25 @@ void tg_tokens_windows_begin(tg_tokens_windows *w, tg_tokens_stream *stream, int
     w->stream = stream;
     w->n = prefix >= 0 ? 1 : 0;
     w->kept[0] = prefix;
+    w->mask[0] = TG_MASK_FIRST;
     w->count = w->n;
     w->seen = 0;
     w->ended = false;
 }
 
-/* Read until a full batch is there, or the stream ends. */
+static tg_status read_tokens(tg_tokens_windows *w, size_t want, size_t *got, tg_err *err)
+{
+    if (w->by_document)
+        return tg_tokens_stream_next_document(w->stream, w->kept + w->n, w->mask + w->n, want, got, err);
+    return tg_tokens_stream_next(w->stream, w->kept + w->n, want, got, err);
+}
+
+/* Read until a full batch is there, or the text ends. */
 static tg_status fill(tg_tokens_windows *w, tg_err *err)
 {
     const size_t want = span(w) - w->n;
     size_t got = 0;
-    const tg_status status =
-        w->ended ? TG_OK : tg_tokens_stream_next(w->stream, w->kept + w->n, want, &got, err);
+    const tg_status status = w->ended ? TG_OK : read_tokens(w, want, &got, err);
 
     if (status)
         return status;
@@ -55,6 +63,9 @@ static void copy_windows(tg_tokens_windows *w, size_t B, size_t T)
         memcpy(w->targets + b * T, from + 1, (T - last) * sizeof *from);
         if (last)
             w->targets[b * T + T - 1] = -1;
+        for (size_t t = 0; w->by_document && t < T - last; t++)
+            if (w->mask[b * w->stride + t + 1] != TG_MASK_PREDICTED)
+                w->targets[b * T + t] = TG_TOKENS_UNPREDICTED(w->targets[b * T + t]);
     }
 }
 
@@ -76,6 +87,7 @@ tg_status tg_tokens_windows_next(tg_tokens_windows *w, tg_tokens_window_batch *b
         copy_windows(w, whole, w->T);
         w->n -= whole * w->stride; /* what precedes the next window is forgotten */
         memmove(w->kept, w->kept + whole * w->stride, w->n * sizeof *w->kept);
+        memmove(w->mask, w->mask + whole * w->stride, w->n * sizeof *w->mask);
         w->seen = batch->seen;
     } else if (inputs > w->seen) {
         batch->B = 1;

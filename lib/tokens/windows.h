@@ -28,11 +28,17 @@ TG_API_BEGIN
  * grows with it, and time in each layer with its square. */
 #define TG_TOKENS_WINDOW ((size_t)4096)
 
+/* A target that is not predicted, and its id again.  -1 is no target at all. */
+#define TG_TOKENS_UNPREDICTED(id) (-2 - (id))
+
 typedef struct tg_tokens_windows {
     size_t T, stride, B; /* B: max windows of a batch */
     bool open_end;       /* the caller may set it: the last token is an input as well, with target -1 */
+    bool by_document; /* likewise: of a stream with a loss mask each document is a text, and a target that is
+                         not predicted is TG_TOKENS_UNPREDICTED(id) */
     tg_tokens_stream *stream;
     int32_t *kept;             /* [n] the tokens from the next window's first input on */
+    unsigned char *mask;       /* [n] theirs, if by_document */
     int32_t *inputs, *targets; /* [B,T] */
     size_t n, seen;            /* seen: of them, the inputs that earlier windows had */
     uint64_t count;            /* tokens read, a prefix included */

@@ -37,32 +37,94 @@ static void hold_out(tg_batches *b, double fraction, size_t blocks)
     b->val_windows = blocks * ((val - 1) / b->T);
 }
 
-tg_status tg_batches_init(tg_batches *b, const tg_tokens *tokens, uint64_t seed, size_t T,
-                          tg_held_out held_out, tg_err *err)
+/* ---- texts with a loss mask */
+
+/* Hold out the documents at the end. */
+static void hold_out_documents(tg_batches *b, double fraction)
 {
-    const size_t n = tokens->count;
+    const size_t n = b->documents.n, val = (size_t)((double)n * fraction);
+    const size_t first = val == 0 ? 0 : tg_documents_first(&b->documents, n - val);
+
+    if (first == 0) /* nothing to hold out, or nothing to train on */
+        return;
+    b->windows = first;
+    b->val_windows = n - first;
+    b->train_tokens = b->documents.begin[first];
+    b->val_tokens = b->tokens->count - b->train_tokens;
+}
+
+static tg_status init_documents(tg_batches *b, tg_held_out held_out, tg_err *err)
+{
     tg_status status;
+
+    if (held_out.blocks > 1)
+        return tg_fail(err, TG_EDATA, "a text with a loss mask is held out at its end, not in %zu blocks",
+                       held_out.blocks);
+    if ((status = tg_documents_init(&b->documents, b->tokens, b->T, err)))
+        return status;
+    b->windows = b->documents.n;
+    if (!held_out.text)
+        hold_out_documents(b, held_out.fraction);
+    return TG_OK;
+}
+
+/* A separate text. */
+static tg_status init_val(tg_batches *b, const tg_tokens *text, tg_err *err)
+{
+    tg_status status;
+
+    b->val = text;
+    b->val_tokens = text->count;
+    if (text->mask) {
+        status = tg_documents_init(&b->val_documents, text, b->T, err);
+        b->val_windows = b->val_documents.n;
+        return status;
+    }
+    if ((status = check_length("validation text", text->count, b->T, err)))
+        return status;
+    b->val_windows = (b->val_tokens - 1) / b->T;
+    return TG_OK;
+}
+
+static tg_status init_windows(tg_batches *b, tg_held_out held_out, tg_err *err)
+{
+    const tg_status status = check_length("text", b->tokens->count, b->T, err);
     size_t windows; /* of a block */
 
-    *b = (tg_batches){.tokens = tokens, .val = tokens, .seed = seed, .T = T};
-    b->blocks = 1;
-    b->block = b->train_tokens = n;
-    if ((status = check_length("text", n, T, err)))
+    if (status)
         return status;
-    if (!held_out.text) {
+    if (!held_out.text)
         hold_out(b, held_out.fraction, held_out.blocks);
-    } else if ((status = check_length("validation text", held_out.text->count, T, err))) {
-        return status;
-    } else {
-        b->val = held_out.text;
-        b->val_tokens = b->val->count;
-        b->val_windows = (b->val_tokens - 1) / T;
-    }
     /* one window fewer than would fit, which leaves slack for the shift */
-    windows = (block_train(b) - 1) / T;
+    windows = (block_train(b) - 1) / b->T;
     b->windows = b->blocks * (windows > 1 ? windows - 1 : windows);
     return TG_OK;
 }
+
+tg_status tg_batches_init(tg_batches *b, const tg_tokens *tokens, uint64_t seed, size_t T,
+                          tg_held_out held_out, tg_err *err)
+{
+    tg_status status;
+
+    *b = (tg_batches){.tokens = tokens, .val = tokens, .seed = seed, .T = T};
+    b->blocks = 1;
+    b->block = b->train_tokens = tokens->count;
+    status = tokens->mask ? init_documents(b, held_out, err) : init_windows(b, held_out, err);
+    if (!status && held_out.text)
+        status = init_val(b, held_out.text, err);
+    if (status)
+        tg_batches_free(b);
+    return status;
+}
+
+void tg_batches_free(tg_batches *b)
+{
+    tg_documents_free(&b->documents);
+    tg_documents_free(&b->val_documents);
+    *b = (tg_batches){0};
+}
+
+/* ---- windows */
 
 /* The window of a text that begins at token `at`. */
 static void window(const tg_batches *b, const tg_tokens *of, int32_t *ids, int32_t *targets, size_t at)
@@ -71,20 +133,64 @@ static void window(const tg_batches *b, const tg_tokens *of, int32_t *ids, int32
     tg_tokens_get(of, targets, at + 1, b->T);
 }
 
-void tg_batches_train(const tg_batches *b, int32_t *ids, int32_t *targets, uint64_t first, size_t n)
+/* What is random in the epoch of a training window; *place: where the window is. */
+static tg_rng shuffle(const tg_batches *b, uint64_t number, size_t *place)
+{
+    const tg_rng rng = {.seed = b->seed, .purpose = TG_RNG_SHUFFLE, .step = number / b->windows};
+
+    *place = (size_t)tg_rng_permute(&rng, b->windows, number % b->windows);
+    return rng;
+}
+
+static void train_window(const tg_batches *b, int32_t *ids, int32_t *targets, uint64_t number)
 {
     const size_t T = b->T, windows = b->windows / b->blocks, slack = block_train(b) - 1 - windows * T;
+    size_t place, block, shift;
+    const tg_rng rng = shuffle(b, number, &place);
 
+    block = place / windows;
+    shift = (size_t)tg_rng_below(&rng, block, slack + 1);
+    window(b, b->tokens, ids, targets, block * b->block + shift + place % windows * T);
+}
+
+static void train_document(const tg_batches *b, int32_t *ids, int32_t *targets, uint64_t number)
+{
+    size_t place;
+
+    (void)shuffle(b, number, &place);
+    tg_documents_get(&b->documents, place, ids, targets);
+}
+
+void tg_batches_train(const tg_batches *b, int32_t *ids, int32_t *targets, uint64_t first, size_t n)
+{
+    for (size_t i = 0; i < n; i++)
+        (b->documents.n > 0 ? train_document : train_window)(b, ids + i * b->T, targets + i * b->T,
+                                                             first + i);
+}
+
+size_t tg_batches_train_targets(const tg_batches *b, uint64_t first, size_t n)
+{
+    size_t place, sum = 0;
+
+    if (b->documents.n == 0)
+        return n * b->T;
     for (size_t i = 0; i < n; i++) {
-        const tg_rng rng = {
-            .seed = b->seed, .purpose = TG_RNG_SHUFFLE, .step = (first + i) / b->windows, /* the epoch */
-        };
-        const size_t place = (size_t)tg_rng_permute(&rng, b->windows, (first + i) % b->windows);
-        const size_t block = place / windows;
-        const size_t shift = (size_t)tg_rng_below(&rng, block, slack + 1);
-
-        window(b, b->tokens, ids + i * T, targets + i * T, block * b->block + shift + place % windows * T);
+        (void)shuffle(b, first + i, &place);
+        sum += tg_documents_targets(&b->documents, place);
     }
+    return sum;
+}
+
+/* The documents that are held out, and the window of theirs for validation window `place`; NULL: text without
+ * a mask is held out. */
+static const tg_documents *val_documents(const tg_batches *b, size_t *place)
+{
+    if (b->val_documents.n > 0)
+        return &b->val_documents;
+    if (b->val != b->tokens || b->documents.n == 0)
+        return NULL;
+    *place += b->windows;
+    return &b->documents;
 }
 
 /* Where what is held out begins in b->val. */
@@ -98,11 +204,28 @@ void tg_batches_val(const tg_batches *b, int32_t *ids, int32_t *targets, size_t 
     const size_t T = b->T, windows = b->val_windows / b->blocks;
 
     for (size_t i = 0; i < n; i++) {
-        const size_t place = (first + i) * b->val_windows / of;
+        size_t place = (first + i) * b->val_windows / of;
         const size_t at = place / windows * b->block + val_begin(b) + place % windows * T;
+        const tg_documents *documents = val_documents(b, &place);
 
-        window(b, b->val, ids + i * T, targets + i * T, at);
+        if (documents)
+            tg_documents_get(documents, place, ids + i * T, targets + i * T);
+        else
+            window(b, b->val, ids + i * T, targets + i * T, at);
     }
+}
+
+size_t tg_batches_val_targets(const tg_batches *b, size_t first, size_t n, size_t of)
+{
+    size_t sum = 0;
+
+    for (size_t i = 0; i < n; i++) {
+        size_t place = (first + i) * b->val_windows / of;
+        const tg_documents *documents = val_documents(b, &place);
+
+        sum += documents ? tg_documents_targets(documents, place) : b->T;
+    }
+    return sum;
 }
 
 size_t tg_batches_probe(const tg_batches *b, int32_t *ids, size_t n)

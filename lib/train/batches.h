@@ -7,6 +7,9 @@
  * Each window's inputs begin where the last one's end; where a block's first one begins is random
  * in each epoch.  No window reaches from what is trained on into what is held out, nor from block
  * to block.
+ *
+ * A text with a loss mask has the windows of its documents (lib/train/documents.h), and whole documents are
+ * held out, at its end.
  */
 #ifndef TG_TRAIN_BATCHES_H
 #define TG_TRAIN_BATCHES_H
@@ -17,6 +20,7 @@
 #include "lib/base/api.h"
 #include "lib/base/status.h"
 #include "lib/tokens/tokens.h"
+#include "lib/train/documents.h"
 
 TG_API_BEGIN
 
@@ -36,15 +40,22 @@ typedef struct tg_batches {
     size_t val_tokens;    /* the rest, or the other text's; 0: no validation */
     size_t windows;       /* training windows per epoch, equally many in each block */
     size_t val_windows;   /* likewise */
+    tg_documents documents, val_documents; /* of texts with a mask; otherwise zeroed.  Held out of the first
+                                              ones are the last val_windows */
 } tg_batches;
 
 /*
  * Split tokens, which must outlive *b, into windows of T + 1.  When a block's part for training or
  * for validation would be shorter than a window, val_tokens is 0 and the whole text is for training.
- * TG_EDATA, with the numbers: the text, or the text that is held out, is shorter than a window.
+ * TG_EDATA, with the numbers: the text, or the text that is held out, is shorter than a window; of one with a
+ * loss mask, nothing is predicted, or several blocks are to be held out.  TG_ENOMEM: for a text with a mask.
+ * After a failure *b needs no free.
  */
 TG_MUST_CHECK tg_status tg_batches_init(tg_batches *b, const tg_tokens *tokens, uint64_t seed, size_t T,
                                         tg_held_out held_out, tg_err *err);
+
+/* Free what it owns, of texts with a mask, and zero it. */
+void tg_batches_free(tg_batches *b);
 
 /* Training windows first .. first + n - 1, numbered from the beginning of the run across
  * epochs, into ids and targets [n,T]. */
@@ -53,6 +64,10 @@ void tg_batches_train(const tg_batches *b, int32_t *ids, int32_t *targets, uint6
 /* `of` <= val_windows windows are spread evenly over what is held out: copy windows
  * first .. first + n - 1 of these into ids and targets [n,T]. */
 void tg_batches_val(const tg_batches *b, int32_t *ids, int32_t *targets, size_t first, size_t n, size_t of);
+
+/* How many tokens these windows predict: n * T without a mask. */
+size_t tg_batches_train_targets(const tg_batches *b, uint64_t first, size_t n);
+size_t tg_batches_val_targets(const tg_batches *b, size_t first, size_t n, size_t of);
 
 /* Copy the first tokens, at most n, that are held out together into ids, or of the text when there
  * is no validation.  Returns their number. */

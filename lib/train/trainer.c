@@ -114,16 +114,34 @@ static void begin_passes(tg_trainer *t, size_t passes)
 
 /* ---- a step */
 
-/* Run pass `pass` of the step: add its gradient to grads; returns its mean loss. */
+/* The share that a pass has in the mean over a step's predicted tokens, of which passes of a text with a loss
+ * mask have different numbers; otherwise 1 / accumulate. */
+static float share_of_pass(const tg_trainer *t)
+{
+    const tg_settings *s = &t->run->settings;
+    const size_t windows = s->batch * s->accumulate;
+    size_t targets;
+
+    if (t->batches->documents.n == 0)
+        return 1.0f / (float)s->accumulate;
+    targets = tg_batches_train_targets(t->batches, (uint64_t)t->run->step * windows, windows);
+    return (float)((double)(s->batch * t->batches->T) / (double)targets);
+}
+
+/* Run pass `pass` of the step: add its gradient to grads; returns its mean loss, so that the mean over all
+ * passes is the step's. */
 static double run_pass(tg_trainer *t, size_t pass, float *grads)
 {
     const tg_settings *s = &t->run->settings;
     const uint64_t number = (uint64_t)t->run->step * s->accumulate + pass;
+    const float share = share_of_pass(t);
+    double loss;
 
     tg_batches_train(t->batches, t->ids, t->targets, number * s->batch, s->batch);
     t->pass.acts.dropout = (float)s->dropout;
     t->pass.acts.rng = (tg_rng){.seed = s->seed, .step = number};
-    return tg_pass_run(&t->pass, t->ids, t->targets, grads, 1.0f / (float)s->accumulate);
+    loss = tg_pass_run(&t->pass, t->ids, t->targets, grads, share);
+    return t->batches->documents.n > 0 ? loss * (double)share * (double)s->accumulate : loss;
 }
 
 /* In the last pass of a team's member the gradients go to their owners as they become final. */
@@ -279,7 +297,8 @@ size_t tg_trainer_val_windows(const tg_batches *batches, size_t tokens)
     return tg_size_min(batches->val_windows, tg_ceil_div(tokens, batches->T));
 }
 
-/* The loss of pass number i of an evaluation, summed over its windows. */
+/* The loss of pass number i of an evaluation, summed over its windows, of which each is weighted with its
+ * share of predicted tokens. */
 static double evaluate_pass(tg_trainer *t, size_t i, size_t windows)
 {
     const size_t B = t->run->settings.batch, n = tg_size_min(B, windows - i * B);
@@ -293,7 +312,7 @@ double tg_trainer_evaluate(tg_trainer *t, size_t windows)
 {
     const size_t passes = tg_ceil_div(windows, t->run->settings.batch);
     size_t first, end;
-    double sum = 0;
+    double sum = 0, targets;
 
     tg_team_range(t->team, passes, &first, &end);
     t->pass.acts.dropout = 0;
@@ -309,5 +328,6 @@ double tg_trainer_evaluate(tg_trainer *t, size_t windows)
     tg_team_allgather(t->team, t->val_losses, passes, sizeof *t->val_losses);
     for (size_t i = 0; i < passes; i++)
         sum += t->val_losses[i];
-    return sum / (double)windows;
+    targets = (double)tg_batches_val_targets(t->batches, 0, windows, windows);
+    return sum / (double)windows * ((double)(windows * t->batches->T) / targets);
 }

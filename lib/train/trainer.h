@@ -49,7 +49,7 @@ typedef struct tg_trainer {
 } tg_trainer;
 
 typedef struct tg_step_report {
-    double loss; /* mean over the step's tokens, before the update */
+    double loss; /* mean over the step's predicted tokens, before the update */
     double lr;
     double grad_norm; /* before clipping */
     bool abandoned;   /* by the watch: the other members are unspecified */
@@ -86,8 +86,9 @@ TG_MUST_CHECK tg_status tg_trainer_step(tg_trainer *t, tg_step_report *report, t
 /* Number of windows in an evaluation on about `tokens` validation tokens; 0 tokens: all. */
 size_t tg_trainer_val_windows(const tg_batches *batches, size_t tokens);
 
-/* Mean loss over `windows` >= 1 windows, spread evenly over the validation part, which a team divides.
- * No dropout.  When a member's t->watch abandons it, t->pass.abandoned is true, and the result NaN. */
+/* Mean loss over the predicted tokens of `windows` >= 1 windows, spread evenly over the validation part,
+ * which a team divides. No dropout.  When a member's t->watch abandons it, t->pass.abandoned is true, and the
+ * result NaN. */
 double tg_trainer_evaluate(tg_trainer *t, size_t windows);
 
 TG_API_END

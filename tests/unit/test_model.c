@@ -144,6 +144,23 @@ static void gradients_gpt2(void)
     gradients_of(&c);
 }
 
+/* Targets that are none add nothing to the loss, nor to any gradient. */
+static void gradients_where_not_all_are_predicted(void)
+{
+    const tg_config c = tiny_letters();
+    struct setting s;
+    double loss, all;
+
+    set_up(&s, &c);
+    all = reference(&s, NULL);
+    s.targets[0] = s.targets[3] = s.targets[9] = -1;
+    loss = tg_pass_run(&s.pass, s.ids, s.targets, s.grads, 1);
+    CHECK_NEAR(loss, reference(&s, NULL), 1e-5);
+    CHECK(loss < all);
+    check_gradients(&s, NULL);
+    tear_down(&s);
+}
+
 static void gradients_tinygpt(void)
 {
     tg_config c = tg_config_preset(0);
@@ -821,6 +838,7 @@ static void epsilon_is_a_float(void)
 static void tests(void)
 {
     RUN(gradients_gpt2);
+    RUN(gradients_where_not_all_are_predicted);
     RUN(gradients_tinygpt);
     RUN(gradients_nanogpt_without_biases);
     RUN(gradients_with_silu);

@@ -488,7 +488,8 @@ static void head_reference(const struct head_case *h, double *losses, double *dx
     tg_linear_backward_ref64(dx, dw, dbias, h->cap > 0 ? dcapped : dlogits, x, w, N, C, V);
 }
 
-static void check_head(size_t N, size_t V, size_t C, bool with_bias, double cap)
+/* ignored: one target of so many is none; 0: all are targets. */
+static void check_head(size_t N, size_t V, size_t C, bool with_bias, double cap, size_t ignored)
 {
     struct head_case h = {.N = N, .V = V, .C = C, .cap = cap, .scale = 1 / (float)N};
     float *losses = nans(N), *losses2 = nans(N), *dx = nans(N * C), *logits;
@@ -504,6 +505,8 @@ static void check_head(size_t N, size_t V, size_t C, bool with_bias, double cap)
     h.dw = randoms(V * C);
     h.dbias = with_bias ? randoms(V) : NULL;
     h.targets = ids(N, V);
+    for (size_t n = 0; ignored > 0 && n < N; n += ignored)
+        h.targets[n] = -1;
     want_dw = transposed(h.dw, V, C);
     want_db = with_bias ? wide(h.dbias, V) : NULL;
     head_reference(&h, want, want_dx, want_dw, want_db);
@@ -531,13 +534,16 @@ static void check_head(size_t N, size_t V, size_t C, bool with_bias, double cap)
 
 static void head_loss(void)
 {
-    check_head(1, 3, 2, true, 0);
-    check_head(37, 259, 33, false, 0);
-    check_head(37, 259, 33, true, 0);
-    check_head(300, 17001, 3, true, 0); /* more rows than one block of logits holds */
-    check_head(1, 3, 2, true, 0.7);
-    check_head(37, 259, 33, false, 3);
-    check_head(300, 17001, 3, true, 1.5);
+    check_head(1, 3, 2, true, 0, 0);
+    check_head(37, 259, 33, false, 0, 0);
+    check_head(37, 259, 33, true, 0, 0);
+    check_head(300, 17001, 3, true, 0, 0); /* more rows than one block of logits holds */
+    check_head(1, 3, 2, true, 0.7, 0);
+    check_head(37, 259, 33, false, 3, 0);
+    check_head(300, 17001, 3, true, 1.5, 0);
+    check_head(1, 3, 2, true, 0, 1); /* nothing is predicted */
+    check_head(37, 259, 33, true, 0, 2);
+    check_head(300, 17001, 3, true, 1.5, 7);
 }
 
 /* ---- dropout */
