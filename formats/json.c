@@ -18,7 +18,7 @@
 /* Write the place of a byte: "line 3, column 14 (byte 120)". */
 static void name_place(char *out, size_t size, const tg_json *j, size_t at)
 {
-    size_t line = 1, column = 1;
+    size_t line = j->line, column = 1;
 
     for (size_t i = 0; i < at; i++) {
         if (j->text[i] == '\n')
@@ -258,7 +258,7 @@ static void pass_word(tg_json *j, const char *word)
 
 void tg_json_open(tg_json *j, const void *text, size_t n, tg_err *err)
 {
-    *j = (tg_json){.text = text, .n = n, .err = err};
+    *j = (tg_json){.text = text, .n = n, .line = 1, .err = err};
 }
 
 tg_status tg_json_close(tg_json *j)

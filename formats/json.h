@@ -48,7 +48,8 @@ typedef struct tg_json {
     size_t value;              /* offset of the last value or key read */
     size_t depth;              /* number of open arrays and objects */
     bool first;                /* no value of the innermost one has been read yet */
-    unsigned char *decoded;    /* [capacity] the last string with an escape; owned */
+    size_t line; /* the number of the text's first line in messages: 1, unless the caller changes it */
+    unsigned char *decoded; /* [capacity] the last string with an escape; owned */
     size_t capacity;
     tg_status status; /* of the first failure; a caller may set it to that of a failure of its own */
     tg_err *err;      /* the caller's; may be NULL */

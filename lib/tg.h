@@ -29,7 +29,8 @@
 #include "lib/models/model_open.h"
 #include "lib/vocab/vocab_file.h"
 
-/* text as ids of tokens, all at once or as a stream */
+/* text as ids of tokens, all at once or as a stream; conversations */
+#include "lib/text/chat.h"
 #include "lib/tokens/stream.h"
 #include "lib/tokens/tokens_write.h"
 

@@ -8,8 +8,22 @@
 
 /* ---- archives */
 
+/* The next ids, at most n, which all have the same place in the mask, if there is one. */
+static size_t alike(tokenize_job *job, const unsigned char *mask, size_t n)
+{
+    size_t i = 1;
+
+    job->has_mask = mask != NULL;
+    if (!mask)
+        return n;
+    job->mask = mask[0];
+    while (i < n && mask[i] == mask[0])
+        i++;
+    return i;
+}
+
 static tg_status take_packed(tokenize_job *job, const tg_tokenizer *tok, const unsigned char *packed,
-                             size_t n, tg_err *err)
+                             const unsigned char *mask, size_t n, tg_err *err)
 {
     const size_t width = tg_ids_width(tg_tokenizer_vocab_size(tok));
     int32_t ids[IDS];
@@ -19,7 +33,7 @@ static tg_status take_packed(tokenize_job *job, const tg_tokenizer *tok, const u
         return write_bytes(job, packed, n, err);
     job->from_archive = true;
     for (size_t t = 0, take; !status && t < n; t += take) {
-        take = tg_size_min(n - t, IDS);
+        take = alike(job, mask ? mask + t : NULL, tg_size_min(n - t, IDS));
         tg_ids_unpack(ids, packed + t * width, width, take);
         status = job->take(job, tok, ids, take, err);
     }
@@ -49,7 +63,7 @@ tg_status read_archive(tokenize_job *job, tg_source *source, const char *name, t
         if (tg_tokens_next(r, &ids, &n, err) || check_tokenizer(job, tg_tokens_tokenizer(r), err))
             status = tg_err_in(err, name);
         else if (n > 0)
-            status = take_packed(job, tg_tokens_tokenizer(r), ids, n, err);
+            status = take_packed(job, tg_tokens_tokenizer(r), ids, tg_tokens_mask(r), n, err);
         show_progress(job, 0);
     }
     tg_tokens_close(r);

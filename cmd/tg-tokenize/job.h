@@ -14,10 +14,13 @@
 #include "cmd/cli/cli.h"
 #include "formats/source.h"
 #include "lib/split/split.h"
+#include "lib/text/chat.h"
 #include "lib/text/chars.h"
 #include "lib/text/decoder.h"
+#include "lib/text/encoder.h"
 #include "lib/text/parallel.h"
 #include "lib/text/tokenizer.h"
+#include "lib/tokens/mask.h"
 #include "lib/tokens/tokens_write.h"
 #include "lib/vocab/vocab_file.h"
 
@@ -35,6 +38,13 @@ typedef enum tokenize_work {
     WORK_CONVERT  /* the tokenizer to a file */
 } tokenize_work;
 
+/* What is in the FILEs. */
+typedef enum tokenize_examples {
+    EXAMPLES_NONE,  /* text */
+    EXAMPLES_PAIRS, /* JSON lines: prompts with completions, */
+    EXAMPLES_CHAT   /* conversations */
+} tokenize_examples;
+
 /* The lines of --offsets. */
 typedef enum tokenize_lines { LINES_TSV, LINES_JSONL } tokenize_lines;
 #define TOKENIZE_LINES "tsv|jsonl"
@@ -50,8 +60,11 @@ typedef struct tokenize_options {
     tg_vocab_format format;        /* WORK_CONVERT */
     bool special;                  /* look for special tokens in the text */
     bool bos, eot;                 /* begin, end each document with the token for that */
-    bool null;                     /* documents end with a NUL byte, or */
-    const char *separator;         /* with this line; NULL: with their file */
+    tokenize_examples examples;
+    const tg_chat_template *template; /* &named, if --template is given, or NULL */
+    tg_chat_template named;
+    bool null;             /* documents end with a NUL byte, or */
+    const char *separator; /* with this line; NULL: with their file */
     size_t threads;
     const char *output; /* NULL: standard output */
     cli_files files;
@@ -96,10 +109,19 @@ struct tokenize_job {
     bool take_failed;     /* the error is the output's, not the input's */
     uint64_t read;        /* bytes of text taken from all FILEs */
 
+    /* examples to ids */
+    tg_encoder *one;                      /* NULL until there is text */
+    tg_chat_template template;            /* of conversations */
+    text_out line;                        /* that is being read */
+    bool in_document;                     /* the document has ids */
+    uint64_t documents, given, predicted; /* lines; ids; those of them that are predicted */
+
     /* ids to output */
     cli_output out;
     take_ids *take;
     tg_tokens_writer *w; /* NULL until there are ids */
+    bool has_mask;       /* the ids that are taken have a mask: */
+    int mask;            /* theirs (lib/tokens/mask.h) */
     text_out text;
     bool on_terminal; /* the output is text, and goes to a terminal */
     cli_shown shown;
@@ -148,6 +170,11 @@ TG_MUST_CHECK tg_status encode_files(tokenize_job *job, tg_err *err);
 
 /* The same for FILEs that may be token archives; each other FILE is a separate text. */
 TG_MUST_CHECK tg_status list_files(tokenize_job *job, tg_err *err);
+
+/* ---- examples.c: lines of JSON to ids */
+
+/* Encode all FILEs, each line a document, and give the ids with their mask to job->take. */
+TG_MUST_CHECK tg_status encode_examples(tokenize_job *job, tg_err *err);
 
 /* ---- decode.c: archives and decimal ids */
 

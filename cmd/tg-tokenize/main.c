@@ -55,10 +55,10 @@ static tg_status work(tokenize_job *job, tg_err *err)
         status = decode_files(job, err);
         break;
     case WORK_ARCHIVE:
-        status = encode_files(job, err);
+        status = job->o->examples ? encode_examples(job, err) : encode_files(job, err);
         break;
     default:
-        status = list_files(job, err);
+        status = job->o->examples ? encode_examples(job, err) : list_files(job, err);
         break;
     }
     return status ? status : finish_output(job, err);
@@ -103,6 +103,7 @@ done:
     output_free(&job);
     input_free(&job);
     tg_parallel_free(job.encoder);
+    tg_encoder_free(job.one);
     tg_tokenizer_free(job.tok);
     return status;
 }

@@ -5,7 +5,7 @@
 
 /* The options that select the work, and --pattern. */
 struct given {
-    bool decode, count, ids, pieces, offsets, to, pattern, lines;
+    bool decode, count, ids, pieces, offsets, to, pattern, lines, chat, pairs, template;
 };
 
 static const char examples[] = "  $ tg-tokenize < text | tg-train\n"
@@ -13,6 +13,15 @@ static const char examples[] = "  $ tg-tokenize < text | tg-train\n"
                                "  $ tg-tokenize -d tokens.npz | head\n"
                                "  $ tg-tokenize -c text\n"
                                "  $ tg-tokenize --offsets text | head";
+
+static const char chat_help[] =
+    "the FILEs are conversations, of which only the answers are predicted: each line "
+    "is a JSON object with \"messages\"";
+static const char template_help[] =
+    "how --chat writes a conversation (default: the one whose tokens the tokenizer has)";
+static const char pairs_help[] =
+    "the FILEs are examples, of which only the completions are predicted: each line is "
+    "a JSON object with \"prompt\" and \"completion\"";
 
 static int read_words(int argc, char **argv, tokenize_options *o, struct given *g)
 {
@@ -44,6 +53,9 @@ static int read_words(int argc, char **argv, tokenize_options *o, struct given *
                         "with --offsets: leave out the line of titles of tab-separated values"),
         CLI_ENUM_OPTION(0, "to", &o->format, TG_VOCAB_FORMATS, "write the tokenizer itself, in this format",
                         .given = &g->to),
+        CLI_FLAG_OPTION(0, "chat", &g->chat, chat_help),
+        CLI_ENUM_OPTION(0, "template", &o->named, TG_CHAT_NAMES, template_help, .given = &g->template),
+        CLI_FLAG_OPTION(0, "prompt-completion", &g->pairs, pairs_help),
         CLI_FLAG_OPTION(0, "special", &o->special,
                         "turn the texts of special tokens, such as <|endoftext|>, into these tokens"),
         CLI_FLAG_OPTION(0, "bos", &o->bos,
@@ -144,6 +156,31 @@ static int check_text_options(const tokenize_options *o)
     return CLI_OK;
 }
 
+static int check_examples(tokenize_options *o, const struct given *g)
+{
+    const char *name = g->chat ? "chat" : "prompt-completion";
+    const char *other = o->separator              ? "separator"
+                        : o->null                 ? "null"
+                        : o->special              ? "special"
+                        : o->eot                  ? "eot"
+                        : o->bos && g->chat       ? "bos"
+                        : o->characters           ? "tokenizer char"
+                        : o->work == WORK_DECODE  ? "decode"
+                        : o->work == WORK_UNLIST  ? "decode"
+                        : o->work == WORK_CONVERT ? "to"
+                        : o->work == WORK_OFFSETS ? "offsets"
+                        : g->pairs && g->chat     ? "prompt-completion"
+                                                  : NULL;
+
+    o->examples = g->chat ? EXAMPLES_CHAT : g->pairs ? EXAMPLES_PAIRS : EXAMPLES_NONE;
+    o->template = g->template ? &o->named : NULL;
+    if (o->examples && other)
+        return cli_usage("--%s and --%s cannot be combined", name, other);
+    if (g->template && !g->chat)
+        return cli_usage("--template goes with --chat");
+    return CLI_OK;
+}
+
 static int check_files(const tokenize_options *o, int n)
 {
     if (o->work == WORK_COUNT && o->output)
@@ -159,14 +196,14 @@ int parse_options(int argc, char **argv, tokenize_options *o)
     int n;
 
     /* beyond their lists: not defaults */
-    *o = (tokenize_options){.pattern = TG_SPLITS, .format = (tg_vocab_format)-1};
+    *o = (tokenize_options){.pattern = TG_SPLITS, .format = (tg_vocab_format)-1, .named = TG_CHAT_TEMPLATES};
     if ((n = read_words(argc, argv, o, &g)) < 0)
         return CLI_USAGE;
     o->characters = o->tokenizer && strcmp(o->tokenizer, "char") == 0;
     o->split = g.pattern ? &o->pattern : NULL;
     o->files = cli_files_of(argv, n);
-    if (find_work(o, &g) || check_lines(o, &g) || check_tokenizer(o) || check_text_options(o) ||
-        check_files(o, n))
+    if (find_work(o, &g) || check_lines(o, &g) || check_tokenizer(o) || check_examples(o, &g) ||
+        check_text_options(o) || check_files(o, n))
         return CLI_USAGE;
     return CLI_OK;
 }

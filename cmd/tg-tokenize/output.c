@@ -119,9 +119,11 @@ static void put_string(text_out *t, const unsigned char *token, size_t n)
 
 static tg_status begin_archive(tokenize_job *job, const tg_tokenizer *tok, tg_err *err)
 {
-    if (!job->w && tg_tokens_create(&job->w, job->out.fd, tok, err))
+    if (job->w)
+        return TG_OK;
+    if (tg_tokens_create(&job->w, job->out.fd, tok, err))
         return tg_err_in(err, job->out.name);
-    return TG_OK;
+    return job->has_mask ? tg_tokens_begin_mask(job->w, err) : TG_OK;
 }
 
 static tg_status take_archive(tokenize_job *job, const tg_tokenizer *tok, const int32_t *ids, size_t n,
@@ -131,7 +133,7 @@ static tg_status take_archive(tokenize_job *job, const tg_tokenizer *tok, const 
 
     if (status)
         return status;
-    return tg_tokens_write(job->w, ids, n, err) ? tg_err_in(err, job->out.name) : TG_OK;
+    return tg_tokens_write_masked(job->w, ids, n, job->mask, err) ? tg_err_in(err, job->out.name) : TG_OK;
 }
 
 tg_status write_bytes(tokenize_job *job, const void *text, size_t n, tg_err *err)
@@ -161,13 +163,18 @@ static tg_status take_lines_of_ids(tokenize_job *job, const tg_tokenizer *tok, c
 static tg_status take_pieces(tokenize_job *job, const tg_tokenizer *tok, const int32_t *ids, size_t n,
                              tg_err *err)
 {
+    static const char marks[TG_MASKS][3] = {
+        [TG_MASK_READ] = "  ", [TG_MASK_PREDICTED] = "> ", [TG_MASK_FIRST] = "| "};
+
     for (size_t t = 0; t < n; t++) {
         size_t length;
         const unsigned char *token = tg_tokenizer_token(tok, ids[t], &length);
-        const tg_status status = reserve(job, SHOWN_PER_BYTE * length + sizeof "\"\"\n", err);
+        const tg_status status = reserve(job, SHOWN_PER_BYTE * length + sizeof "| \"\"\n", err);
 
         if (status)
             return status;
+        if (job->has_mask)
+            put(&job->text, marks[job->mask], 2);
         put(&job->text, "\"", 1);
         put_shown(&job->text, token, length);
         put(&job->text, "\"\n", 2);
@@ -325,4 +332,5 @@ void output_free(tokenize_job *job)
 {
     tg_tokens_abandon(job->w);
     free(job->text.bytes);
+    free(job->line.bytes);
 }

@@ -1,0 +1,278 @@
+/* Lines of JSON to ids: conversations, and prompts with their completions, of which only what is answered is
+ * predicted. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "cmd/tg-tokenize/job.h"
+#include "formats/json.h"
+#include "lib/base/grow.h"
+#include "lib/base/size.h"
+
+#define IDS 1024 /* ids at a time */
+
+/* ---- pieces to ids */
+
+/* Give ids to the output, with their place in the mask. */
+static tg_status give(tokenize_job *job, const int32_t *ids, size_t n, bool predicted, tg_err *err)
+{
+    const bool begins = !job->in_document && n > 0;
+    tg_status status = TG_OK;
+
+    job->mask = TG_MASK_FIRST;
+    if (begins)
+        status = job->take(job, job->tok, ids, 1, err);
+    job->in_document = job->in_document || begins;
+    job->given += n;
+    job->predicted += predicted ? n - begins : 0;
+    job->mask = predicted ? TG_MASK_PREDICTED : TG_MASK_READ;
+    if (!status && n > begins)
+        status = job->take(job, job->tok, ids + begins, n - begins, err);
+    job->take_failed = status != TG_OK;
+    return status;
+}
+
+/* A text of its own, which continues the document if there is one. */
+static tg_status put_text(tokenize_job *job, tg_span text, bool predicted, tg_err *err)
+{
+    tg_text left = {(const unsigned char *)text.p, text.n};
+    int32_t ids[IDS];
+    size_t n = IDS;
+    tg_status status = TG_OK;
+
+    if (!job->one && (status = tg_encoder_create(&job->one, job->tok, err)))
+        return status;
+    if (job->in_document)
+        tg_encoder_continue(job->one);
+    job->bytes += text.n;
+    while (!status && left.n > 0)
+        if (!(status = tg_encoder_encode(job->one, &left, ids, IDS, &n, err)))
+            status = give(job, ids, n, predicted, err);
+    for (n = IDS; !status && n == IDS;)
+        if (!(status = tg_encoder_finish(job->one, ids, IDS, &n, err)))
+            status = give(job, ids, n, predicted, err);
+    return status;
+}
+
+static tg_status put_token(tokenize_job *job, int32_t id, bool predicted, tg_err *err)
+{
+    return id < 0 ? TG_OK : give(job, &id, 1, predicted, err);
+}
+
+/* ---- a prompt and its completion */
+
+enum { PROMPT, COMPLETION, PAIR };
+
+static tg_status put_pair(tokenize_job *job, tg_json *j, tg_err *err)
+{
+    static const char *const names[] = {[PROMPT] = "prompt", [COMPLETION] = "completion"};
+    size_t at[PAIR];
+    tg_span text;
+    tg_status status;
+
+    tg_json_members(j, names, PAIR, at);
+    tg_json_end(j);
+    for (size_t i = 0; i < PAIR; i++)
+        if (!j->status && at[i] == 0)
+            return tg_json_fail(j, "no \"%s\"", names[i]);
+    if ((status = put_token(job, job->bos, false, err)))
+        return status;
+    for (size_t i = 0; i < PAIR; i++) {
+        const size_t end = tg_json_go(j, at[i]);
+
+        text = tg_json_get_text(j);
+        if (!j->status && i == COMPLETION && text.n == 0)
+            return tg_json_fail(j, "the completion is empty");
+        if (j->status || (status = put_text(job, text, i == COMPLETION, err)))
+            return j->status ? j->status : status;
+        (void)tg_json_go(j, end);
+    }
+    return put_token(job, tg_tokenizer_end_of_text(job->tok), true, err);
+}
+
+/* ---- a conversation */
+
+static tg_status put_pieces(tokenize_job *job, const tg_chat_piece *piece, size_t n, tg_err *err)
+{
+    tg_status status = TG_OK;
+
+    for (size_t i = 0; !status && i < n; i++)
+        status = piece[i].id >= 0
+                     ? put_token(job, piece[i].id, piece[i].is_answer, err)
+                     : put_text(job, (tg_span){piece[i].text, piece[i].n}, piece[i].is_answer, err);
+    return status;
+}
+
+/* The role of message number i. */
+static tg_status get_role(tg_json *j, size_t i, tg_chat_role *role)
+{
+    static const char *const names[] = {
+        [TG_CHAT_SYSTEM] = "system", [TG_CHAT_USER] = "user", [TG_CHAT_ASSISTANT] = "assistant"};
+    const tg_span name = tg_json_get_text(j);
+    char shown[TG_SHOWN_MAX];
+
+    if (j->status)
+        return j->status;
+    for (*role = 0; *role < TG_CHAT_ROLES && !tg_span_is(name, names[*role]);)
+        ++*role;
+    if (*role == TG_CHAT_ROLES)
+        return tg_json_fail(j, "role \"%s\", expected system, user or assistant", tg_shown(shown, name));
+    if (*role == TG_CHAT_SYSTEM && i > 0)
+        return tg_json_fail(j, "role system, expected user or assistant after the first message");
+    return TG_OK;
+}
+
+static tg_status put_message(tokenize_job *job, tg_chat *chat, tg_json *j, size_t i, tg_err *err)
+{
+    enum { ROLE, CONTENT, MEMBERS };
+    static const char *const names[] = {[ROLE] = "role", [CONTENT] = "content"};
+    size_t at[MEMBERS], end;
+    tg_chat_piece piece[TG_CHAT_PIECES];
+    tg_chat_role role;
+    tg_span content;
+
+    tg_json_members(j, names, MEMBERS, at);
+    for (size_t k = 0; k < MEMBERS; k++)
+        if (!j->status && at[k] == 0)
+            return tg_json_fail(j, "a message without \"%s\"", names[k]);
+    end = tg_json_go(j, at[ROLE]);
+    if (get_role(j, i, &role))
+        return j->status;
+    (void)tg_json_go(j, at[CONTENT]);
+    content = tg_json_get_text(j);
+    if (!j->status && role == TG_CHAT_ASSISTANT && content.n == 0)
+        return tg_json_fail(j, "an empty answer");
+    if (j->status)
+        return j->status;
+    (void)tg_json_go(j, end);
+    return put_pieces(job, piece, tg_chat_message(chat, piece, role, content.p, content.n), err);
+}
+
+static tg_status put_chat(tokenize_job *job, tg_json *j, tg_err *err)
+{
+    static const char *const names[] = {"messages"};
+    const uint64_t predicted = job->predicted;
+    tg_chat_piece piece[TG_CHAT_PIECES];
+    tg_chat chat;
+    size_t at;
+    tg_status status = tg_chat_begin(&chat, job->template, job->tok, err);
+
+    if (status)
+        return status;
+    tg_json_members(j, names, 1, &at);
+    tg_json_end(j);
+    if (!j->status && at == 0)
+        return tg_json_fail(j, "no \"messages\"");
+    (void)tg_json_go(j, at);
+    tg_json_enter(j, TG_JSON_ARRAY);
+    for (size_t i = 0; !status && tg_json_element(j); i++)
+        status = put_message(job, &chat, j, i, err);
+    if (status || j->status)
+        return status ? status : j->status;
+    if (job->predicted == predicted)
+        return tg_json_fail(j, "no answer: no message is an assistant's");
+    return put_pieces(job, piece, tg_chat_end(&chat, piece), err);
+}
+
+/* ---- lines */
+
+static tg_status put_line(tokenize_job *job, const char *line, size_t n, size_t number, tg_err *err)
+{
+    tg_json j;
+    tg_status status, closed;
+
+    job->in_document = false;
+    job->documents++;
+    tg_json_open(&j, line, n, err);
+    j.line = number;
+    status = job->o->examples == EXAMPLES_CHAT ? put_chat(job, &j, err) : put_pair(job, &j, err);
+    if (status && !j.status && !job->take_failed)
+        (void)tg_json_err_in(&j);
+    closed = tg_json_close(&j);
+    return status ? status : closed;
+}
+
+static bool is_blank(const char *line, size_t n)
+{
+    return strspn(line, " \t\r\n") >= n;
+}
+
+/* Keep more of a line that has not ended. */
+static tg_status keep(text_out *line, const unsigned char *text, size_t n, tg_err *err)
+{
+    const tg_status status = tg_grow(&line->bytes, &line->capacity, line->n + n + 1, 1, "a line", err);
+
+    if (status)
+        return status;
+    memcpy(line->bytes + line->n, text, n);
+    line->n += n;
+    line->bytes[line->n] = '\0';
+    return TG_OK;
+}
+
+/* The line that has been kept. */
+static tg_status end_line(tokenize_job *job, size_t number, tg_err *err)
+{
+    text_out *line = &job->line;
+    const size_t n = line->n;
+
+    line->n = 0;
+    return n == 0 || is_blank(line->bytes, n) ? TG_OK : put_line(job, line->bytes, n, number, err);
+}
+
+static tg_status encode_lines(tokenize_job *job, tg_source *source, const char *name, tg_err *err)
+{
+    size_t number = 1, ready = 1;
+    tg_status status = TG_OK;
+
+    while (!status && ready > 0) {
+        if (tg_source_peek(source, 1, err))
+            return tg_err_in(err, name);
+        ready = source->ready;
+        for (size_t at = 0; !status && at < ready;) {
+            const unsigned char *text = source->next + at, *end = memchr(text, '\n', ready - at);
+            const size_t n = end ? (size_t)(end - text) : ready - at;
+
+            if (!(status = keep(&job->line, text, n, err)) && end)
+                status = end_line(job, number++, err);
+            at += n + (end != NULL);
+        }
+        tg_source_skip(source, ready);
+        show_progress(job, ready);
+    }
+    if (!status)
+        status = end_line(job, number, err);
+    if (!status)
+        status = flush_output(job, err);
+    return status && !job->take_failed ? tg_err_in(err, name) : status;
+}
+
+/* The one that is named, or whose tokens the tokenizer has. */
+static tg_status choose_template(tokenize_job *job, tg_err *err)
+{
+    if (job->o->template)
+        job->template = *job->o->template;
+    else if (!tg_chat_find(&job->template, job->tok))
+        return tg_fail(err, TG_EUSAGE,
+                       "the tokenizer has the tokens of no template: name one with --template");
+    return TG_OK;
+}
+
+tg_status encode_examples(tokenize_job *job, tg_err *err)
+{
+    tg_chat chat;
+    tg_status status = TG_OK;
+
+    job->has_mask = true;
+    if (job->o->examples == EXAMPLES_CHAT && !(status = choose_template(job, err)))
+        status = tg_chat_begin(&chat, job->template, job->tok, err); /* it may not fit the tokenizer */
+    if (!status)
+        status = visit_files(job, encode_lines, err);
+    if (status)
+        return status;
+    if (job->documents == 0)
+        return tg_fail(err, TG_EDATA, "%s: no lines, expected JSON objects", cli_files_name(&job->o->files));
+    if (job->o->work == WORK_ARCHIVE)
+        cli_note("%s document%s, %s tokens, %s of them predicted", cli_count(job->documents),
+                 cli_plural(job->documents), cli_count(job->given), cli_count(job->predicted));
+    return TG_OK;
+}

@@ -1,0 +1,155 @@
+# Texts with a loss mask: conversations and prompts, of which only what is answered is predicted.
+
+load helper
+
+setup_file() {
+    tg_fixtures
+    for ((i = 0; i < 300; i++)); do
+        printf '{"prompt": "%d+1=", "completion": "%d"}\n' "$i" $((i + 1))
+    done > sums.jsonl
+    tg-tokenize -q --prompt-completion sums.jsonl > sums.npz
+    # a vocabulary with the tokens of all templates
+    make_text 3000 > text
+    # shellcheck disable=SC2046 # options are words
+    tg-bpe -q -n 320 $(printf -- "--special %s " '<|im_start|>' '<|im_end|>' '<|start_header_id|>' '<|end_header_id|>' \
+        '<|eot_id|>' '<|begin_of_text|>' '<start_of_turn>' '<end_of_turn>' '<|endoftext|>') -o bpe.npz text
+    tg-init -q --n-layer 1 --n-head 2 --n-embd 16 --n-ctx 16 -o untrained.npz
+    cat > talk.jsonl << 'END'
+{"messages": [{"role": "system", "content": " Be kind. "}, {"role": "user", "content": "Hi\n"}, {"role": "assistant", "content": "Hello"}, {"role": "user", "content": "Bye"}, {"role": "assistant", "content": "So long <|im_end|>"}]}
+END
+}
+
+setup() {
+    tg_setup
+    cp "$FIXTURES"/*.npz "$FIXTURES"/*.jsonl .
+}
+
+# field NAME: from --tsv.
+field() {
+    awk -F '\t' -v name="$1" 'NR == 1 { for (i = 1; i <= NF; i++) if ($i == name) k = i } NR == 2 { print $k }'
+}
+
+# show TEMPLATE: the conversation's text, with what is predicted in brackets.
+show() {
+    tg-tokenize -t bpe.npz --chat --template "$1" --pieces talk.jsonl |
+        awk '{ on = /^>/; if (on != was) printf "%s", on ? "[" : "]"; was = on; sub(/^.. ?"/, ""); sub(/"$/, ""); printf "%s", $0 }
+             END { print on ? "]" : "" }'
+}
+
+@test "prompts and completions: the mask, in --pieces and in an archive" {
+    printf '%s\n' '{"prompt": "2+2=", "completion": "4"}' '' '{"completion": "\u0041b", "more": [1], "prompt": "?"}' > two.jsonl
+    run -0 --separate-stderr tg-tokenize --prompt-completion --pieces two.jsonl
+    [[ $output = $'| "2"\n  "+"\n  "2"\n  "="\n> "4"\n| "?"\n> "A"\n> "b"' ]]
+    run -0 --separate-stderr tg-tokenize --prompt-completion -o two.npz two.jsonl
+    said "tg-tokenize: 2 documents, 8 tokens, 3 of them predicted"
+    tg-tokenize --pieces two.npz | cmp - <(tg-tokenize --prompt-completion --pieces two.jsonl)
+    [[ $(tg-tokenize --prompt-completion --count two.jsonl 2> /dev/null) = 8 ]]
+    [[ $(tg-tokenize -d two.npz) = '2+2=4?Ab' ]]
+    # the end of text is predicted, and what begins one is not
+    tg-tokenize -q -t bpe.npz --prompt-completion --bos --pieces two.jsonl > got
+    [[ $(head -n 1 got) = '| "<|begin_of_text|>"' && $(grep -c '^> "<|endoftext|>"' got) = 2 ]]
+    python - << 'END'
+import numpy as np
+z = np.load("two.npz")
+assert z["mask/00000000"].dtype == np.uint8 and z["mask/00000000"].tolist() == [2, 0, 0, 0, 1, 2, 1, 1]
+END
+}
+
+@test "conversations: the four templates" {
+    [[ $(show chatml) = '<|im_start|>system\n Be kind. <|im_end|>\n<|im_start|>user\nHi\n<|im_end|>\n<|im_start|>assistant\n[Hello<|im_end|>]\n<|im_start|>user\nBye<|im_end|>\n<|im_start|>assistant\n[So long <|im_end|><|im_end|>]\n' ]]
+    [[ $(show llama3) = '<|begin_of_text|><|start_header_id|>system<|end_header_id|>\n\nBe kind.<|eot_id|><|start_header_id|>user<|end_header_id|>\n\nHi<|eot_id|><|start_header_id|>assistant<|end_header_id|>\n\n[Hello<|eot_id|>]<|start_header_id|>user<|end_header_id|>\n\nBye<|eot_id|><|start_header_id|>assistant<|end_header_id|>\n\n[So long <|im_end|><|eot_id|>]' ]]
+    [[ $(show gemma) = '<|begin_of_text|><start_of_turn>user\nBe kind.\n\nHi<end_of_turn>\n<start_of_turn>model\n[Hello<end_of_turn>]\n<start_of_turn>user\nBye<end_of_turn>\n<start_of_turn>model\n[So long <|im_end|><end_of_turn>]\n' ]]
+    [[ $(show plain) = 'system:  Be kind. \nuser: Hi\n\nassistant: [Hello\n]user: Bye\nassistant: [So long <|im_end|>\n<|endoftext|>]' ]]
+    # what is said makes no token of the template: the last answer has one end
+    tg-tokenize -t bpe.npz --chat --pieces talk.jsonl > got # chatml: its tokens are there
+    [[ $(grep -c '"<|im_end|>"' got) = 5 ]]
+}
+
+@test "examples that are not as they should be: the line is named, and nothing is written" {
+    local cases=(
+        '{"prompt": "a"}' 'line 2, column 12 (byte 11): no "completion"'
+        '{"prompt": "a", "completion": ""}' 'line 2, column 31 (byte 30): the completion is empty'
+        '{"prompt": 1, "completion": "b"}' 'line 2, column 12 (byte 11): expected a string, got a number'
+        '{"prompt": "a", "completion": "b"} c' "line 2, column 36 (byte 35): expected the end of the text, got 'c'"
+        '["a", "b"]' 'line 2, column 1 (byte 0): expected an object, got an array')
+    for ((k = 0; k < ${#cases[@]}; k += 2)); do
+        printf '{"prompt": "a", "completion": "b"}\n%s\n' "${cases[k]}" > bad.jsonl
+        run -1 --separate-stderr tg-tokenize --prompt-completion -o new.npz bad.jsonl
+        echo "$stderr"
+        said "tg-tokenize: bad.jsonl: ${cases[k + 1]}"
+        [[ ! -e new.npz ]]
+    done
+    cases=(
+        '[{"role": "tool", "content": "a"}]' 'column 24 (byte 23): role "tool", expected system, user or assistant'
+        '[{"role": "user", "content": "a"}, {"role": "system", "content": "b"}]'
+        'column 58 (byte 57): role system, expected user or assistant after the first message'
+        '[{"role": "user", "content": "a"}]' 'no answer: no message is an assistant'"'"'s'
+        '[{"role": "assistant", "content": ""}]' 'an empty answer'
+        '[{"role": "assistant"}]' 'a message without "content"'
+        'null' 'no "messages"')
+    for ((k = 0; k < ${#cases[@]}; k += 2)); do
+        echo "{\"messages\": ${cases[k]}}" > bad.jsonl
+        run -1 --separate-stderr tg-tokenize --chat --template plain -o new.npz bad.jsonl
+        echo "$stderr"
+        [[ $stderr = "tg-tokenize: bad.jsonl: line 1, "*"${cases[k + 1]}" && ! -e new.npz ]]
+    done
+    run -1 --separate-stderr tg-tokenize --prompt-completion /dev/null
+    said "tg-tokenize: /dev/null: no lines, expected JSON objects"
+}
+
+@test "a template that the tokenizer does not fit, and options that do not go together" {
+    run -1 --separate-stderr tg-tokenize --chat --template llama3 talk.jsonl
+    said "tg-tokenize: the tokenizer has no token <|start_header_id|>, which template llama3 needs"
+    run -2 --separate-stderr tg-tokenize --chat talk.jsonl
+    said "tg-tokenize: the tokenizer has the tokens of no template: name one with --template"
+    run -2 --separate-stderr tg-tokenize --chat --eot talk.jsonl
+    said "tg-tokenize: --chat and --eot cannot be combined"
+    run -2 --separate-stderr tg-tokenize --chat --prompt-completion talk.jsonl
+    said "tg-tokenize: --chat and --prompt-completion cannot be combined"
+    run -2 --separate-stderr tg-tokenize --template plain talk.jsonl
+    said "tg-tokenize: --template goes with --chat"
+}
+
+@test "training on examples: the same bytes for any number of threads, passes' order, and after a stop" {
+    local options=(-m untrained.npz -n 8 -b 4 -a 2 --lr 1e-3 --eval-every 4)
+    OMP_NUM_THREADS=1 tg-train "${options[@]}" -o a.npz sums.npz 2> err
+    grep -qx 'tg-train: 300 documents, in which 792 tokens are predicted' err
+    tg-train -q "${options[@]}" --threads 3 -o b.npz sums.npz
+    cmp a.npz b.npz
+    tg-train -q "${options[@]}" -o c.npz --save-every 3 sums.npz &
+    child=$!
+    eventually test -e c.npz
+    kill -KILL $child || true
+    wait $child || true
+    tg-train -q "${options[@]}" -o c.npz sums.npz
+    cmp a.npz c.npz
+    # the mask is a part of the text
+    tg-tokenize -q <(tg-tokenize -d sums.npz) > plain.npz
+    run -0 --separate-stderr tg-train -m a.npz -n 9 plain.npz
+    [[ $stderr = *"the text differs from the run's: other tokens, the same number"* ]]
+}
+
+@test "the validation loss is that of tg-eval, over the tokens that are predicted" {
+    head -n 40 sums.jsonl | tg-tokenize -q --prompt-completion > val.npz
+    tg-train -m untrained.npz -o a.npz -n 5 --val val.npz --eval-tokens 0 sums.npz 2> err
+    tg-eval --tsv -m a.npz val.npz > got
+    [[ $(field scored < got) = 71 && $(field tokens < got) = 261 ]]
+    loss=$(sed -n 's/.*validation loss \([0-9.]*\),.*/\1/p' err)
+    awk -v a="$loss" -v b="$(field loss < got)" 'BEGIN { exit !((a - b) ^ 2 < 1e-8) }'
+    bits=$(sed -n 's/.*, \([0-9.]*\) bits per byte.*/\1/p' err)
+    awk -v a="$bits" -v b="$(field bits_per_byte < got)" 'BEGIN { exit !((a - b) ^ 2 < 1e-8) }'
+    # --per-token: what is only read has no numbers
+    tg-eval -m a.npz --per-token val.npz 2> /dev/null | awk -F '\t' 'NR > 1 { n += $6 != "" } END { exit n != 71 }'
+}
+
+@test "documents that are longer than the context are cut, and said to be" {
+    run -0 --separate-stderr tg-train -m untrained.npz -o a.npz -n 2 -c 6 sums.npz
+    [[ $stderr = *"tg-train: 201 documents are longer than the context of 6: cut into windows, "* ]]
+}
+
+@test "it learns to add" {
+    slow
+    tg-init -q --n-layer 2 --n-head 4 --n-embd 64 --n-ctx 16 -o model.npz
+    tg-train -q -n 500 -b 24 sums.npz
+    [[ $(tg-eval --tsv sums.npz | field loss) = 0.0* ]]
+}
