@@ -382,6 +382,10 @@ void cli_catch_status(void);
  */
 void cli_catch_stop(const char *finishing, const char *abandoning);
 
+/* After the work that a caught SIGINT was to end: forget it.  From now on such signals end the tool again;
+ * other ones are kept. */
+void cli_release_stop(void);
+
 /* Ignore SIGPIPE: a write to a pipe without a reader then fails with EPIPE.  Messages that cannot be written
  * are lost. */
 void cli_ignore_sigpipe(void);

@@ -209,6 +209,20 @@ void cli_catch_stop(const char *finishing, const char *abandoning)
         catch_signal(ends[i], on_stop, false);
 }
 
+void cli_release_stop(void)
+{
+    struct sigaction now;
+    sigset_t old;
+
+    cli_hold_ends(&old);
+    for (size_t i = 0; i < N_STOPS; i++)
+        if (sigaction(ends[i], NULL, &now) == 0 && now.sa_handler == on_stop)
+            set_action(ends[i], end_at_once);
+    if (stop_signal == SIGINT)
+        stop_signal = 0;
+    cli_release_ends(&old);
+}
+
 int cli_stop_signal(void)
 {
     return stop_signal;

@@ -2,6 +2,7 @@
 #include <stdlib.h>
 
 #include "cmd/tg-sample/attention.h"
+#include "cmd/tg-sample/chat.h"
 #include "cmd/tg-sample/logprobs.h"
 #include "cmd/tg-sample/options.h"
 #include "cmd/tg-sample/output.h"
@@ -170,9 +171,13 @@ static tg_status run(const sample_options *o, tg_err *err)
         (status =
              cli_model_open(&m, o->model, tg_generator_packs((tg_weight_type)o->type, o->count), "", err)))
         return status;
-    if (!(status = cli_text_prompt(&o->text, &prompt, &m, err)))
-        status = sample(&m, &prompt, o, err);
-    tg_tokens_prompt_free(&prompt);
+    if (o->chat) {
+        status = sample_chat(&m, o, err);
+    } else {
+        if (!(status = cli_text_prompt(&o->text, &prompt, &m, err)))
+            status = sample(&m, &prompt, o, err);
+        tg_tokens_prompt_free(&prompt);
+    }
     cli_model_close(&m);
     return status;
 }

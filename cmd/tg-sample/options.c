@@ -13,7 +13,23 @@ static const char examples[] = "  $ tg-sample -p 'Once'\n"
                                "  $ tg-sample --ids '79 110 99 101' -n 100\n"
                                "  $ head -c 16 text | tg-sample --greedy --stop '.'\n"
                                "  $ tg-sample -p 'Once' -n 20 --logprobs\n"
-                               "  $ tg-sample -p 'Once' -n 20 --attention once.npz";
+                               "  $ tg-sample -p 'Once' -n 20 --attention once.npz\n"
+                               "  $ echo 'Who are you?' | tg-sample --chat --template plain";
+
+static const char prompt_help[] =
+    "the text to continue (default: standard input, text or tokens; else the token that "
+    "begins a text, or a newline)";
+static const char logprobs_help[] =
+    "instead of the text, print each token as it is generated, with the model's "
+    "log-probability, rank and entropy, before --temperature, --top-k and --top-p";
+static const char attention_help[] =
+    "also write the attention of prompt and text, for tg-attn-view; '-' prints, instead "
+    "of the text, each token's rows as tg-attn-dump does";
+static const char add_help[] =
+    "add X times the vector of FILE to the residual stream that reaches layer L, at every "
+    "token; tg-attn-dump --mean makes vectors";
+static const char template_help[] =
+    "how --chat writes a conversation (default: the one whose tokens the tokenizer has)";
 
 bool sample_prints_attention(const sample_options *o)
 {
@@ -63,8 +79,35 @@ static int check_attention(const sample_options *o)
     return CLI_OK;
 }
 
+/* Answers are text, one after another, and messages come from standard input. */
+static int check_chat(const sample_options *o)
+{
+    const char *other = o->text.text     ? "prompt"
+                        : o->text.ids    ? "ids"
+                        : o->text.bos    ? "bos"
+                        : o->text.no_bos ? "no-bos"
+                        : o->count > 1   ? "count"
+                        : o->zero        ? "null"
+                        : o->stop        ? "stop"
+                        : o->no_prompt   ? "no-prompt"
+                        : o->no_newline  ? "no-newline"
+                        : o->logprobs    ? "logprobs"
+                        : o->attention   ? "attention"
+                        : o->add         ? "add"
+                        : o->ablate      ? "ablate"
+                                         : NULL;
+
+    if (o->chat && other)
+        return cli_usage("--chat and --%s cannot be combined", other);
+    if (!o->chat && (o->template_given || o->system))
+        return cli_usage("--%s goes with --chat", o->system ? "system" : "template");
+    return CLI_OK;
+}
+
 static int check(const sample_options *o)
 {
+    if (check_chat(o))
+        return CLI_USAGE;
     if (o->stop && *o->stop == '\0')
         return cli_usage("--stop must not be empty: it would end the text before it begins");
     if (o->no_newline && (o->count > 1 || o->zero))
@@ -98,9 +141,7 @@ int sample_parse(int argc, char **argv, sample_options *o)
     cli_option options[] = {
         CLI_MODEL_OPTION('m', "model", &o->model, "FILE",
                          "the model; '-' is standard input (default: $TG_MODEL, else model.npz)"),
-        CLI_TEXT_OPTION('p', "prompt", &o->text.text, "TEXT",
-                        "the text to continue (default: standard input, text or tokens; else the token that "
-                        "begins a text, or a newline)"),
+        CLI_TEXT_OPTION('p', "prompt", &o->text.text, "TEXT", prompt_help),
         CLI_TEXT_OPTION(0, "ids", &o->text.ids, "IDS", CLI_IDS_HELP),
         CLI_BOS_OPTIONS(&o->text),
         CLI_SIZE_OPTION('n', "tokens", &o->n, "N", 0, 1e12, "number of tokens to generate",
@@ -117,24 +158,22 @@ int sample_parse(int argc, char **argv, sample_options *o)
                         "generate N texts together, separated by lines of three dashes"),
         CLI_FLAG_OPTION('0', "null", &o->zero, "end each text with a NUL byte instead"),
         CLI_TEXT_OPTION(0, "stop", &o->stop, "TEXT", "end as soon as TEXT is generated, and do not print it"),
+        CLI_FLAG_OPTION(0, "chat", &o->chat,
+                        "answer each line of standard input, which is a message; Ctrl-C ends an answer"),
+        CLI_ENUM_OPTION(0, "template", &o->template, TG_CHAT_NAMES, template_help,
+                        .given = &o->template_given),
+        CLI_TEXT_OPTION(0, "system", &o->system, "TEXT",
+                        "with --chat: the system's message, before all others"),
         CLI_FLAG_OPTION(0, "no-prompt", &o->no_prompt, "do not print the prompt"),
         CLI_FLAG_OPTION(0, "no-newline", &o->no_newline,
                         "do not end a single text with a newline, except on a terminal"),
-        CLI_FLAG_OPTION(0, "logprobs", &o->logprobs,
-                        "instead of the text, print each token as it is generated, with the model's "
-                        "log-probability, rank and entropy, before --temperature, --top-k and --top-p"),
+        CLI_FLAG_OPTION(0, "logprobs", &o->logprobs, logprobs_help),
         CLI_SIZE_OPTION(0, "top", &o->top, "K", 0, 1e9,
                         "with these, the K most probable tokens in its place; implies --logprobs",
                         .given = &o->top_given),
-        CLI_OUTPUT_OPTION(
-            0, "attention", &o->attention, "FILE",
-            "also write the attention of prompt and text, for tg-attn-view; '-' prints, instead "
-            "of the text, each token's rows as tg-attn-dump does"),
+        CLI_OUTPUT_OPTION(0, "attention", &o->attention, "FILE", attention_help),
         CLI_FORCE(0),
-        CLI_TEXT_OPTION(
-            'a', "add", &o->add, "L:FILE[*X],...",
-            "add X times the vector of FILE to the residual stream that reaches layer L, at every "
-            "token; tg-attn-dump --mean makes vectors"),
+        CLI_TEXT_OPTION('a', "add", &o->add, "L:FILE[*X],...", add_help),
         CLI_TEXT_OPTION(0, "ablate", &o->ablate, "L.H,...", "generate without what these heads give"),
         CLI_ENUM_OPTION('f', "format", &o->format, SAMPLE_FORMATS,
                         "of the lines of --logprobs and --attention -: tab-separated values, or JSON objects",
@@ -146,7 +185,11 @@ int sample_parse(int argc, char **argv, sample_options *o)
         {0},
     };
 
-    *o = (sample_options){.n = 256, .count = 1, .top = TOP, .sampling = {.temperature = 0.8, .top_p = 1.0}};
+    *o = (sample_options){.n = 256,
+                          .count = 1,
+                          .template = TG_CHAT_TEMPLATES,
+                          .top = TOP,
+                          .sampling = {.temperature = 0.8, .top_p = 1.0}};
     if (read_words(argc, argv, options))
         return CLI_USAGE;
     o->logprobs = o->logprobs || o->top_given;

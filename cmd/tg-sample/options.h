@@ -9,6 +9,7 @@
 
 #include "cmd/cli/text.h"
 #include "lib/gpt/sample.h"
+#include "lib/text/chat.h"
 
 typedef enum sample_format { SAMPLE_TSV, SAMPLE_JSONL } sample_format; /* of lines */
 #define SAMPLE_FORMATS "tsv|jsonl"
@@ -18,6 +19,9 @@ typedef struct sample_options {
     cli_text text;
     bool no_prompt, no_newline, zero, logprobs, no_header;
     bool n_given, top_given, format_given;
+    bool chat, template_given;
+    tg_chat_template template; /* of chat */
+    const char *system;        /* likewise, its first message; NULL: none */
     size_t n, count, type, threads, top;
     sample_format format;
     tg_sampling sampling;

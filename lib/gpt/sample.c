@@ -261,6 +261,14 @@ size_t tg_generator_begin(tg_generator *g, const int32_t *ids, size_t n)
     return seen;
 }
 
+void tg_generator_append(tg_generator *g, const int32_t *ids, size_t n)
+{
+    assert(g->S == 1 && n >= 1 && g->infer.cache.past + n <= g->infer.rows_max);
+    memcpy(window(g, 0) + g->infer.cache.past, ids, n * sizeof *ids);
+    tg_infer_run(&g->infer, ids, n, g->logits);
+    g->step += n;
+}
+
 /* The context is full: drop its older half, and append one token. */
 static void shift(tg_generator *g)
 {

@@ -82,6 +82,11 @@ void tg_generator_close(tg_generator *g); /* a zeroed one is fine */
  * newest tokens the model sees: n, or half a context when n > n_ctx. */
 size_t tg_generator_begin(tg_generator *g, const int32_t *ids, size_t n);
 
+/* Continue a single text with ids [n], n >= 1, which were not chosen: all of them must still fit the
+ * generator's tokens, as they fit its cache.  What was chosen last, and not extended, is no part of the text.
+ */
+void tg_generator_append(tg_generator *g, const int32_t *ids, size_t n);
+
 /* Choose the next token of each text, into g->ids; g->logits are still those that it was chosen by.  TG_EDATA
  * like tg_sample(), with the position, and the text's number when there are several. */
 TG_MUST_CHECK tg_status tg_generator_choose(tg_generator *g, const tg_sampling *sampling, tg_err *err);

@@ -125,6 +125,14 @@ static void add_header(tg_chat *chat, struct list *list, tg_chat_role role)
     add_word(list, t->after_role);
 }
 
+/* What comes after the content. */
+static void add_end(const tg_chat *chat, struct list *list)
+{
+    add_token(list, chat->close);
+    list->is_answer = list->is_answer && chat->close < 0; /* then the text ends the answer */
+    add_word(list, templates[chat->template].after);
+}
+
 static bool is_space(char c)
 {
     return c == ' ' || (c >= '\t' && c <= '\r');
@@ -157,9 +165,7 @@ size_t tg_chat_message(tg_chat *chat, tg_chat_piece piece[TG_CHAT_PIECES], tg_ch
         add_word(&list, "\n\n");
         return list.n;
     }
-    add_token(&list, chat->close);
-    list.is_answer = list.is_answer && chat->close < 0; /* then the text ends the answer */
-    add_word(&list, t->after);
+    add_end(chat, &list);
     return list.n;
 }
 
@@ -177,4 +183,17 @@ size_t tg_chat_ask(tg_chat *chat, tg_chat_piece piece[TG_CHAT_PIECES])
 
     add_header(chat, &list, TG_CHAT_ASSISTANT);
     return list.n;
+}
+
+size_t tg_chat_answered(const tg_chat *chat, tg_chat_piece piece[TG_CHAT_PIECES])
+{
+    struct list list = {.piece = piece, .is_answer = true};
+
+    add_end(chat, &list);
+    return list.n;
+}
+
+const char *tg_chat_stop(const tg_chat *chat)
+{
+    return chat->close < 0 ? templates[chat->template].after : NULL;
 }

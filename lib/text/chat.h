@@ -6,7 +6,8 @@
  *         n = tg_chat_message(&chat, piece, role, content)
  *         encode the pieces in order, each as a text of its own that continues the last
  *     n = tg_chat_end(&chat, piece)           nothing more is said
- * or  n = tg_chat_ask(&chat, piece)           the model is to answer
+ * or  n = tg_chat_ask(&chat, piece)           the model is to answer, and when it has
+ *     n = tg_chat_answered(&chat, piece)
  *
  * Templates (sources: the chat_template of the models' tokenizer_config.json on Hugging Face):
  *
@@ -77,6 +78,12 @@ size_t tg_chat_message(tg_chat *chat, tg_chat_piece piece[TG_CHAT_PIECES], tg_ch
                        const char *content, size_t n);
 size_t tg_chat_end(tg_chat *chat, tg_chat_piece piece[TG_CHAT_PIECES]);
 size_t tg_chat_ask(tg_chat *chat, tg_chat_piece piece[TG_CHAT_PIECES]);
+
+/* Those after the content of an answer. */
+size_t tg_chat_answered(const tg_chat *chat, tg_chat_piece piece[TG_CHAT_PIECES]);
+
+/* Text that ends an answer, where no token of the template does; otherwise NULL. */
+const char *tg_chat_stop(const tg_chat *chat);
 
 TG_API_END
 

@@ -1,0 +1,220 @@
+#include "cmd/tg-sample/chat.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "cmd/tg-sample/output.h"
+#include "lib/base/grow.h"
+#include "lib/base/size.h"
+#include "lib/text/chat.h"
+#include "lib/text/encoder.h"
+#include "lib/tokens/windows.h"
+
+typedef struct conversation {
+    const cli_model *m;
+    const sample_options *o;
+    tg_chat chat;
+    tg_generator g;
+    tg_encoder *encoder;
+    int32_t *ids; /* [n] all that has been said; owned */
+    size_t n, capacity;
+    size_t run;  /* of them, those that the model has run */
+    size_t room; /* tokens that the model sees at most */
+    bool terminal;
+} conversation;
+
+/* ---- ids */
+
+static tg_status add_ids(conversation *c, const int32_t *ids, size_t n, tg_err *err)
+{
+    const tg_status status =
+        tg_grow(&c->ids, &c->capacity, c->n + n, sizeof *c->ids, "the conversation", err);
+
+    if (status)
+        return status;
+    memcpy(c->ids + c->n, ids, n * sizeof *ids);
+    c->n += n;
+    return TG_OK;
+}
+
+/* A text of its own, which continues what there is. */
+static tg_status add_text(conversation *c, const char *text, size_t n, tg_err *err)
+{
+    enum { IDS = 256 };
+    tg_text left = {(const unsigned char *)text, n};
+    int32_t ids[IDS];
+    size_t got = IDS;
+    tg_status status = TG_OK;
+
+    if (c->n > 0)
+        tg_encoder_continue(c->encoder);
+    while (!status && left.n > 0)
+        if (!(status = tg_encoder_encode(c->encoder, &left, ids, IDS, &got, err)))
+            status = add_ids(c, ids, got, err);
+    for (got = IDS; !status && got == IDS;)
+        if (!(status = tg_encoder_finish(c->encoder, ids, IDS, &got, err)))
+            status = add_ids(c, ids, got, err);
+    return status;
+}
+
+static tg_status add_pieces(conversation *c, const tg_chat_piece *piece, size_t n, tg_err *err)
+{
+    tg_status status = TG_OK;
+
+    for (size_t i = 0; !status && i < n; i++)
+        status =
+            piece[i].id >= 0 ? add_ids(c, &piece[i].id, 1, err) : add_text(c, piece[i].text, piece[i].n, err);
+    return status;
+}
+
+static tg_status add_message(conversation *c, tg_chat_role role, const char *text, size_t n, tg_err *err)
+{
+    tg_chat_piece piece[TG_CHAT_PIECES];
+
+    return add_pieces(c, piece, tg_chat_message(&c->chat, piece, role, text, n), err);
+}
+
+/* ---- an answer */
+
+/* Run what the model has not run yet.  If the conversation has become longer than it can see, the older half
+ * of what it sees is forgotten. */
+static void run_new(conversation *c)
+{
+    const size_t seen = c->g.infer.cache.past, more = c->n - c->run;
+
+    if (more == 0)
+        return;
+    if (seen > 0 && seen + more <= c->room)
+        tg_generator_append(&c->g, c->ids + c->run, more);
+    else if (c->n <= c->room)
+        (void)tg_generator_begin(&c->g, c->ids, c->n);
+    else
+        (void)tg_generator_begin(&c->g, c->ids + c->n - c->room / 2, c->room / 2);
+    if (seen > 0 && seen + more > c->room)
+        cli_note("the conversation has %s tokens, and the model sees %s: it forgets the beginning",
+                 cli_count(c->n), cli_count(c->room));
+    c->run = c->n;
+    c->g.step = c->n; /* random numbers do not repeat */
+}
+
+static bool ends_answer(const conversation *c, int32_t id)
+{
+    return id == c->chat.close || id == tg_tokenizer_end_of_text(c->m->model.tokenizer);
+}
+
+static tg_status generate(conversation *c, sample_output *out, tg_err *err)
+{
+    tg_status status = TG_OK;
+
+    for (size_t i = 0; !status && i < c->o->n && !cli_stop_signal(); i++) {
+        run_new(c);
+        if ((status = cli_model_check(c->m, err)) ||
+            (status = tg_generator_choose(&c->g, &c->o->sampling, err)))
+            return status;
+        if (ends_answer(c, c->g.ids[0]))
+            return TG_OK;
+        if ((status = add_ids(c, c->g.ids, 1, err)) ||
+            (status = sample_output_add(out, 0, c->g.ids[0], err)) ||
+            (status = sample_output_flush(out, err)))
+            return status;
+        if (sample_output_all_done(out))
+            return TG_OK;
+    }
+    return status;
+}
+
+static tg_status answer(conversation *c, tg_err *err)
+{
+    tg_chat_piece piece[TG_CHAT_PIECES];
+    sample_output out;
+    bool stopped;
+    tg_status status = add_pieces(c, piece, tg_chat_ask(&c->chat, piece), err);
+
+    if (status)
+        return status;
+    if (!(status = sample_output_begin(&out, c->m->model.tokenizer, 1, tg_chat_stop(&c->chat), SAMPLE_LINE,
+                                       err))) {
+        out.last = '\0'; /* an empty answer is a line, too */
+        sample_output_follow(&out, c->ids[c->n - 1]);
+        status = generate(c, &out, err);
+        stopped = sample_output_all_done(&out); /* the text that ends it is there */
+        if (!status)
+            sample_output_end(&out);
+        if (!status && !stopped)
+            status = add_pieces(c, piece, tg_chat_answered(&c->chat, piece), err);
+    }
+    sample_output_free(&out);
+    return status ? status : sample_output_flush_lines(err);
+}
+
+/* ---- the conversation */
+
+static void prompt(const conversation *c)
+{
+    if (c->terminal)
+        fputs("> ", stdout);
+    (void)fflush(stdout);
+}
+
+static tg_status converse(conversation *c, tg_err *err)
+{
+    char *line = NULL;
+    size_t size = 0;
+    ssize_t n;
+    tg_status status = TG_OK;
+
+    for (prompt(c); !status && !cli_stop_signal() && (n = getline(&line, &size, stdin)) >= 0; prompt(c)) {
+        while (n > 0 && (line[n - 1] == '\n' || line[n - 1] == '\r'))
+            n--;
+        if (n == 0)
+            continue;
+        cli_catch_stop("ending this answer; again to stop now", "");
+        if (!(status = add_message(c, TG_CHAT_USER, line, (size_t)n, err)))
+            status = answer(c, err);
+        cli_release_stop();
+    }
+    if (!status && ferror(stdin)) {
+        (void)tg_fail_sys(err, "cannot read");
+        status = tg_err_in(err, "standard input");
+    }
+    free(line);
+    if (c->terminal && !cli_stop_signal())
+        putchar('\n');
+    return status;
+}
+
+static tg_status choose_template(conversation *c, tg_err *err)
+{
+    const tg_tokenizer *tok = c->m->model.tokenizer;
+    tg_chat_template template = c->o->template;
+
+    if (!c->o->template_given && !tg_chat_find(&template, tok))
+        return tg_fail(err, TG_EUSAGE,
+                       "the tokenizer has the tokens of no template: name one with --template");
+    return tg_chat_begin(&c->chat, template, tok, err);
+}
+
+tg_status sample_chat(const cli_model *m, const sample_options *o, tg_err *err)
+{
+    conversation c = {.m = m, .o = o, .terminal = isatty(STDIN_FILENO) && isatty(STDOUT_FILENO)};
+    tg_status status;
+
+    c.room = tg_size_min(m->model.config.n_ctx, TG_TOKENS_WINDOW);
+    if ((status = choose_template(&c, err)) ||
+        (status = tg_encoder_create(&c.encoder, m->model.tokenizer, err)))
+        return status;
+    if (!(status = tg_generator_open(&c.g, &m->model, (tg_weight_type)o->type, 1, c.room, err))) {
+        if (o->system)
+            status = add_message(&c, TG_CHAT_SYSTEM, o->system, strlen(o->system), err);
+        if (!status)
+            status = converse(&c, err);
+        tg_generator_close(&c.g);
+    } else if (status == TG_EDATA) {
+        (void)tg_err_in(err, cli_input_name(m->path));
+    }
+    tg_encoder_free(c.encoder);
+    free(c.ids);
+    return status;
+}
