@@ -153,3 +153,65 @@ END
     tg-train -q -n 500 -b 24 sums.npz
     [[ $(tg-eval --tsv sums.npz | field loss) = 0.0* ]]
 }
+
+# ---- tg-eval --choices
+
+# sum_of FILE N: the sum of the last N log-probabilities of --per-token, and whether all are the greatest.
+sum_of() {
+    tail -n "$2" "$1" | awk -F '\t' '{ sum += $6; greedy += $7 == 0 } END { printf "%.6f %d\n", sum, greedy == NR }'
+}
+
+@test "--choices: the log-probability of each continuation, and the accuracy" {
+    cat > items.jsonl << 'END'
+{"context": "12+1=", "continuations": ["13", "21", "1"], "label": 0}
+{"continuations": ["7"], "context": "6+1 "}
+
+{"context": "20+1=", "continuations": ["2", "21"], "label": 1, "more": {}}
+END
+    tg-train -q -m untrained.npz -o a.npz -n 60 --lr 0.01 sums.npz
+    tg-eval -m a.npz --choices items.jsonl -f tsv > got 2> err
+    [[ $(head -n 1 got) = $'item\tchoice\ttokens\tbytes\tlogprob\tgreedy\tlabel' && $(wc -l < got) = 7 ]]
+    [[ $(cut -f 1-4,7 got | tail -n +2 | tr '\t\n' ' ;') = '0 0 2 2 1;0 1 2 2 0;0 2 1 1 0;1 0 2 1 ;2 0 1 1 0;2 1 2 2 1;' ]]
+    for row in '2 2 12+1=13' '3 2 12+1=21' '4 1 12+1=1' '5 2 6+1 7' '7 2 20+1=21'; do
+        read -r line n text <<< "$row"
+        tg-eval -q -m a.npz -p "$text" --per-token > each
+        [[ $(sum_of each "$n") = "$(sed -n "${line}p" got | awk -F '\t' '{ printf "%.6f %d", $5, $6 }')" ]]
+    done
+    tg-eval -m a.npz --choices items.jsonl > sums
+    [[ $(head -n 1 sums) = "items       3, 2 of them with a label" ]]
+    tg-eval -q -m a.npz --choices items.jsonl -f jsonl | python -c '
+import json, sys
+rows = [json.loads(line) for line in sys.stdin]
+best = lambda c, key: max(range(len(c)), key=lambda i: key(c[i]))
+right = 0
+for r in rows:
+    assert r["best"] == best(r["choices"], lambda c: c["log_prob"])
+    assert r["best_per_byte"] == best(r["choices"], lambda c: c["log_prob"] / c["bytes"])
+    right += r.get("label") == r["best"]
+words = open("sums").read().split()
+assert words[words.index("accuracy") + 1] == "%.4f," % (right / 2), words'
+}
+
+@test "--choices: a context longer than the window, and lines that are not as they should be" {
+    echo '{"context": "a context that is longer", "continuations": ["yes", "no"]}' > long.jsonl
+    run -0 --separate-stderr tg-eval -m untrained.npz --choices long.jsonl -f tsv
+    said "tg-eval: 2 continuations with a context that is longer than a window of 16: its beginning is left out"
+    # the last 17 tokens
+    local text='a context that is longeryes'
+    tg-eval -q -m untrained.npz -p "${text: -17}" --per-token > each
+    [[ $(sum_of each 3) = "$(sed -n 2p <<< "$output" | awk -F '\t' '{ printf "%.6f %d", $5, $6 }')" ]]
+    local cases=(
+        '{"context": "a"}' 'no "continuations"'
+        '{"context": "a", "continuations": []}' 'there are no continuations'
+        '{"context": "a", "continuations": [""]}' 'a continuation is empty'
+        '{"context": "a", "continuations": ["b"], "label": 1}' 'label 1, expected 0 to 0'
+        '{"context": "", "continuations": ["b"]}' 'a continuation without a token before it: nothing predicts it')
+    for ((k = 0; k < ${#cases[@]}; k += 2)); do
+        echo "${cases[k]}" > bad.jsonl
+        run -1 --separate-stderr tg-eval -m untrained.npz --choices bad.jsonl
+        echo "$stderr"
+        [[ $stderr = "tg-eval: bad.jsonl: line 1, "*"${cases[k + 1]}" ]]
+    done
+    run -2 --separate-stderr tg-eval -m untrained.npz --choices bad.jsonl text
+    said "tg-eval: --choices cannot be combined with texts"
+}

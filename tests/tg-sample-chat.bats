@@ -23,7 +23,7 @@ setup() {
     local options=(-m letters.npz -n 9) first second text
     # --greedy; and at random, with a number for each place in the conversation
     for seed in greedy 5 6 7; do
-        if [[ $seed = greedy ]]; then options+=(--greedy); else options=(-m letters.npz -n 9 --seed $seed); fi
+        if [[ $seed = greedy ]]; then options+=(--greedy); else options=(-m letters.npz -n 9 --seed "$seed"); fi
         text=$'system: Be kind.\nuser: Who?\nassistant: '
         first=$(tg-sample -q "${options[@]}" --no-prompt --stop $'\n' -p "$text")
         text+=$first$'\nuser: And you?\nassistant: '

@@ -19,7 +19,7 @@ typedef enum eval_format { EVAL_TEXT, EVAL_TSV, EVAL_JSONL } eval_format;
 #define EVAL_FORMATS "text|tsv|jsonl"
 
 typedef struct eval_options {
-    const char *model, *output; /* NULL: not given */
+    const char *model, *output, *choices; /* NULL: not given */
     cli_text text;
     char **file; /* [files] operands */
     size_t files;
@@ -50,6 +50,9 @@ typedef struct eval_job {
 /* --per-token: begin, with the titles, unless that is JSON; print the tokens of n >= 1 rows of a text. */
 void eval_print_titles(eval_job *job);
 TG_MUST_CHECK tg_status eval_print_tokens(eval_job *job, const tg_eval_row *rows, size_t n, tg_err *err);
+
+/* --choices: read the file, and print how probable the continuations are. */
+TG_MUST_CHECK tg_status eval_choices(eval_job *job, tg_err *err);
 
 /* Show the progress of a long run, if it is time. */
 void eval_show_progress(eval_job *job);

@@ -170,13 +170,15 @@ static tg_status evaluate(eval_job *job, tg_err *err)
     tg_eval_plan plan;
     tg_status status;
 
-    job->is_probe = job->o->files == 0 && cli_text_is_probe(&job->o->text, &job->m);
+    job->is_probe = job->o->files == 0 && !job->o->choices && cli_text_is_probe(&job->o->text, &job->m);
     if ((status = make_plan(&plan, job->o, &job->m.model, job->team, err)) ||
         (status = find_prefix(&plan.prefix, job, err)))
         return status;
     if ((status = team_settle(job->team, tg_eval_open(&job->eval, &job->m.model, &plan, err), err)))
         goto done;
-    if (!(status = job->o->logits ? write_logits(job, err) : eval_all(job, err)))
+    if (job->o->choices)
+        status = eval_choices(job, err);
+    else if (!(status = job->o->logits ? write_logits(job, err) : eval_all(job, err)))
         eval_print_result(job);
 done:
     tg_eval_close(&job->eval);
@@ -186,7 +188,8 @@ done:
 
 static bool wants_stdin(const eval_options *o)
 {
-    bool wants = cli_is_dash(cli_model_path(o->model)) || (o->files == 0 && !cli_text_given(&o->text));
+    bool wants =
+        cli_is_dash(cli_model_path(o->model)) || (o->files == 0 && !cli_text_given(&o->text) && !o->choices);
 
     for (size_t i = 0; i < o->files; i++)
         wants |= cli_is_dash(o->file[i]);
@@ -198,9 +201,11 @@ static tg_status work(eval_job *job, tg_err *err)
     const eval_options *o = job->o;
     tg_status status;
 
-    if (job->team->size > 1 && (o->per_token || o->logits))
+    if (job->team->size > 1 && (o->per_token || o->logits || o->choices))
         return tg_fail(err, TG_EUSAGE, "--%s is for one process: several of them share out only the result",
-                       o->logits ? "logits" : "per-token");
+                       o->logits    ? "logits"
+                       : o->choices ? "choices"
+                                    : "per-token");
     if ((status = team_broadcast_stdin(job->team, wants_stdin(o), err)))
         return status;
     if ((status = cli_model_open(&job->m, o->model, false, "", err)))

@@ -102,7 +102,7 @@ static bool is_finite(const tg_score *score)
 /* Add the next row of a text, and say that it is no longer at its start. */
 static tg_status add_row(tg_eval *e, const struct scored_row *row, bool *start, tg_err *err)
 {
-    const int32_t before = *start && e->plan.prefix >= 0 ? -1 : row->input; /* a prefix is no part of it */
+    const int32_t before = *start && e->prefix >= 0 ? -1 : row->input; /* a prefix is no part of it */
     tg_eval_sums *sums = &e->sums;
 
     if (!is_finite(&row->score))
@@ -202,9 +202,8 @@ tg_status tg_eval_run(tg_eval *e, tg_tokens_stream *stream, tg_eval_take *take, 
 
     if (status)
         return status;
-    if (masked) /* a document has its own */
-        e->plan.prefix = -1;
-    tg_tokens_windows_begin(&e->windows, stream, e->plan.prefix);
+    e->prefix = masked ? -1 : e->plan.prefix; /* a document has its own */
+    tg_tokens_windows_begin(&e->windows, stream, e->prefix);
     status =
         tg_tokens_window_map_run(&e->map, &e->windows, &(tg_tokens_window_work){compute, add, &run}, err);
     e->sums.tokens += stream->count - before;

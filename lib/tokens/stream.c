@@ -16,6 +16,12 @@ void tg_tokens_stream_open_ids(tg_tokens_stream *s, const tg_tokenizer *tok, con
     *s = (tg_tokens_stream){.tok = tok, .given = ids, .ready = n};
 }
 
+void tg_tokens_stream_open_document(tg_tokens_stream *s, const tg_tokenizer *tok, const int32_t *ids,
+                                    const unsigned char *mask, size_t n)
+{
+    *s = (tg_tokens_stream){.tok = tok, .given = ids, .mask = mask, .ready = n};
+}
+
 tg_status tg_tokens_stream_open(tg_tokens_stream *s, const tg_tokenizer *tok, int fd, tg_err *err)
 {
     bool archive;
@@ -120,10 +126,10 @@ static tg_status copy(tg_tokens_stream *s, int32_t *ids, unsigned char *mask, si
     if (mask)
         *n = of_document(s, mask, *n);
     s->ready -= *n;
+    s->mask = s->mask ? s->mask + *n : NULL;
     if (s->archives) {
         tg_ids_unpack(ids, s->chunk, width, *n);
         s->chunk += *n * width;
-        s->mask = s->mask ? s->mask + *n : NULL;
     } else {
         memcpy(ids, s->given, *n * sizeof *ids);
         s->given += *n;

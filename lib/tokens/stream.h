@@ -42,6 +42,10 @@ typedef struct tg_tokens_stream {
 /* Read ids [n], which the caller owns and keeps in place until the stream is closed. */
 void tg_tokens_stream_open_ids(tg_tokens_stream *s, const tg_tokenizer *tok, const int32_t *ids, size_t n);
 
+/* Read a document's ids and mask [n] (lib/tokens/mask.h), likewise. */
+void tg_tokens_stream_open_document(tg_tokens_stream *s, const tg_tokenizer *tok, const int32_t *ids,
+                                    const unsigned char *mask, size_t n);
+
 /* Read all of fd, which the caller keeps open and closes.  TG_EDATA: an archive of another kind.
  * TG_EIO, TG_ENOMEM.  After a failure the stream needs no close. */
 TG_MUST_CHECK tg_status tg_tokens_stream_open(tg_tokens_stream *s, const tg_tokenizer *tok, int fd,
