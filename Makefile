@@ -17,7 +17,7 @@ SONAME = 0
 ##                                   where install puts things
 ##   SHELLS=                         no completions, which the tools that were built write themselves
 ##   EMULATOR='qemu-aarch64 -L DIR'  runs these tools where CC makes them for another processor; qemu, if there is none given
-##   TEXT=FILE                       a text for demo
+##   TEXT=FILE                       a text for demo and results
 CC ?= cc
 ifeq ($(origin CC),default)
 CC = gcc
@@ -235,7 +235,7 @@ UNIT_BIN := $(UNIT:%=$(BUILD)/unit/%)
 
 .DELETE_ON_ERROR:
 .SECONDARY:
-.PHONY: all unit tiny test check ctest asan tsan races analyze interop bench bench-peers lint fuzz soak demo images pages install install-strip uninstall dist clean help
+.PHONY: all unit tiny test check ctest asan tsan races analyze interop bench bench-peers results lint fuzz soak demo images pages install install-strip uninstall dist clean help
 
 # What starts the tools of a build with MPI, for their tests.
 ifneq ($(MPI),)
@@ -517,6 +517,9 @@ interop: all ## compare with other projects' libraries, in TG_JUDGE_PYTHON or se
 
 bench: $(BUILD)/bench ## measure speed against the processor's limits; BENCH=words picks rows, BENCH_FORMAT=tsv
 	@$< $(BENCH)
+
+results: all ## train the models of docs/results.md for the text TEXT=FILE again, and compare their bytes; RESULTS='ROW SEED...'
+	@PATH='$(abspath $(TOOLS_BUILD))/bin':"$$PATH" tests/bench/results docs/results.md '$(TEXT)' $(RESULTS)
 
 bench-peers: all $(BUILD)/bench ## the same in turns with PyTorch and llama.cpp, in that Python; PEERS='words, --turns N'
 	@tests/bench/peers '$(abspath $(BUILD))' $(PEERS)

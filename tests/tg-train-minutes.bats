@@ -91,6 +91,27 @@ END
     [[ $(chosen_of err) = "--optimizer muon  --batch 24 "* ]]
 }
 
+@test "--minutes: a larger model for much time, and one that is not fitted too closely to a text" {
+    make_text 60000 > text
+    tg-bpe -q -n 300 -o bpe.npz text
+    tg-tokenize -q -t bpe.npz text -o ids.npz
+    tg-train -m a.npz --minutes 100000 ids.npz 2> err &
+    child=$!
+    eventually grep -q 'step 1/' err
+    kill -TERM $child
+    wait $child || [[ $? = 143 ]]
+    grep -q 'tg-init -P baby-qwen3 --n-layer 3 --n-head 6 --n-kv-head 6 --head-dim 32 --n-embd 192 --n-inner 512 --n-ctx 64 ' err
+    [[ $(chosen_of err) = *" --batch 16  --lr 0.002  "*" --dropout 0.1  --weight-decay 1 "* ]]
+    # what is given stays
+    tg-train -m b.npz --minutes 100000 --dropout 0 --weight-decay 0.2 ids.npz 2> err &
+    child=$!
+    eventually grep -q 'step 1/' err
+    kill -TERM $child
+    wait $child || [[ $? = 143 ]]
+    [[ $(chosen_of err) != *dropout* && $(chosen_of err) != *decay* ]]
+    [[ $(scalars b.npz train/dropout train/weight_decay) = $'0.0\n0.2' ]]
+}
+
 @test "--minutes: a rate is printed with all of its digits" {
     tg-init -q --n-layer 1 --n-head 2 --n-embd 192 --n-ctx 16 -o wide.npz
     tg-train -m wide.npz -o a.npz --minutes 0.02 t.npz 2> err
@@ -122,7 +143,7 @@ END
 }
 
 @test "--minutes: a text that is short for the time" {
-    make_text 300 | tg-tokenize > short.npz # which slow builds, too, read more than eight times
+    make_text 100 | tg-tokenize > short.npz # which slow builds, too, read more than 24 times
     tg-train -m untrained.npz -o a.npz --minutes 0.02 short.npz 2> err
     [[ $(grep -c 'in this time the text is read about [0-9]* times, and learned by heart' err) = 1 ]]
     make_text 600000 | tg-tokenize > long.npz

@@ -54,7 +54,8 @@ static void exact_text(char *text, size_t size, const tg_field *f, const tg_sett
 static void say_recipe(const train_setup *s)
 {
     static const tg_setting_id usual[] = {TG_SET_STEPS, TG_SET_LR, TG_SET_WARMUP, TG_SET_PRECISION};
-    static const tg_setting_id of_minutes[] = {TG_SET_OPTIMIZER, TG_SET_BATCH, TG_SET_LR, TG_SET_WARMUP,
+    static const tg_setting_id of_minutes[] = {TG_SET_OPTIMIZER, TG_SET_BATCH,   TG_SET_LR,
+                                               TG_SET_WARMUP,    TG_SET_DROPOUT, TG_SET_WEIGHT_DECAY,
                                                TG_SET_PRECISION};
     const train_options *o = s->options;
     const bool timed = o->minutes > 0;
@@ -89,8 +90,24 @@ static void say_shape(const train_setup *s)
     if (s->run.settings.seed > 0)
         snprintf(seed, sizeof seed, " -s %llu", (unsigned long long)s->run.settings.seed);
     cli_note("the model is that of  tg-init -P " TG_RECIPE_TIMED_PRESET
-             " --n-layer %zu --n-kv-head %zu --head-dim %zu --n-ctx %zu%s%s",
-             c->n_layer, c->n_kv_head, c->head_dim, c->n_ctx, seed, bytes ? "" : " -t TOKENIZER");
+             " --n-layer %zu --n-head %zu --n-kv-head %zu --head-dim %zu --n-embd %zu --n-inner %zu --n-ctx "
+             "%zu%s%s",
+             c->n_layer, c->n_head, c->n_kv_head, c->head_dim, c->n_embd, c->n_inner, c->n_ctx, seed,
+             bytes ? "" : " -t TOKENIZER");
+}
+
+/* Of a text with a loss mask, if there is one. */
+static void say_documents(const tg_documents *d)
+{
+    if (d->n == 0)
+        return;
+    cli_note("%s document%s, in which %s token%s predicted", cli_count(d->documents),
+             cli_plural(d->documents), cli_count(d->predicted), d->predicted == 1 ? " is" : "s are");
+    if (d->cut > 0)
+        cli_say("%s document%s longer than the context of %zu: cut into windows, each of which is predicted "
+                "without "
+                "those before it",
+                cli_count(d->cut), d->cut == 1 ? " is" : "s are", d->T);
 }
 
 /* What is trained and validated on. */
@@ -146,6 +163,7 @@ tg_status train_setup_announce(const train_setup *s, size_t more, tg_err *err)
     if (run->step == 0)
         say_recipe(s);
     say_texts(s, bytes);
+    say_documents(&b->documents);
     if (s->team->size > 1)
         cli_note("%zu processes share the %zu passes of a step, this one with %zu thread%s", s->team->size,
                  run->settings.accumulate, tg_threads(), cli_plural(tg_threads()));

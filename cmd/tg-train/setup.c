@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include "cmd/cli/model.h"
+#include "cmd/tg-train/speed.h"
 #include "formats/format.h"
 #include "formats/path.h"
 #include "formats/source.h"
@@ -114,12 +115,24 @@ static tg_status load_text(train_setup *s, tg_err *err)
 
 /* ---- the model */
 
+/* What fits into the minutes that the run is to take. */
+static tg_status measure(train_setup *s, tg_err *err)
+{
+    double per_second;
+    tg_status status;
+
+    if (s->options->minutes <= 0)
+        return TG_OK;
+    status = train_speed(&per_second, err);
+    s->operations = status ? 0 : 60 * s->options->minutes * per_second * (double)s->team->size;
+    return status;
+}
+
 static tg_status new_model(train_setup *s, tg_err *err)
 {
     const tg_settings *asked = &s->options->asked;
-    const bool timed = s->options->minutes > 0;
-    tg_config config =
-        timed ? tg_recipe_timed_config(s->tokens.tokenizer) : tg_recipe_config(s->tokens.tokenizer);
+    tg_config config = s->options->minutes > 0 ? tg_recipe_timed_config(s->tokens.tokenizer, s->operations)
+                                               : tg_recipe_config(s->tokens.tokenizer);
     tg_model model;
     tg_status status;
 
@@ -130,6 +143,7 @@ static tg_status new_model(train_setup *s, tg_err *err)
              tg_batches_init(&s->batches, &s->tokens, 0, config.n_ctx, (tg_held_out){0, 1, NULL}, err)) ||
         (status = tg_model_create(&model, &config, s->tokens.tokenizer, asked->seed, err)))
         return status;
+    tg_batches_free(&s->batches);
     s->is_new = true;
     return tg_run_begin(&s->run, &model, err);
 }
@@ -210,9 +224,10 @@ static tg_status choose_plan(train_setup *s, tg_err *err)
         tg_plan_close(run, o->given[TG_SET_STEPS] ? o->asked.steps : run->settings.steps);
     else if (o->minutes <= 0)
         return TG_OK;
-    else if (run->step == 0)
+    else if (run->step == 0) {
         tg_plan_open(run, o->minutes);
-    else if (tg_plan_is_open(run))
+        run->operations = s->operations;
+    } else if (tg_plan_is_open(run))
         run->minutes = o->minutes;
     else if (run->step < run->settings.steps && !plan_is_fixed(run))
         return tg_fail(err, TG_EUSAGE, "the run has %zu steps: --minutes is for a new one",
@@ -438,7 +453,8 @@ tg_status train_setup_load(train_setup *s, const train_options *o, const tg_team
     if ((status = team_settle(team, first ? find_target(s, err) : TG_OK, err)) ||
         (status = load_text(s, err)))
         return status;
-    if (first && !(status = load_model(s, err)) && !(status = choose_settings(s, err)) && o->keep_best)
+    if (first && !(status = measure(s, err)) && !(status = load_model(s, err)) &&
+        !(status = choose_settings(s, err)) && o->keep_best)
         status = find_best(s, err);
     if ((status = team_settle(team, status, err)) ||
         (status = team_settle(team, broadcast_model(s, err), err)))
@@ -453,6 +469,7 @@ tg_status train_setup_load(train_setup *s, const train_options *o, const tg_team
 void train_setup_free(train_setup *s)
 {
     tg_run_free(&s->run);
+    tg_batches_free(&s->batches);
     tg_tokens_free(&s->tokens);
     tg_tokens_free(&s->val);
     cli_unlock(&s->lock);

@@ -23,6 +23,7 @@ typedef struct train_setup {
     tg_lock lock;        /* of the target */
     struct stat stamp;   /* the target as this run found or last saved it; zeros: there was none */
     tg_origin origin;    /* of the weights, where the run begins */
+    double operations;   /* for which --minutes has time (lib/train/recipe.h); 0: it is not given */
     bool foreign;        /* the source is another project's model */
     /* as bytes, to the others of the team: */
     bool stream;       /* the target is written once, at the end */

@@ -50,8 +50,9 @@ static void warn_of_short_text(train_timing *timing, const train_setup *setup, d
     const tg_settings *s = &setup->run.settings;
     const double tokens = (double)(s->batch * s->accumulate * setup->batches.T) * (double)s->steps;
     const double times = tokens / (double)setup->batches.train_tokens;
+    const double most = s->dropout > 0 ? TG_RECIPE_EPOCHS_DROPOUT : TG_RECIPE_EPOCHS;
 
-    if (timing->warned || times <= TG_RECIPE_EPOCHS || (seconds < SECONDS && tg_plan_is_open(&setup->run)))
+    if (timing->warned || times <= most || (seconds < SECONDS && tg_plan_is_open(&setup->run)))
         return;
     timing->warned = true;
     cli_say("in this time the text is read about %.0f times, and learned by heart: less time, or more text, "

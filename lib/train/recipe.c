@@ -46,16 +46,22 @@ tg_config tg_recipe_config(const tg_tokenizer *tokenizer)
     return config;
 }
 
-tg_config tg_recipe_timed_config(const tg_tokenizer *tokenizer)
+tg_config tg_recipe_timed_config(const tg_tokenizer *tokenizer, double operations)
 {
+    const bool is_long = has_vocabulary(tokenizer) && operations >= TG_RECIPE_LONG;
     tg_config config;
     size_t preset = TG_PRESET_DEFAULT;
 
     (void)tg_choice_find(&preset, tg_config_presets(), TG_RECIPE_TIMED_PRESET);
     config = tg_config_preset(preset);
     config.vocab_size = tg_model_vocab_size(tokenizer);
-    config.n_layer = 2;
-    config.n_ctx = has_vocabulary(tokenizer) ? 32 : 128;
+    config.n_layer = is_long ? 3 : 2;
+    config.n_ctx = is_long ? 64 : has_vocabulary(tokenizer) ? 32 : 128;
+    if (is_long) {
+        config.n_embd = 192;
+        config.n_head = 6;
+        config.n_inner = 512;
+    }
     config.n_kv_head = config.n_head;
     config.head_dim = config.n_embd / config.n_head;
     tg_config_derive(&config);
@@ -79,16 +85,40 @@ static size_t length_of_run(const tg_settings *s, size_t T, size_t tokens)
     return tokens == 0 ? usual : tg_size_min(usual, tg_size_max(least, most));
 }
 
-void tg_recipe_choose(tg_settings *s, const bool given[TG_SETTINGS], size_t tokens, double minutes,
+/* How often the text will be read, about: of the operations, a pass has 6 for each parameter of a product and
+ * token, and the rest of a step takes as long as its products. */
+static double epochs(const tg_model *model, size_t tokens, double operations)
+{
+    const double parameters = (double)model->table.count, share = 0.55;
+
+    return tokens == 0 ? 0 : share * operations / (6 * parameters) / (double)tokens;
+}
+
+/* What only new weights have in a run of some minutes. */
+static void choose_timed(tg_settings *s, const bool given[TG_SETTINGS], size_t tokens, tg_recipe_time time,
+                         const tg_model *model)
+{
+    const size_t context = s->context > 0 ? s->context : model->config.n_ctx;
+    const bool repeats = epochs(model, tokens, time.operations) > TG_RECIPE_REPEATS;
+
+    if (!given[TG_SET_OPTIMIZER])
+        s->optimizer = TG_OPTIMIZER_MUON;
+    if (has_vocabulary(model->tokenizer) && !given[TG_SET_BATCH])
+        s->batch = context < 64 ? 24 : 16;
+    if (repeats && !given[TG_SET_DROPOUT])
+        s->dropout = 0.1;
+    if (repeats && !given[TG_SET_WEIGHT_DECAY])
+        s->weight_decay = 1;
+}
+
+void tg_recipe_choose(tg_settings *s, const bool given[TG_SETTINGS], size_t tokens, tg_recipe_time time,
                       const tg_model *model, tg_origin origin)
 {
     const tg_config *c = &model->config;
     const bool bf16 = tg_matmul_has_bf16() && c->n_embd <= tg_matmul_depth();
 
-    if (minutes > 0 && origin == TG_ORIGIN_NEW && !given[TG_SET_OPTIMIZER])
-        s->optimizer = TG_OPTIMIZER_MUON;
-    if (minutes > 0 && origin == TG_ORIGIN_NEW && has_vocabulary(model->tokenizer) && !given[TG_SET_BATCH])
-        s->batch = 24;
+    if (time.minutes > 0 && origin == TG_ORIGIN_NEW)
+        choose_timed(s, given, tokens, time, model);
     if (!given[TG_SET_STEPS])
         s->steps = length_of_run(s, s->context > 0 ? s->context : c->n_ctx, tokens);
     if (!given[TG_SET_LR])
@@ -97,7 +127,7 @@ void tg_recipe_choose(tg_settings *s, const bool given[TG_SETTINGS], size_t toke
         s->min_lr = s->lr / 10;
     if (!given[TG_SET_WARMUP])
         s->warmup = tg_size_min(100, s->steps / 10);
-    if (minutes > 0)
+    if (time.minutes > 0)
         s->decay = (size_t)(TG_RECIPE_DECAY * (double)s->steps);
     if (!given[TG_SET_PRECISION])
         s->precision = bf16 ? TG_PRECISION_BF16 : TG_PRECISION_FLOAT32;

@@ -22,8 +22,24 @@
 #define TG_RECIPE_DECAY 0.4
 #define TG_RECIPE_TIMED_PRESET "baby-qwen3"
 
-/* A text that is read more often than this is learned by heart: the loss of any other text rises again. */
+/* Floating-point operations of products that a run of some minutes has time for, from which on a larger model
+ * pays. */
+#define TG_RECIPE_LONG 2.8e13
+
+/* A text that is read more often than this should not be fitted too closely: dropout and more weight decay
+ * help. */
+#define TG_RECIPE_REPEATS 6
+
+/* A text that is read more often than this is learned by heart: the loss of any other text rises again.  The second
+ * one: with dropout. */
 #define TG_RECIPE_EPOCHS 8
+#define TG_RECIPE_EPOCHS_DROPOUT 24
+
+/* The time of a run that is to take some minutes (lib/train/plan.h). */
+typedef struct tg_recipe_time {
+    double minutes;    /* 0: the run has a number of steps instead */
+    double operations; /* floating-point operations of products that fit into them; 0: not known */
+} tg_recipe_time;
 
 /* Where a model's weights come from. */
 typedef enum tg_origin {
@@ -43,16 +59,16 @@ tg_origin tg_recipe_origin(const tg_model *model);
 tg_config tg_recipe_config(const tg_tokenizer *tokenizer);
 
 /*
- * The same for a run that is to take some minutes (lib/train/plan.h): 2 layers, and a context of 128 bytes or
- * 32 tokens of a vocabulary.  The body is that preset's, Qwen3's, with as many key heads as query heads, 32
- * channels each.
+ * The same for a run that is to take some minutes (lib/train/plan.h), in which so many floating-point
+ * operations of products fit.  The body is that preset's, Qwen3's, with as many key heads as query heads, 32
+ * channels each: 2 layers, 128 wide, and a context of 128 bytes or 32 tokens of a vocabulary; with a
+ * vocabulary, from TG_RECIPE_LONG on, 3 layers, 192 wide, and a context of 64.
  */
-tg_config tg_recipe_timed_config(const tg_tokenizer *tokenizer);
+tg_config tg_recipe_timed_config(const tg_tokenizer *tokenizer, double operations);
 
 /*
  * Choose the settings that are not given (by tg_setting_id), for a model, a text of so many tokens (0: not
- * known), and a run that is to take so many minutes (0: that has a number of steps).  A vocabulary is one of
- * more than 256 ids:
+ * known), and a run's time.  A vocabulary is one of more than 256 ids:
  *
  *   steps      2,000, and 4,000 if the context is below 64; fewer, but at least 500, where that would be more
  *              tokens than eight times the text, which a model then learns by heart
@@ -66,9 +82,11 @@ tg_config tg_recipe_timed_config(const tg_tokenizer *tokenizer);
  *
  *   decay      2/5 of the steps, which are an estimate then
  *   optimizer  Muon, of new weights
- *   batch      24, of new weights with a vocabulary
+ *   batch      of new weights with a vocabulary: 24, or 16 if the context is 64 or longer
+ *   dropout    0.1, and
+ *   weight_decay  1, where new weights have time to read the text more than TG_RECIPE_REPEATS times
  */
-void tg_recipe_choose(tg_settings *s, const bool given[TG_SETTINGS], size_t tokens, double minutes,
+void tg_recipe_choose(tg_settings *s, const bool given[TG_SETTINGS], size_t tokens, tg_recipe_time time,
                       const tg_model *model, tg_origin origin);
 
 #endif

@@ -254,7 +254,8 @@ tg_status tg_run_resume(tg_run *run, size_t tokens, const tg_settings *asked, co
 
     tg_settings_merge(&merged, asked, given);
     if (run->step == 0)
-        tg_recipe_choose(&merged, given, tokens, run->minutes, &run->model, tg_recipe_origin(&run->model));
+        tg_recipe_choose(&merged, given, tokens, (tg_recipe_time){run->minutes, run->operations}, &run->model,
+                         tg_recipe_origin(&run->model));
     if ((status = settle(run, &merged, given, err)))
         return status;
     *steps = merged.steps;

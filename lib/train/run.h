@@ -42,8 +42,10 @@ typedef struct tg_run {
     double seconds;     /* of these, spent so far */
     tg_history history; /* of the losses */
     /* of this process: */
-    float *m, *v;     /* the optimizer's moments, flat, in the order of the model's table */
-    tg_arena moments; /* memory of m and v */
+    double operations; /* floating-point operations of products for which the minutes have time, as estimated
+                          before the first step; 0: not known */
+    float *m, *v;      /* the optimizer's moments, flat, in the order of the model's table */
+    tg_arena moments;  /* memory of m and v */
     /* while reading: */
     size_t moments_read;  /* arrays of moments so far */
     size_t hidden_v_read; /* of these, v of hidden parameters: Muon has none */

@@ -667,22 +667,22 @@ static void settings_follow_the_model(void)
     tg_model m = {.config = {.n_embd = 128, .n_ctx = 64}, .tokenizer = stream.tokenizer};
     tg_settings s = tg_settings_default();
 
-    tg_recipe_choose(&s, nothing_given, 0, 0, &m, TG_ORIGIN_NEW);
+    tg_recipe_choose(&s, nothing_given, 0, (tg_recipe_time){0, 0}, &m, TG_ORIGIN_NEW);
     CHECK(s.steps == 2000 && s.lr == 4e-3 && s.min_lr == 4e-4 && s.warmup == 100);
     CHECK((s.precision == TG_PRECISION_BF16) == tg_matmul_has_bf16());
     m.config.n_embd = 64; /* narrower ones have no more */
-    tg_recipe_choose(&s, nothing_given, 0, 0, &m, TG_ORIGIN_NEW);
+    tg_recipe_choose(&s, nothing_given, 0, (tg_recipe_time){0, 0}, &m, TG_ORIGIN_NEW);
     CHECK(s.lr == 4e-3);
     m.config.n_embd = 768;
-    tg_recipe_choose(&s, nothing_given, 0, 0, &m, TG_ORIGIN_TRAINED);
+    tg_recipe_choose(&s, nothing_given, 0, (tg_recipe_time){0, 0}, &m, TG_ORIGIN_TRAINED);
     CHECK_NEAR(s.lr, 4e-3 / 6 / 20, 1e-18);
     m.config.n_embd = tg_matmul_depth() + 1;
-    tg_recipe_choose(&s, nothing_given, 0, 0, &m, TG_ORIGIN_NEW);
+    tg_recipe_choose(&s, nothing_given, 0, (tg_recipe_time){0, 0}, &m, TG_ORIGIN_NEW);
     CHECK(s.precision == TG_PRECISION_FLOAT32);
     CHECK(tg_recipe_config(stream.tokenizer).n_ctx == 64 && tg_recipe_config(stream.tokenizer).n_layer == 4);
     /* what is given stays; what follows it follows */
     s = (tg_settings){.steps = 7, .lr = 0.5, .warmup = 3, .precision = TG_PRECISION_BF16};
-    tg_recipe_choose(&s, given, 1, 0, &m, TG_ORIGIN_NEW);
+    tg_recipe_choose(&s, given, 1, (tg_recipe_time){0, 0}, &m, TG_ORIGIN_NEW);
     CHECK(s.steps == 7 && s.lr == 0.5 && s.min_lr == 0.05 && s.warmup == 3);
     CHECK(s.precision == TG_PRECISION_BF16);
 }
@@ -699,7 +699,7 @@ static void a_short_text_is_not_learned_by_heart(void)
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
         tg_settings s = {.accumulate = 2, .batch = 3, .context = 32};
 
-        tg_recipe_choose(&s, nothing_given, cases[i].tokens, 0, &m, TG_ORIGIN_NEW);
+        tg_recipe_choose(&s, nothing_given, cases[i].tokens, (tg_recipe_time){0, 0}, &m, TG_ORIGIN_NEW);
         CHECK_EQ(s.steps, cases[i].steps);
         CHECK_EQ(s.warmup, cases[i].steps >= 1000 ? 100 : cases[i].steps / 10);
     }
@@ -707,22 +707,35 @@ static void a_short_text_is_not_learned_by_heart(void)
 
 static void a_vocabulary_has_a_rate_of_its_own(void)
 {
-    tg_model m = {.config = {.n_embd = 128, .n_ctx = 64}};
+    tg_model m = {.config = {.n_embd = 128, .n_ctx = 32}};
     tg_settings s = tg_settings_default();
+    tg_config c;
     tg_err err = {0};
 
     CHECK_OK(tg_bare_ids_create(&m.tokenizer, 257, &err), &err);
-    tg_recipe_choose(&s, nothing_given, 0, 0, &m, TG_ORIGIN_NEW);
+    tg_recipe_choose(&s, nothing_given, 0, (tg_recipe_time){0, 0}, &m, TG_ORIGIN_NEW);
     CHECK(s.lr == 3e-3);
     CHECK(tg_recipe_config(m.tokenizer).n_ctx == 32 && tg_recipe_config(m.tokenizer).n_layer == 2);
     CHECK(tg_recipe_config(m.tokenizer).vocab_size == 320);
     /* and a run of some minutes */
-    tg_recipe_choose(&s, nothing_given, 0, 5, &m, TG_ORIGIN_NEW);
+    tg_recipe_choose(&s, nothing_given, 0, (tg_recipe_time){5, 0}, &m, TG_ORIGIN_NEW);
     CHECK(s.optimizer == TG_OPTIMIZER_MUON && s.batch == 24 && s.decay == s.steps * 2 / 5);
-    CHECK(tg_recipe_timed_config(m.tokenizer).qk_norm && tg_recipe_timed_config(m.tokenizer).n_ctx == 32);
-    CHECK(tg_recipe_timed_config(m.tokenizer).vocab_size == 320);
+    c = tg_recipe_timed_config(m.tokenizer, 0.99 * TG_RECIPE_LONG);
+    CHECK(c.qk_norm && c.n_layer == 2 && c.n_embd == 128 && c.n_ctx == 32 && c.vocab_size == 320);
+    c = tg_recipe_timed_config(m.tokenizer, TG_RECIPE_LONG);
+    CHECK(c.qk_norm && c.n_layer == 3 && c.n_embd == 192 && c.n_ctx == 64 && c.head_dim == 32);
+    CHECK(tg_recipe_timed_config(stream.tokenizer, TG_RECIPE_LONG).n_layer == 2); /* bytes */
+    m.config.n_ctx = c.n_ctx;
+    tg_recipe_choose(&s, nothing_given, 0, (tg_recipe_time){5, 0}, &m, TG_ORIGIN_NEW);
+    CHECK(s.batch == 16 && s.dropout == 0 && s.weight_decay == 0.1);
+    /* time to read a text of 1,000 tokens 5.5 times, and 11 times */
+    m.table.count = 100;
+    tg_recipe_choose(&s, nothing_given, 1000, (tg_recipe_time){5, 6e6}, &m, TG_ORIGIN_NEW);
+    CHECK(s.dropout == 0 && s.weight_decay == 0.1);
+    tg_recipe_choose(&s, nothing_given, 1000, (tg_recipe_time){5, 12e6}, &m, TG_ORIGIN_NEW);
+    CHECK(s.dropout == 0.1 && s.weight_decay == 1);
     s = tg_settings_default();
-    tg_recipe_choose(&s, nothing_given, 0, 5, &m, TG_ORIGIN_TRAINED);
+    tg_recipe_choose(&s, nothing_given, 0, (tg_recipe_time){5, 0}, &m, TG_ORIGIN_TRAINED);
     CHECK(s.optimizer == TG_OPTIMIZER_ADAMW && s.batch == 12 && s.decay > 0);
     tg_tokenizer_free(m.tokenizer);
 }
