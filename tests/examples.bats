@@ -147,6 +147,12 @@ END
     [[ $stderr = *"tg-train: 201 documents are longer than the context of 6: cut into windows, "* ]]
 }
 
+@test "no other format holds the mask" {
+    run -2 --separate-stderr tg-convert --to uint16 sums.npz -o sums.bin
+    said "tg-convert: sums.npz: these tokens have a loss mask, which would be lost"
+    [[ ! -e sums.bin ]]
+}
+
 @test "it learns to add" {
     slow
     tg-init -q --n-layer 2 --n-head 4 --n-embd 64 --n-ctx 16 -o model.npz
