@@ -66,6 +66,11 @@ families() {
     families families_grad
 }
 
+@test "gradients of a text with a loss mask are as near to double precision as transformers' with ignored labels" {
+    slow
+    families families_masks
+}
+
 @test "--optimizer muon changes models as torch.optim's Muon and AdamW do" {
     slow
     need_judge torch

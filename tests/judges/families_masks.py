@@ -1,0 +1,66 @@
+#!/usr/bin/env python3
+"""The gradients of a text with a loss mask must be those of transformers' models with ignored labels.
+
+    families_masks.py BIN [FAMILY]...    BIN: the directory of the tools
+
+As families_grad.py, whose limits these are, but the text is two documents of different lengths, of which some tokens are
+predicted.  Here they are windows with padding, in a step of one pass, or of two; there each document is a batch of its
+own, without padding, and the loss is the sum over the predicted tokens of both, divided by their number.
+"""
+import os
+import subprocess
+import sys
+
+import numpy as np
+import torch
+
+import families_grad
+from families import SHAPES, TOKENS, softmax_of
+from families_grad import FAMILIES, apart, judge, text
+
+IGNORED = -100  # cross_entropy's default
+TWINS = (0, 4, 6, 7)
+LONG = TOKENS * 2 // 3 + 1  # tokens of the first document; the second has the others
+
+
+def mask_of(ids):
+    """As in an archive: 2 at the beginning of a document, 1 where a token is predicted, otherwise 0."""
+    mask = torch.randint(0, 2, (ids.shape[1],), generator=torch.Generator().manual_seed(int(ids.sum()))).numpy()
+    mask[[1, LONG + 1]] = 1
+    mask[[0, LONG]] = 2
+    return mask.astype("u1")
+
+
+def theirs(model, ids):
+    torch.nn.functional.softmax = softmax_of(model)
+    model.zero_grad()
+    mask, loss = torch.from_numpy(mask_of(ids)), 0
+    for begin, end in ((0, LONG), (LONG, ids.shape[1])):
+        labels = torch.where(mask[begin + 1:end] == 1, ids[0, begin + 1:end], IGNORED)
+        loss = loss + torch.nn.functional.cross_entropy(model(ids[:, begin:end - 1]).logits[0], labels, reduction="sum")
+    (loss / (mask == 1).sum()).backward()
+    out = {}
+    for name, p in model.named_parameters():
+        if model.config.model_type == "gpt_neox":
+            name = name.replace("lm_head", "embed_out")
+        out.update(apart(name, p.grad.double().numpy(), model.config))
+    return out
+
+
+def ours(path, ids, V, where):
+    tokens, trained = os.path.join(where, "tokens.npz"), os.path.join(where, "trained.npz")
+    np.savez(tokens, **{"kind": np.bytes_("tokens"), "version": np.int64(1), "tokenizer/kind": np.bytes_("ids"),
+                        "tokenizer/vocab_size": np.int64(V), "mask/00000000": mask_of(ids),
+                        "tokens/00000000": ids[0].numpy().astype("<u2" if V > 256 else "u1")})
+    batch = 1 + int(ids.sum()) % 2
+    subprocess.run([os.path.join(sys.argv[1], "tg-train"), "-q", "-m", path, "-o", trained, "--force", "--steps", "1",
+                    "--batch", str(batch), "--accumulate", str(2 // batch), "--context", str(TOKENS), "--beta1", "0",
+                    "--clip", "0", "--val-fraction", "0", "--precision", "float32", "--threads", "1", tokens],
+                   check=True, stderr=subprocess.PIPE)
+    with np.load(trained) as z:
+        return {n.removeprefix("opt/m/"): z[n].astype(np.float64) for n in z.files if n.startswith("opt/m/")}
+
+
+if __name__ == "__main__":
+    families_grad.theirs, families_grad.ours = theirs, ours
+    sys.exit(any([judge(f, twins=[i for i in TWINS if i < len(SHAPES)]) for f in sys.argv[2:] or FAMILIES]))
