@@ -60,6 +60,10 @@ END
     [[ $(show llama3) = '<|begin_of_text|><|start_header_id|>system<|end_header_id|>\n\nBe kind.<|eot_id|><|start_header_id|>user<|end_header_id|>\n\nHi<|eot_id|><|start_header_id|>assistant<|end_header_id|>\n\n[Hello<|eot_id|>]<|start_header_id|>user<|end_header_id|>\n\nBye<|eot_id|><|start_header_id|>assistant<|end_header_id|>\n\n[So long <|im_end|><|eot_id|>]' ]]
     [[ $(show gemma) = '<|begin_of_text|><start_of_turn>user\nBe kind.\n\nHi<end_of_turn>\n<start_of_turn>model\n[Hello<end_of_turn>]\n<start_of_turn>user\nBye<end_of_turn>\n<start_of_turn>model\n[So long <|im_end|><end_of_turn>]\n' ]]
     [[ $(show plain) = 'system:  Be kind. \nuser: Hi\n\nassistant: [Hello\n]user: Bye\nassistant: [So long <|im_end|>\n<|endoftext|>]' ]]
+    # an answer that nobody has asked for
+    echo '{"messages": [{"role": "system", "content": "Be"}, {"role": "assistant", "content": "So"}]}' > talk.jsonl
+    [[ $(show gemma) = '<|begin_of_text|><start_of_turn>user\nBe\n\n<end_of_turn>\n<start_of_turn>model\n[So<end_of_turn>]\n' ]]
+    cp "$FIXTURES/talk.jsonl" .
     # what is said makes no token of the template: the last answer has one end
     tg-tokenize -t bpe.npz --chat --pieces talk.jsonl > got # chatml: its tokens are there
     [[ $(grep -c '"<|im_end|>"' got) = 5 ]]
@@ -99,7 +103,7 @@ END
 
 @test "a template that the tokenizer does not fit, and options that do not go together" {
     run -1 --separate-stderr tg-tokenize --chat --template llama3 talk.jsonl
-    said "tg-tokenize: the tokenizer has no token <|start_header_id|>, which template llama3 needs"
+    said "tg-tokenize: the tokenizer has no special token <|start_header_id|>, which template llama3 needs"
     run -2 --separate-stderr tg-tokenize --chat talk.jsonl
     said "tg-tokenize: the tokenizer has the tokens of no template: name one with --template"
     run -2 --separate-stderr tg-tokenize --chat --eot talk.jsonl
@@ -140,6 +144,27 @@ END
     awk -v a="$bits" -v b="$(field bits_per_byte < got)" 'BEGIN { exit !((a - b) ^ 2 < 1e-8) }'
     # --per-token: what is only read has no numbers
     tg-eval -m a.npz --per-token val.npz 2> /dev/null | awk -F '\t' 'NR > 1 { n += $6 != "" } END { exit n != 71 }'
+}
+
+@test "texts with and without a mask in a row: the latter are documents of their own" {
+    head -n 3 sums.jsonl | tg-tokenize -q --prompt-completion > some.npz
+    printf 'xyz' | tg-tokenize -q > plain.npz
+    cat plain.npz some.npz plain.npz > val.npz
+    tg-eval --tsv -m untrained.npz val.npz > got
+    # of each plain text all but the first; 1, 2 and 3 are answers
+    [[ $(field scored < got) = 7 && $(field tokens < got) = 21 && $(field windows < got) = 5 ]]
+    tg-train -m untrained.npz -o a.npz -n 1 --lr 0 --val val.npz --eval-tokens 0 sums.npz 2> err
+    loss=$(sed -n 's/.*validation loss \([0-9.]*\),.*/\1/p' err)
+    awk -v a="$loss" -v b="$(field loss < got)" 'BEGIN { exit !((a - b) ^ 2 < 1e-8) }'
+    # nothing is predicted
+    printf '%s\n' '{"prompt": "", "completion": "a"}' '{"prompt": "", "completion": "b"}' |
+        tg-tokenize -q --prompt-completion > none.npz
+    run -1 --separate-stderr tg-eval -m untrained.npz none.npz
+    [[ $stderr = *": no token of the text is predicted: its loss mask has only others" ]]
+    # blocks are not asked for where another text is validated on
+    tg-train -q -m untrained.npz -o b.npz -n 1 --val-blocks 3 --val val.npz sums.npz
+    run -1 --separate-stderr tg-train -m untrained.npz -o c.npz -n 1 --val-blocks 3 sums.npz
+    said "tg-train: a text with a loss mask is held out at its end, not in 3 blocks"
 }
 
 @test "documents that are longer than the context are cut, and said to be" {
@@ -211,6 +236,8 @@ assert words[words.index("accuracy") + 1] == "%.4f," % (right / 2), words'
         '{"context": "a", "continuations": []}' 'there are no continuations'
         '{"context": "a", "continuations": [""]}' 'a continuation is empty'
         '{"context": "a", "continuations": ["b"], "label": 1}' 'label 1, expected 0 to 0'
+        '{"context": "a", "continuations": ["bcdefghijklmnopqr"]}'
+        'a continuation of 17 tokens, which is longer than a window of 16'
         '{"context": "", "continuations": ["b"]}' 'a continuation without a token before it: nothing predicts it')
     for ((k = 0; k < ${#cases[@]}; k += 2)); do
         echo "${cases[k]}" > bad.jsonl
@@ -220,4 +247,6 @@ assert words[words.index("accuracy") + 1] == "%.4f," % (right / 2), words'
     done
     run -2 --separate-stderr tg-eval -m untrained.npz --choices bad.jsonl text
     said "tg-eval: --choices cannot be combined with texts"
+    run -2 --separate-stderr tg-eval -m - --choices - < untrained.npz
+    said "tg-eval: standard input cannot be both the model and the choices"
 }

@@ -51,7 +51,10 @@ setup() {
     grep -qx 'tg-sample: the conversation has [0-9]* tokens, and the model sees 256: it forgets the beginning' err
     # a message that is longer than all that the model sees
     run -0 --separate-stderr tg-sample -m bytes.npz --greedy -n 3 --chat --template plain <<< "$(printf 'x%.0s' {1..1000})"
-    [[ $output ]]
+    [[ $output && $stderr = "tg-sample: the conversation has 1,018 tokens, and the model sees 256: "* ]]
+    tg-init -q --n-layer 1 --n-head 2 --n-embd 16 --n-ctx 1 -o one.npz
+    tg-sample -q -m one.npz -n 2 --chat --template plain <<< a > got
+    [[ -s got ]]
 }
 
 @test "SIGINT ends an answer, not the conversation; SIGTERM both" {
@@ -76,10 +79,12 @@ setup() {
     said "tg-sample: --chat and --prompt cannot be combined"
     run -2 --separate-stderr tg-sample -m bytes.npz --chat --count 2
     said "tg-sample: --chat and --count cannot be combined"
+    run -2 --separate-stderr tg-sample -m - --chat --template plain < bytes.npz
+    said "tg-sample: standard input cannot be both the model and the messages"
     run -2 --separate-stderr tg-sample -m bytes.npz --system a
     said "tg-sample: --system goes with --chat"
     run -2 --separate-stderr tg-sample -m bytes.npz --chat
     said "tg-sample: the tokenizer has the tokens of no template: name one with --template"
     run -1 --separate-stderr tg-sample -m bytes.npz --chat --template gemma
-    said "tg-sample: the tokenizer has no token <start_of_turn>, which template gemma needs"
+    said "tg-sample: the tokenizer has no special token <start_of_turn>, which template gemma needs"
 }

@@ -33,9 +33,8 @@ struct sums {
 
 /* ---- one continuation */
 
-/* The ids of the context and of it with the continuation, which is tokenized with it: what is the same at the
- * beginning is the context.  White space at the context's end belongs to the continuation, as in lm-eval's
- * requests. */
+/* The ids of the context with the continuation, and how many of them are the context: as many as it has
+ * alone. White space at its end belongs to the continuation.  So it is in lm-eval's requests. */
 static tg_status divide(tg_tokens_prompt *whole, size_t *context, const eval_job *job,
                         const struct item *item, size_t n, tg_err *err)
 {
@@ -84,6 +83,11 @@ static tg_status score(eval_job *job, struct choice *choice, struct sums *sums, 
     }
     memset(mask + context, TG_MASK_PREDICTED, all - context);
     mask[cut] = TG_MASK_FIRST;
+    if (cut >= context) {
+        status = tg_fail(err, TG_EDATA, "a continuation of %zu tokens, which is longer than a window of %zu",
+                         all - context, room - 1);
+        goto done;
+    }
     sums->cut += cut > 0;
     job->eval.sums = (tg_eval_sums){0};
     tg_tokens_stream_open_document(&stream, job->m.model.tokenizer, ids + cut, mask + cut, all - cut);

@@ -25,12 +25,15 @@ static tg_status take(void *context, const tg_eval_row *rows, size_t n, tg_err *
 
 static tg_status eval_stream(eval_job *job, tg_tokens_stream *stream, tg_err *err)
 {
+    const uint64_t scored = job->eval.sums.scored;
     tg_status status;
 
     do {
         job->first = true;
         status = tg_eval_run(&job->eval, stream, take, job, err);
     } while (!status && tg_tokens_stream_goes_on(stream));
+    if (!status && job->eval.sums.scored == scored && !job->o->logits)
+        return tg_fail(err, TG_EDATA, "no token of the text is predicted: its loss mask has only others");
     return status;
 }
 

@@ -20,6 +20,8 @@ static int check(const eval_options *o)
                                                                  : o->per_token ? "--per-token"
                                                                  : o->logits    ? "--logits"
                                                                                 : "--stride");
+    if (o->choices && o->model && cli_is_dash(o->model) && cli_is_dash(o->choices))
+        return cli_usage("standard input cannot be both the model and the choices");
     if (cli_text_given(&o->text) && o->files > 0)
         return cli_usage("%s: -p or --ids names a text already", o->file[0]);
     if (o->eot && o->text.bos)

@@ -21,7 +21,7 @@ static tg_status print_token(eval_job *job, int32_t before, int32_t id, const to
 
 tg_status eval_print_tokens(eval_job *job, const tg_eval_row *rows, size_t n, tg_err *err)
 {
-    const bool prefixed = job->eval.prefix >= 0; /* by a token that is no part of the text */
+    const bool prefixed = job->eval.windows.prefix >= 0; /* by a token that is no part of the text */
     tg_status status = TG_OK;
 
     if (job->first && !prefixed)

@@ -48,6 +48,7 @@ static tg_status add_text(conversation *c, const char *text, size_t n, tg_err *e
     size_t got = IDS;
     tg_status status = TG_OK;
 
+    tg_encoder_set_offset(c->encoder, 0);
     if (c->n > 0)
         tg_encoder_continue(c->encoder);
     while (!status && left.n > 0)
@@ -82,7 +83,7 @@ static tg_status add_message(conversation *c, tg_chat_role role, const char *tex
  * of what it sees is forgotten. */
 static void run_new(conversation *c)
 {
-    const size_t seen = c->g.infer.cache.past, more = c->n - c->run;
+    const size_t seen = c->g.infer.cache.past, more = c->n - c->run, half = tg_size_max(1, c->room / 2);
 
     if (more == 0)
         return;
@@ -91,8 +92,8 @@ static void run_new(conversation *c)
     else if (c->n <= c->room)
         (void)tg_generator_begin(&c->g, c->ids, c->n);
     else
-        (void)tg_generator_begin(&c->g, c->ids + c->n - c->room / 2, c->room / 2);
-    if (seen > 0 && seen + more > c->room)
+        (void)tg_generator_begin(&c->g, c->ids + c->n - half, half);
+    if (c->n > c->room && (seen == 0 || seen + more > c->room))
         cli_note("the conversation has %s tokens, and the model sees %s: it forgets the beginning",
                  cli_count(c->n), cli_count(c->room));
     c->run = c->n;

@@ -99,6 +99,8 @@ static int check_chat(const sample_options *o)
 
     if (o->chat && other)
         return cli_usage("--chat and --%s cannot be combined", other);
+    if (o->chat && o->model && cli_is_dash(o->model))
+        return cli_usage("standard input cannot be both the model and the messages");
     if (!o->chat && (o->template_given || o->system))
         return cli_usage("--%s goes with --chat", o->system ? "system" : "template");
     return CLI_OK;

@@ -41,8 +41,10 @@ static tg_status put_text(tokenize_job *job, tg_span text, bool predicted, tg_er
 
     if (!job->one && (status = tg_encoder_create(&job->one, job->tok, err)))
         return status;
-    if (job->in_document)
+    tg_encoder_set_offset(job->one, 0);
+    if (job->o->examples == EXAMPLES_CHAT ? job->in_document : job->in_text)
         tg_encoder_continue(job->one);
+    job->in_text = true;
     job->bytes += text.n;
     while (!status && left.n > 0)
         if (!(status = tg_encoder_encode(job->one, &left, ids, IDS, &n, err)))
@@ -180,7 +182,7 @@ static tg_status put_line(tokenize_job *job, const char *line, size_t n, size_t 
     tg_json j;
     tg_status status, closed;
 
-    job->in_document = false;
+    job->in_document = job->in_text = false;
     job->documents++;
     tg_json_open(&j, line, n, err);
     j.line = number;
@@ -272,7 +274,8 @@ tg_status encode_examples(tokenize_job *job, tg_err *err)
     if (job->documents == 0)
         return tg_fail(err, TG_EDATA, "%s: no lines, expected JSON objects", cli_files_name(&job->o->files));
     if (job->o->work == WORK_ARCHIVE)
-        cli_note("%s document%s, %s tokens, %s of them predicted", cli_count(job->documents),
-                 cli_plural(job->documents), cli_count(job->given), cli_count(job->predicted));
+        cli_note("%s document%s, %s token%s, %s of them predicted", cli_count(job->documents),
+                 cli_plural(job->documents), cli_count(job->given), cli_plural(job->given),
+                 cli_count(job->predicted));
     return TG_OK;
 }

@@ -10,6 +10,7 @@
 #include "formats/format.h"
 #include "formats/path.h"
 #include "formats/source.h"
+#include "lib/base/size.h"
 #include "lib/train/plan.h"
 #include "lib/train/recipe.h"
 
@@ -235,11 +236,29 @@ static tg_status choose_plan(train_setup *s, tg_err *err)
     return TG_OK;
 }
 
+/* The length of the text, with the padding of its windows. */
+static tg_status padded_length(const train_setup *s, size_t *tokens, tg_err *err)
+{
+    const size_t asked = s->options->asked.context;
+    tg_documents d;
+    tg_status status;
+
+    *tokens = s->tokens.count;
+    if (!s->tokens.mask)
+        return TG_OK;
+    if ((status = tg_documents_init(&d, &s->tokens, asked > 0 ? asked : s->run.model.config.n_ctx, err)))
+        return status;
+    *tokens = tg_size_mul_sat(d.n, d.T);
+    tg_documents_free(&d);
+    return TG_OK;
+}
+
 static tg_status choose_settings(train_setup *s, tg_err *err)
 {
     const tg_settings saved = s->run.settings;
     const train_options *o = s->options;
     const size_t n_ctx = s->run.model.config.n_ctx;
+    size_t tokens;
     tg_status status = tg_tokenizer_same(s->run.model.tokenizer, s->tokens.tokenizer, err);
 
     if (status)
@@ -250,9 +269,9 @@ static tg_status choose_settings(train_setup *s, tg_err *err)
         return tg_fail(err, TG_EUSAGE, "--context %zu exceeds the model's %zu; " CLI_LONGER_CONTEXT,
                        o->asked.context, n_ctx);
     s->origin = tg_recipe_origin(&s->run.model);
-    if ((status = choose_plan(s, err)))
+    if ((status = padded_length(s, &tokens, err)) || (status = choose_plan(s, err)))
         return status;
-    if (tg_run_resume(&s->run, s->tokens.count, &o->asked, o->given, &s->steps, err))
+    if (tg_run_resume(&s->run, tokens, &o->asked, o->given, &s->steps, err))
         return err->code = TG_EUSAGE; /* the file was checked on reading, so the options are at fault */
     s->complete = s->run.step >= s->steps;
     s->other_split =

@@ -48,8 +48,8 @@ static void warn_of_short_text(train_timing *timing, const train_setup *setup, d
 {
     enum { SECONDS = 3 };
     const tg_settings *s = &setup->run.settings;
-    const double tokens = (double)(s->batch * s->accumulate * setup->batches.T) * (double)s->steps;
-    const double times = tokens / (double)setup->batches.train_tokens;
+    const double windows = (double)(s->batch * s->accumulate) * (double)s->steps;
+    const double times = windows / (double)setup->batches.windows;
     const double most = s->dropout > 0 ? TG_RECIPE_EPOCHS_DROPOUT : TG_RECIPE_EPOCHS;
 
     if (timing->warned || times <= most || (seconds < SECONDS && tg_plan_is_open(&setup->run)))

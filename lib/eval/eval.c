@@ -102,7 +102,7 @@ static bool is_finite(const tg_score *score)
 /* Add the next row of a text, and say that it is no longer at its start. */
 static tg_status add_row(tg_eval *e, const struct scored_row *row, bool *start, tg_err *err)
 {
-    const int32_t before = *start && e->prefix >= 0 ? -1 : row->input; /* a prefix is no part of it */
+    const int32_t before = *start && e->windows.prefix >= 0 ? -1 : row->input; /* a prefix is no part of it */
     tg_eval_sums *sums = &e->sums;
 
     if (!is_finite(&row->score))
@@ -197,13 +197,9 @@ tg_status tg_eval_run(tg_eval *e, tg_tokens_stream *stream, tg_eval_take *take, 
 {
     struct run run = {e, take, context, true, true};
     const uint64_t before = stream->count;
-    bool masked;
-    tg_status status = tg_tokens_stream_has_mask(stream, &masked, err);
+    tg_status status;
 
-    if (status)
-        return status;
-    e->prefix = masked ? -1 : e->plan.prefix; /* a document has its own */
-    tg_tokens_windows_begin(&e->windows, stream, e->prefix);
+    tg_tokens_windows_begin(&e->windows, stream, e->plan.prefix);
     status =
         tg_tokens_window_map_run(&e->map, &e->windows, &(tg_tokens_window_work){compute, add, &run}, err);
     e->sums.tokens += stream->count - before;

@@ -70,7 +70,6 @@ typedef struct tg_eval_sums {
 typedef struct tg_eval {
     const tg_model *model;
     tg_eval_plan plan;
-    int32_t prefix;    /* of the text that is being run: the plan's, or -1 */
     tg_eval_sums sums; /* over all texts so far */
     tg_tokens_windows windows;
     tg_pass pass;

@@ -2,6 +2,8 @@
 
 #include <string.h>
 
+#include "lib/text/ids.h"
+
 /* A template: a message is  open role header_end after_role content close after. */
 static const struct template
 {
@@ -46,16 +48,21 @@ templates[TG_CHAT_TEMPLATES] = {
                        .has_eot = true},
 };
 
+/* A special token: an added one is made by every text that contains it. */
 static int32_t token(const tg_tokenizer *tok, const char *text)
 {
-    return text ? tg_tokenizer_special_id(tok, text, strlen(text)) : -1;
+    const int32_t id = text ? tg_tokenizer_special_id(tok, text, strlen(text)) : -1;
+    const uint32_t *specials;
+    const size_t n = tg_tokenizer_specials(tok, &specials);
+
+    return id >= 0 && tg_ids_contain(specials, n, (size_t)id) ? id : -1;
 }
 
-bool tg_chat_find(tg_chat_template *template, const tg_tokenizer *tok)
+bool tg_chat_find(tg_chat_template *kind, const tg_tokenizer *tok)
 {
     for (size_t i = 0; i < TG_CHAT_TEMPLATES; i++)
         if (token(tok, templates[i].open) >= 0) {
-            *template = (tg_chat_template)i;
+            *kind = (tg_chat_template)i;
             return true;
         }
     return false;
@@ -67,15 +74,16 @@ static tg_status find_token(int32_t *id, const struct template *t, const char *t
     *id = token(tok, text);
     if (*id >= 0 || !text)
         return TG_OK;
-    return tg_fail(err, TG_EDATA, "the tokenizer has no token %s, which template %s needs", text, t->name);
+    return tg_fail(err, TG_EDATA, "the tokenizer has no special token %s, which template %s needs", text,
+                   t->name);
 }
 
-tg_status tg_chat_begin(tg_chat *chat, tg_chat_template template, const tg_tokenizer *tok, tg_err *err)
+tg_status tg_chat_begin(tg_chat *chat, tg_chat_template kind, const tg_tokenizer *tok, tg_err *err)
 {
-    const struct template *t = &templates[template];
+    const struct template *t = &templates[kind];
     tg_status status;
 
-    *chat = (tg_chat){.template = template,
+    *chat = (tg_chat){.kind = kind,
                       .bos = t->has_bos ? tg_tokenizer_start_of_text(tok) : -1,
                       .eot = t->has_eot ? tg_tokenizer_end_of_text(tok) : -1};
     if ((status = find_token(&chat->open, t, t->open, tok, err)) ||
@@ -112,13 +120,17 @@ static void add_word(struct list *list, const char *word)
 
 static void add_header(tg_chat *chat, struct list *list, tg_chat_role role)
 {
-    const struct template *t = &templates[chat->template];
+    const struct template *t = &templates[chat->kind];
 
     if (!chat->begun)
         add_token(list, chat->bos);
     chat->begun = true;
-    if (chat->in_turn)
+    if (chat->in_turn && role == TG_CHAT_USER)
         return;
+    if (chat->in_turn) { /* nobody has asked: the system's message is all of the user's */
+        add_token(list, chat->close);
+        add_word(list, t->after);
+    }
     add_token(list, chat->open);
     add_word(list, t->role[role]);
     add_token(list, chat->header_end);
@@ -130,7 +142,7 @@ static void add_end(const tg_chat *chat, struct list *list)
 {
     add_token(list, chat->close);
     list->is_answer = list->is_answer && chat->close < 0; /* then the text ends the answer */
-    add_word(list, templates[chat->template].after);
+    add_word(list, templates[chat->kind].after);
 }
 
 static bool is_space(char c)
@@ -152,7 +164,7 @@ static void trim(const char **text, size_t *n)
 size_t tg_chat_message(tg_chat *chat, tg_chat_piece piece[TG_CHAT_PIECES], tg_chat_role role,
                        const char *content, size_t n)
 {
-    const struct template *t = &templates[chat->template];
+    const struct template *t = &templates[chat->kind];
     struct list list = {.piece = piece};
 
     add_header(chat, &list, role);
@@ -182,6 +194,7 @@ size_t tg_chat_ask(tg_chat *chat, tg_chat_piece piece[TG_CHAT_PIECES])
     struct list list = {.piece = piece};
 
     add_header(chat, &list, TG_CHAT_ASSISTANT);
+    chat->in_turn = false;
     return list.n;
 }
 
@@ -195,5 +208,5 @@ size_t tg_chat_answered(const tg_chat *chat, tg_chat_piece piece[TG_CHAT_PIECES]
 
 const char *tg_chat_stop(const tg_chat *chat)
 {
-    return chat->close < 0 ? templates[chat->template].after : NULL;
+    return chat->close < 0 ? templates[chat->kind].after : NULL;
 }

@@ -1,7 +1,7 @@
 /*
  * chat: how a conversation becomes the text that a model was tuned on.
  *
- *     tg_chat_begin(&chat, template, tok, &err)
+ *     tg_chat_begin(&chat, TG_CHAT_CHATML, tok, &err)
  *     for each message:
  *         n = tg_chat_message(&chat, piece, role, content)
  *         encode the pieces in order, each as a text of its own that continues the last
@@ -57,7 +57,7 @@ typedef struct tg_chat_piece {
 #define TG_CHAT_PIECES 10 /* of a message, at most */
 
 typedef struct tg_chat {
-    tg_chat_template template;
+    tg_chat_template kind;
     int32_t bos, eot;                /* -1: none */
     int32_t open, header_end, close; /* tokens of the template; -1: it has none */
     bool begun;
@@ -65,11 +65,11 @@ typedef struct tg_chat {
 } tg_chat;
 
 /* The template whose tokens the tokenizer has; false: it has none's. */
-bool tg_chat_find(tg_chat_template *template, const tg_tokenizer *tok);
+bool tg_chat_find(tg_chat_template *kind, const tg_tokenizer *tok);
 
 /* At the beginning of a conversation.  TG_EDATA: the tokenizer lacks a token of the template; which one is in
  * the message. */
-TG_MUST_CHECK tg_status tg_chat_begin(tg_chat *chat, tg_chat_template template, const tg_tokenizer *tok,
+TG_MUST_CHECK tg_status tg_chat_begin(tg_chat *chat, tg_chat_template kind, const tg_tokenizer *tok,
                                       tg_err *err);
 
 /* The pieces of a message, of a conversation's end, and of the beginning of an answer; returns their number.

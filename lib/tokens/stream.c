@@ -93,20 +93,24 @@ static tg_status read_chunk(tg_tokens_stream *s, tg_err *err)
     return take_room(s, s->ready, "tokens", err);
 }
 
-/* How many of the next n ids are of one document, whose mask is copied; 0: the document has ended. */
+/* How many of the next n ids are of one document, whose mask is copied; 0: the document has ended.  A chunk
+ * without a mask continues only others without one. */
 static size_t of_document(tg_tokens_stream *s, unsigned char *mask, size_t n)
 {
     size_t i = s->in_document ? 0 : 1;
 
-    if (!s->mask) {
-        memset(mask, TG_MASK_PREDICTED, n);
-        return n;
-    }
-    while (i < n && s->mask[i] != TG_MASK_FIRST)
+    if (!s->mask && s->in_document && s->is_masked)
+        n = 0;
+    while (s->mask && i < n && s->mask[i] != TG_MASK_FIRST)
         i++;
-    s->in_document = i > 0;
-    memcpy(mask, s->mask, i);
-    return i;
+    n = s->mask ? tg_size_min(i, n) : n;
+    s->in_document = n > 0;
+    s->is_masked = s->mask != NULL;
+    if (s->mask)
+        memcpy(mask, s->mask, n);
+    else
+        memset(mask, TG_MASK_PREDICTED, n);
+    return n;
 }
 
 /* Copy ids of the chunk, or of memory; *n = 0 at their end.  mask: NULL; or room for theirs, and then *n = 0
@@ -180,7 +184,7 @@ tg_status tg_tokens_stream_has_mask(tg_tokens_stream *s, bool *has, tg_err *err)
 
 bool tg_tokens_stream_goes_on(const tg_tokens_stream *s)
 {
-    return s->mask && s->ready > 0 && !s->in_document;
+    return s->ready > 0 && !s->in_document;
 }
 
 void tg_tokens_stream_close(tg_tokens_stream *s)

@@ -35,6 +35,7 @@ typedef struct tg_tokens_stream {
     size_t ready;
     const unsigned char *mask; /* [ready] of the chunk (lib/tokens/mask.h); NULL: it has none */
     bool in_document;          /* some of its tokens have been delivered, and not its end */
+    bool is_masked;            /* those that were delivered last had a mask */
     uint64_t room;             /* bytes of text, or ids of archives, that may still come */
     uint64_t count;            /* ids delivered */
 } tg_tokens_stream;

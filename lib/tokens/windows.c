@@ -22,12 +22,27 @@ void tg_tokens_windows_place(tg_arena *arena, tg_tokens_windows *w, size_t T, si
 void tg_tokens_windows_begin(tg_tokens_windows *w, tg_tokens_stream *stream, int32_t prefix)
 {
     w->stream = stream;
-    w->n = prefix >= 0 ? 1 : 0;
-    w->kept[0] = prefix;
-    w->mask[0] = TG_MASK_FIRST;
-    w->count = w->n;
+    w->prefix = prefix;
+    w->n = 0;
+    w->count = 0;
     w->seen = 0;
-    w->ended = false;
+    w->begun = w->ended = false;
+}
+
+/* Put the prefix before the text. */
+static tg_status begin_text(tg_tokens_windows *w, tg_err *err)
+{
+    bool masked = false;
+    const tg_status status = w->by_document ? tg_tokens_stream_has_mask(w->stream, &masked, err) : TG_OK;
+
+    if (status)
+        return status;
+    w->begun = true;
+    w->prefix = masked ? -1 : w->prefix;
+    w->kept[0] = w->prefix;
+    w->mask[0] = TG_MASK_FIRST;
+    w->n = w->count = w->prefix >= 0;
+    return TG_OK;
 }
 
 static tg_status read_tokens(tg_tokens_windows *w, size_t want, size_t *got, tg_err *err)
@@ -40,15 +55,15 @@ static tg_status read_tokens(tg_tokens_windows *w, size_t want, size_t *got, tg_
 /* Read until a full batch is there, or the text ends. */
 static tg_status fill(tg_tokens_windows *w, tg_err *err)
 {
+    tg_status status = w->begun ? TG_OK : begin_text(w, err);
     const size_t want = span(w) - w->n;
     size_t got = 0;
-    const tg_status status = w->ended ? TG_OK : read_tokens(w, want, &got, err);
 
-    if (status)
+    if (status || w->ended || (status = read_tokens(w, want, &got, err)))
         return status;
     w->n += got;
     w->count += got;
-    w->ended = w->ended || got < want;
+    w->ended = got < want;
     return TG_OK;
 }
 

@@ -42,6 +42,8 @@ typedef struct tg_tokens_windows {
     int32_t *inputs, *targets; /* [B,T] */
     size_t n, seen;            /* seen: of them, the inputs that earlier windows had */
     uint64_t count;            /* tokens read, a prefix included */
+    int32_t prefix;            /* the token before the text; -1: none, or a document has its own */
+    bool begun;                /* some of the text has been read */
     bool ended;                /* the stream has no more */
 } tg_tokens_windows;
 
@@ -57,7 +59,7 @@ typedef struct tg_tokens_window_batch {
 void tg_tokens_windows_place(tg_arena *arena, tg_tokens_windows *w, size_t T, size_t stride, size_t B);
 
 /* Begin with a stream, which the caller opens and closes; before its tokens comes `prefix`, a token that
- * is no target, unless that is -1. */
+ * is no target, unless that is -1, or documents have their own (by_document). */
 void tg_tokens_windows_begin(tg_tokens_windows *w, tg_tokens_stream *stream, int32_t prefix);
 
 /* The next batch, valid until the next call; B = 0: there are no more inputs that have a target.  Fails
