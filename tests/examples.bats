@@ -162,7 +162,9 @@ END
     run -1 --separate-stderr tg-eval -m untrained.npz none.npz
     [[ $stderr = *": no token of the text is predicted: its loss mask has only others" ]]
     # blocks are not asked for where another text is validated on
-    tg-train -q -m untrained.npz -o b.npz -n 1 --val-blocks 3 --val val.npz sums.npz
+    make_text 3000 | tg-tokenize -q > long.npz
+    tg-train -q -m untrained.npz -o base.npz -n 1 --val-blocks 3 long.npz
+    tg-train -q -m base.npz -o b.npz -n 2 --val val.npz sums.npz
     run -1 --separate-stderr tg-train -m untrained.npz -o c.npz -n 1 --val-blocks 3 sums.npz
     said "tg-train: a text with a loss mask is held out at its end, not in 3 blocks"
 }
