@@ -73,3 +73,12 @@ END
     [[ ${lines[0]} = tiny && ${lines[1]} = "tg-train: --steps must be"* ]]
     [[ $output != *" bytes" ]]
 }
+
+@test "docs/results.md: each row has commands that check the text, and sums" {
+    awk '
+        /^#/ { if (row && !(check && train && sums)) bad = 1; row = /^### [a-z0-9-]+$/; rows += row; check = train = sums = 0 }
+        /^    sha256sum --quiet --check <<< .[0-9a-f]*  text.$/ { check = 1 }
+        /^    tg-train / { train = 1 }
+        /^\| [0-9]+ \| [0-9]+ \| [0-9.]+ \| `[0-9a-f]*` \|$/ && length($8) == 66 { sums = 1 }
+        END { exit bad || rows < 2 }' "$ROOT/docs/results.md"
+}
