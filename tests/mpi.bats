@@ -180,12 +180,26 @@ same_as_alone() {
 @test "so do they with --minutes, by the first one's clock" {
     need_mpi
     local options
-    run -0 --separate-stderr team 2 -m untrained.npz -o many.npz --force -a 2 --batch 4 --optimizer adamw --minutes 0.05 t.npz
+    run -0 --separate-stderr team 2 -m untrained.npz -o many.npz --force -a 2 --batch 4 --optimizer adamw \
+        --dropout 0.1 --weight-decay 1 --minutes 0.05 t.npz
     options=$(sed -n 's/.*without --minutes, this run is  //p' <<< "$stderr")
     [[ $options = --steps* && $options != *$'\n'* ]]
     # shellcheck disable=SC2086 # options are words
-    tg-train -m untrained.npz -o one.npz --force -a 2 --batch 4 $options t.npz
+    tg-train -m untrained.npz -o one.npz --force -a 2 --batch 4 --dropout 0.1 --weight-decay 1 $options t.npz
     cmp one.npz many.npz
+}
+
+@test "so do they on examples, of which only the answers are predicted" {
+    need_mpi
+    local i n
+    for ((i = 0; i < 60; i++)); do
+        printf '{"prompt": "%d+1=", "completion": "%d"}\n' "$i" $((i + 1))
+    done | tg-tokenize -q --prompt-completion > sums.npz
+    tg-train -m untrained.npz -o one.npz --force -n 6 -a 5 -b 2 --eval-every 3 sums.npz
+    for n in 2 3 5; do
+        team $n -m untrained.npz -o many.npz --force -n 6 -a 5 -b 2 --eval-every 3 sums.npz
+        cmp one.npz many.npz
+    done
 }
 
 @test "so do they with --optimizer muon, also one that resumes" {
