@@ -30,8 +30,8 @@
  * help. */
 #define TG_RECIPE_REPEATS 6
 
-/* A text that is read more often than this is learned by heart: the loss of any other text rises again.  The second
- * one: with dropout. */
+/* A text that is read more often than this is learned by heart: the loss of any other text rises again.  The
+ * second one: with dropout. */
 #define TG_RECIPE_EPOCHS 8
 #define TG_RECIPE_EPOCHS_DROPOUT 24
 
