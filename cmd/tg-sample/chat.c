@@ -73,8 +73,9 @@ static tg_status add_pieces(conversation *c, const tg_chat_piece *piece, size_t 
 static tg_status add_message(conversation *c, tg_chat_role role, const char *text, size_t n, tg_err *err)
 {
     tg_chat_piece piece[TG_CHAT_PIECES];
+    const size_t pieces = tg_chat_message(&c->chat, piece, role, text, n);
 
-    return add_pieces(c, piece, tg_chat_message(&c->chat, piece, role, text, n), err);
+    return add_pieces(c, piece, pieces, err);
 }
 
 /* ---- an answer */
@@ -129,9 +130,10 @@ static tg_status generate(conversation *c, sample_output *out, tg_err *err)
 static tg_status answer(conversation *c, tg_err *err)
 {
     tg_chat_piece piece[TG_CHAT_PIECES];
+    size_t pieces = tg_chat_ask(&c->chat, piece);
     sample_output out;
     bool stopped;
-    tg_status status = add_pieces(c, piece, tg_chat_ask(&c->chat, piece), err);
+    tg_status status = add_pieces(c, piece, pieces, err);
 
     if (status)
         return status;
@@ -143,8 +145,9 @@ static tg_status answer(conversation *c, tg_err *err)
         stopped = sample_output_all_done(&out); /* the text that ends it is there */
         if (!status)
             sample_output_end(&out);
+        pieces = tg_chat_answered(&c->chat, piece);
         if (!status && !stopped)
-            status = add_pieces(c, piece, tg_chat_answered(&c->chat, piece), err);
+            status = add_pieces(c, piece, pieces, err);
     }
     sample_output_free(&out);
     return status ? status : sample_output_flush_lines(err);
