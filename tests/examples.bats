@@ -105,7 +105,7 @@ END
     run -1 --separate-stderr tg-tokenize --chat --template llama3 talk.jsonl
     said "tg-tokenize: the tokenizer has no special token <|start_header_id|>, which template llama3 needs"
     run -2 --separate-stderr tg-tokenize --chat talk.jsonl
-    said "tg-tokenize: the tokenizer has the tokens of no template: name one with --template"
+    said "tg-tokenize: the tokenizer has no tokens of chatml, llama3 or gemma: give --template plain"
     run -2 --separate-stderr tg-tokenize --chat --eot talk.jsonl
     said "tg-tokenize: --chat and --eot cannot be combined"
     run -2 --separate-stderr tg-tokenize --chat --prompt-completion talk.jsonl
@@ -160,23 +160,23 @@ END
     printf '%s\n' '{"prompt": "", "completion": "a"}' '{"prompt": "", "completion": "b"}' |
         tg-tokenize -q --prompt-completion > none.npz
     run -1 --separate-stderr tg-eval -m untrained.npz none.npz
-    [[ $stderr = *": no token of the text is predicted: its loss mask has only others" ]]
+    [[ $stderr = *": the loss mask marks no token of the text as predicted" ]]
     # blocks are not asked for where another text is validated on
     make_text 3000 | tg-tokenize -q > long.npz
     tg-train -q -m untrained.npz -o base.npz -n 1 --val-blocks 3 long.npz
     tg-train -q -m base.npz -o b.npz -n 2 --val val.npz sums.npz
     run -1 --separate-stderr tg-train -m untrained.npz -o c.npz -n 1 --val-blocks 3 sums.npz
-    said "tg-train: a text with a loss mask is held out at its end, not in 3 blocks"
+    said "tg-train: of a text with a loss mask whole documents at the end are held out, not the ends of 3 blocks"
 }
 
 @test "documents that are longer than the context are cut, and said to be" {
     run -0 --separate-stderr tg-train -m untrained.npz -o a.npz -n 2 -c 6 sums.npz
-    [[ $stderr = *"tg-train: 201 documents are longer than the context of 6: cut into windows, "* ]]
+    [[ $stderr = *"tg-train: 201 documents are longer than the context of 6: each is cut into windows, "* ]]
 }
 
 @test "no other format holds the mask" {
     run -2 --separate-stderr tg-convert --to uint16 sums.npz -o sums.bin
-    said "tg-convert: sums.npz: these tokens have a loss mask, which would be lost"
+    said "tg-convert: sums.npz: these tokens have a loss mask, which would be lost; tg-train and tg-eval read them as they are"
     [[ ! -e sums.bin ]]
 }
 
@@ -228,7 +228,7 @@ assert words[words.index("accuracy") + 1] == "%.4f," % (right / 2), words'
 @test "--choices: a context longer than the window, and lines that are not as they should be" {
     echo '{"context": "a context that is longer", "continuations": ["yes", "no"]}' > long.jsonl
     run -0 --separate-stderr tg-eval -m untrained.npz --choices long.jsonl -f tsv
-    said "tg-eval: 2 continuations with a context that is longer than a window of 16: its beginning is left out"
+    said "tg-eval: 2 continuations do not fit a window of 16 tokens together with the context, whose beginning is left out"
     # the last 17 tokens
     local text='a context that is longeryes'
     tg-eval -q -m untrained.npz -p "${text: -17}" --per-token > each
@@ -239,7 +239,7 @@ assert words[words.index("accuracy") + 1] == "%.4f," % (right / 2), words'
         '{"context": "a", "continuations": [""]}' 'a continuation is empty'
         '{"context": "a", "continuations": ["b"], "label": 1}' 'label 1, expected 0 to 0'
         '{"context": "a", "continuations": ["bcdefghijklmnopqr"]}'
-        'a continuation of 17 tokens, which is longer than a window of 16'
+        'a continuation has 17 tokens, expected at most 16, a window'
         '{"context": "", "continuations": ["b"]}' 'a continuation without a token before it: nothing predicts it')
     for ((k = 0; k < ${#cases[@]}; k += 2)); do
         echo "${cases[k]}" > bad.jsonl

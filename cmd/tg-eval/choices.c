@@ -77,14 +77,17 @@ static tg_status score(eval_job *job, struct choice *choice, struct sums *sums, 
     memcpy(ids + (prefix >= 0), p->ids, p->n * sizeof *ids);
     context += prefix >= 0;
     if (context == 0 || context == all) {
-        status = tg_fail(err, TG_EDATA, "a continuation without a token %s",
-                         context == 0 ? "before it: nothing predicts it" : "of its own");
+        status = context == 0
+                     ? tg_fail(err, TG_EDATA, "a continuation without a token before it: nothing predicts it")
+                     : tg_fail(err, TG_EDATA,
+                               "the context has as many tokens alone as with a continuation: "
+                               "there is nothing to score");
         goto done;
     }
     memset(mask + context, TG_MASK_PREDICTED, all - context);
     mask[cut] = TG_MASK_FIRST;
     if (cut >= context) {
-        status = tg_fail(err, TG_EDATA, "a continuation of %zu tokens, which is longer than a window of %zu",
+        status = tg_fail(err, TG_EDATA, "a continuation has %zu tokens, expected at most %zu, a window",
                          all - context, room - 1);
         goto done;
     }
@@ -258,14 +261,15 @@ static void print_sums(const eval_job *job, const struct sums *s)
             cli_count(s->cut), cli_plural(s->cut), job->eval.plan.context);
     if (job->o->format != EVAL_TEXT) {
         if (s->labelled > 0)
-            cli_note("%s items: accuracy %.4f, by log-probability per byte %.4f", cli_count(s->items),
-                     (double)s->right / n, (double)s->right_per_byte / n);
+            cli_note("accuracy %.4f on %s item%s with a label, of %s; by log-probability per byte %.4f",
+                     (double)s->right / n, cli_count(s->labelled), cli_plural(s->labelled),
+                     cli_count(s->items), (double)s->right_per_byte / n);
         return;
     }
     printf("items       %s, %s of them with a label\n", cli_count(s->items), cli_count(s->labelled));
     if (s->labelled == 0)
         return;
-    printf("accuracy    %.4f, give or take %.4f\n", (double)s->right / n,
+    printf("accuracy    %.4f, standard error %.4f\n", (double)s->right / n,
            sqrt((double)s->right / n * (1 - (double)s->right / n) / fmax(n - 1, 1)));
     printf("per byte    %.4f, by log-probability per byte\n", (double)s->right_per_byte / n);
 }

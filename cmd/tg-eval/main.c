@@ -33,7 +33,7 @@ static tg_status eval_stream(eval_job *job, tg_tokens_stream *stream, tg_err *er
         status = tg_eval_run(&job->eval, stream, take, job, err);
     } while (!status && tg_tokens_stream_goes_on(stream));
     if (!status && job->eval.sums.scored == scored && !job->o->logits)
-        return tg_fail(err, TG_EDATA, "no token of the text is predicted: its loss mask has only others");
+        return tg_fail(err, TG_EDATA, "the loss mask marks no token of the text as predicted");
     return status;
 }
 

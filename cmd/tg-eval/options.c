@@ -5,9 +5,7 @@ static const char examples[] = "  $ tg-eval text\n"
                                "  $ tg-eval --stride 32 < text\n"
                                "  $ tg-tokenize text | tg-eval --tsv\n"
                                "  $ tg-eval -p 'To be, or not to be' --per-token --top 3\n"
-                               "  $ tg-eval -p 'To be' --logits -o logits.npz\n"
-                               "  $ echo '{\"context\": \"To\", \"continuations\": [\" be\", \" by\"], "
-                               "\"label\": 0}' | tg-eval --choices -";
+                               "  $ tg-eval -p 'To be' --logits -o logits.npz";
 
 /* Which options go together. */
 static int check(const eval_options *o)
@@ -68,10 +66,10 @@ int eval_parse(int argc, char **argv, eval_options *o)
                         "values or JSON"),
         CLI_SIZE_OPTION('k', "top", &o->top, "K", 1, 1e9,
                         "with these, also the K most probable tokens in its place; implies --per-token"),
-        CLI_INPUT_OPTION(
-            0, "choices", &o->choices, "FILE",
-            "evaluate the continuations of contexts: each line is a JSON object with \"context\", "
-            "\"continuations\" and, for the accuracy, \"label\""),
+        CLI_INPUT_OPTION(0, "choices", &o->choices, "FILE",
+                         "say which continuation of a context is the most probable: each line is a JSON "
+                         "object with \"context\", "
+                         "\"continuations\" and, for the accuracy, \"label\""),
         CLI_FLAG_OPTION(0, "logits", &o->logits, "write the logits after each token as an archive (.npz)"),
         CLI_OUTPUT_OPTION('o', "output", &o->output, "FILE",
                           "write --logits to FILE instead of standard output"),

@@ -196,7 +196,7 @@ static tg_status choose_template(conversation *c, tg_err *err)
 
     if (!c->o->template_given && !tg_chat_find(&template, tok))
         return tg_fail(err, TG_EUSAGE,
-                       "the tokenizer has the tokens of no template: name one with --template");
+                       "the tokenizer has no tokens of chatml, llama3 or gemma: give --template plain");
     return tg_chat_begin(&c->chat, template, tok, err);
 }
 

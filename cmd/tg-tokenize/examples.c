@@ -255,7 +255,7 @@ static tg_status choose_template(tokenize_job *job, tg_err *err)
         job->template = *job->o->template;
     else if (!tg_chat_find(&job->template, job->tok))
         return tg_fail(err, TG_EUSAGE,
-                       "the tokenizer has the tokens of no template: name one with --template");
+                       "the tokenizer has no tokens of chatml, llama3 or gemma: give --template plain");
     return TG_OK;
 }
 

@@ -15,12 +15,12 @@ static const char examples[] = "  $ tg-tokenize < text | tg-train\n"
                                "  $ tg-tokenize --offsets text | head";
 
 static const char chat_help[] =
-    "the FILEs are conversations, of which only the answers are predicted: each line "
+    "the FILEs are conversations, of which tg-train learns only the answers: each line "
     "is a JSON object with \"messages\"";
-static const char template_help[] =
-    "how --chat writes a conversation (default: the one whose tokens the tokenizer has)";
+static const char template_help[] = "how --chat writes a conversation (default: the first whose tokens the "
+                                    "tokenizer has; plain must be named)";
 static const char pairs_help[] =
-    "the FILEs are examples, of which only the completions are predicted: each line is "
+    "the FILEs are examples, of which tg-train learns only the completions: each line is "
     "a JSON object with \"prompt\" and \"completion\"";
 
 static int read_words(int argc, char **argv, tokenize_options *o, struct given *g)
@@ -75,7 +75,8 @@ static int read_words(int argc, char **argv, tokenize_options *o, struct given *
         .name = "tg-tokenize",
         .usage = "[-t TOK | -m MODEL] [OPTION]... [FILE]...",
         .summary = "Turn text into a token archive (.npz). With no FILE, or when FILE is -, read standard "
-                   "input. All FILEs together are one text.",
+                   "input. All FILEs together are one text, unless --chat or --prompt-completion is given: "
+                   "then each line is a document.",
         .examples = examples,
         .options = options,
         .files = true,

@@ -104,9 +104,9 @@ static void say_documents(const tg_documents *d)
     cli_note("%s document%s, in which %s token%s predicted", cli_count(d->documents),
              cli_plural(d->documents), cli_count(d->predicted), d->predicted == 1 ? " is" : "s are");
     if (d->cut > 0)
-        cli_say("%s document%s longer than the context of %zu: cut into windows, each of which is predicted "
-                "without "
-                "those before it",
+        cli_say("%s document%s longer than the context of %zu: each is cut into windows, and a window does "
+                "not see those "
+                "before it",
                 cli_count(d->cut), d->cut == 1 ? " is" : "s are", d->T);
 }
 

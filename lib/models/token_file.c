@@ -180,7 +180,9 @@ static tg_status next_ids(struct input *in, const void **ids, size_t *n, size_t 
     else if (!(status = tg_tokens_next(in->archive, ids, n, err)) && *n > 0)
         *width = tg_ids_width(tg_tokenizer_vocab_size(tg_tokens_tokenizer(in->archive)));
     if (!status && in->format == TG_TOKENS_NPZ && *n > 0 && tg_tokens_mask(in->archive))
-        status = tg_fail(err, TG_EUSAGE, "these tokens have a loss mask, which would be lost");
+        status = tg_fail(
+            err, TG_EUSAGE,
+            "these tokens have a loss mask, which would be lost; tg-train and tg-eval read them as they are");
     in->at += status ? 0 : *n;
     in->failed = status != TG_OK;
     return status;

@@ -38,12 +38,6 @@ void tg_tokens_free(tg_tokens *tokens);
 /* CRC-32 of the ids as stored in memory, and after them of the mask; it identifies the text. */
 uint32_t tg_tokens_crc(const tg_tokens *tokens);
 
-/* What the mask says of the token at that position. */
-static inline unsigned tg_tokens_mask_at(const tg_tokens *tokens, size_t at)
-{
-    return tokens->mask ? tokens->mask[at] : at == 0 ? TG_MASK_FIRST : TG_MASK_PREDICTED;
-}
-
 /* Copy n ids from position `at` into ids [n].  at + n <= count. */
 void tg_tokens_get(const tg_tokens *tokens, int32_t *ids, size_t at, size_t n);
 

@@ -58,8 +58,10 @@ static tg_status init_documents(tg_batches *b, tg_held_out held_out, tg_err *err
     tg_status status;
 
     if (!held_out.text && held_out.fraction > 0 && held_out.blocks > 1)
-        return tg_fail(err, TG_EDATA, "a text with a loss mask is held out at its end, not in %zu blocks",
-                       held_out.blocks);
+        return tg_fail(
+            err, TG_EDATA,
+            "of a text with a loss mask whole documents at the end are held out, not the ends of %zu blocks",
+            held_out.blocks);
     if ((status = tg_documents_init(&b->documents, b->tokens, b->T, err)))
         return status;
     b->windows = b->documents.n;

@@ -47,7 +47,7 @@ tg_status tg_documents_init(tg_documents *d, const tg_tokens *tokens, size_t T, 
         at += goes_on ? T : n;
     }
     if (!status && d->n == 0)
-        status = tg_fail(err, TG_EDATA, "no token of the text is predicted: its loss mask has only others");
+        status = tg_fail(err, TG_EDATA, "the loss mask marks no token of the text as predicted");
     if (status)
         tg_documents_free(d);
     return status;

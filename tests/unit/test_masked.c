@@ -102,7 +102,7 @@ static void a_mask_is_kept(void)
     for (size_t d = 0; d < DOCUMENTS; d++)
         for (size_t i = 0; documents[d][i] != '\0'; i++, at++) {
             CHECK_EQ(tokens.data[at], documents[d][i]);
-            CHECK_EQ(tg_tokens_mask_at(&tokens, at), mask_of(documents[d], i));
+            CHECK_EQ(tokens.mask[at], mask_of(documents[d], i));
         }
     tokens.mask[1] ^= 1;
     CHECK(tg_tokens_crc(&tokens) != crc); /* it is another text */
@@ -157,7 +157,7 @@ static void windows_of_documents(void)
     for (size_t i = 0; i < tokens.count; i++)
         tokens.mask[i] = i == 0 ? TG_MASK_FIRST : TG_MASK_READ;
     CHECK_EQ(tg_documents_init(&d, &tokens, T, &err), TG_EDATA);
-    CHECK_HAS(err.message, "no token of the text is predicted");
+    CHECK_HAS(err.message, "marks no token of the text");
     tg_tokens_free(&tokens);
 }
 
@@ -190,7 +190,7 @@ static void documents_that_are_held_out(void)
     CHECK(b.windows == 1 && b.val_windows == 4);
     tg_batches_free(&b);
     CHECK_EQ(tg_batches_init(&b, &tokens, 1, T, (tg_held_out){0.5, 2, NULL}, &err), TG_EDATA);
-    CHECK_HAS(err.message, "not in 2 blocks");
+    CHECK_HAS(err.message, "not the ends of 2 blocks");
     /* a text of its own, which has a mask, for one that has none, and the other way round */
     tg_tokens plain = {.tokenizer = tokens.tokenizer, .count = TOKENS, .width = 1, .data = tokens.data};
     CHECK_OK(tg_batches_init(&b, &plain, 1, T, (tg_held_out){0, 1, &tokens}, &err), &err);
