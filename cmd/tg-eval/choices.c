@@ -256,9 +256,10 @@ static void print_sums(const eval_job *job, const struct sums *s)
 
     cli_progress_end();
     if (s->cut > 0)
-        cli_say(
-            "%s continuation%s with a context that is longer than a window of %zu: its beginning is left out",
-            cli_count(s->cut), cli_plural(s->cut), job->eval.plan.context);
+        cli_say("%s continuation%s not fit a window of %zu tokens together with the context, whose beginning "
+                "is left "
+                "out",
+                cli_count(s->cut), s->cut == 1 ? " does" : "s do", job->eval.plan.context);
     if (job->o->format != EVAL_TEXT) {
         if (s->labelled > 0)
             cli_note("accuracy %.4f on %s item%s with a label, of %s; by log-probability per byte %.4f",
