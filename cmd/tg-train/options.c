@@ -165,9 +165,8 @@ static int parse(int argc, char **argv, train_options *o)
                         "with -o: do not continue from FILE but replace it, whatever it is"),
         setting(o, 'n', TG_SET_STEPS, "N",
                 "total number of steps (default: 2000, or 4000 of a short context; fewer of a short text)"),
-        CLI_NUMBER_OPTION(
-            0, "minutes", &o->minutes, "X", 0.01, TG_MINUTES_MAX,
-            "train for X minutes, in place of --steps; a new model then has other defaults, see tg-train(1)"),
+        CLI_NUMBER_OPTION(0, "minutes", &o->minutes, "X", 0.01, TG_MINUTES_MAX,
+                          "train for X minutes in place of --steps, with other defaults: see tg-train(1)"),
         setting(o, 'b', TG_SET_BATCH, "N", "sequences per pass"),
         setting(o, 'c', TG_SET_CONTEXT, "N", "tokens per sequence; 0 for the model's context"),
         setting(o, 'a', TG_SET_ACCUMULATE, "N", "passes per step"),
