@@ -55,6 +55,15 @@ assert z["mask/00000000"].dtype == np.uint8 and z["mask/00000000"].tolist() == [
 END
 }
 
+@test "a line that is longer than what is read at a time" {
+    local long
+    long=$(printf 'a%.0s' {1..300000})
+    printf '{"prompt": "%s", "completion": "b"}\n{"prompt": "c", "completion": "d"}' "$long" > long.jsonl
+    run -0 --separate-stderr tg-tokenize --prompt-completion -o long.npz long.jsonl
+    said "tg-tokenize: 2 documents, 300,003 tokens, 2 of them predicted"
+    [[ $(tg-tokenize -d long.npz) = "${long}bcd" ]]
+}
+
 @test "conversations: the four templates" {
     [[ $(show chatml) = '<|im_start|>system\n Be kind. <|im_end|>\n<|im_start|>user\nHi\n<|im_end|>\n<|im_start|>assistant\n[Hello<|im_end|>]\n<|im_start|>user\nBye<|im_end|>\n<|im_start|>assistant\n[So long <|im_end|><|im_end|>]\n' ]]
     [[ $(show llama3) = '<|begin_of_text|><|start_header_id|>system<|end_header_id|>\n\nBe kind.<|eot_id|><|start_header_id|>user<|end_header_id|>\n\nHi<|eot_id|><|start_header_id|>assistant<|end_header_id|>\n\n[Hello<|eot_id|>]<|start_header_id|>user<|end_header_id|>\n\nBye<|eot_id|><|start_header_id|>assistant<|end_header_id|>\n\n[So long <|im_end|><|eot_id|>]' ]]

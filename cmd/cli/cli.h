@@ -219,6 +219,13 @@ TG_MUST_CHECK tg_status cli_open_input(int *fd, const char *path, tg_err *err);
 const char *cli_input_name(const char *path); /* path, or "standard input" */
 void cli_close_input(int fd);                 /* leaves standard input open; accepts -1 */
 
+/* Take a line of a file, without its line feed: n bytes and a NUL, which may be changed.  A failure ends
+ * cli_each_line(), which returns it. */
+typedef tg_status cli_take_line(void *context, char *line, size_t n, size_t number, tg_err *err);
+
+/* Give each line of a file to take(); they are numbered from 1.  Messages name the file. */
+TG_MUST_CHECK tg_status cli_each_line(const char *path, cli_take_line *take, void *context, tg_err *err);
+
 /* What to do where a context is too short. */
 #define CLI_LONGER_CONTEXT "tg-init --n-ctx makes models with a longer one"
 

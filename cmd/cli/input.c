@@ -6,7 +6,9 @@
 #include <unistd.h>
 
 #include "cmd/cli/private.h"
+#include "formats/lines.h"
 #include "formats/path.h"
+#include "formats/source.h"
 
 bool cli_is_dash(const char *path)
 {
@@ -75,6 +77,35 @@ void cli_close_input(int fd)
 {
     if (fd > STDERR_FILENO)
         close(fd);
+}
+
+static tg_status take_lines(tg_source *source, cli_take_line *take, void *context, tg_err *err)
+{
+    tg_lines lines = {.source = source};
+    bool any = true;
+    tg_status status = TG_OK;
+
+    while (!status && any)
+        if (!(status = tg_lines_next(&lines, &any, err)) && any)
+            status = take(context, lines.text, lines.n, lines.number, err);
+    tg_lines_free(&lines);
+    return status;
+}
+
+tg_status cli_each_line(const char *path, cli_take_line *take, void *context, tg_err *err)
+{
+    tg_source source;
+    int fd;
+    tg_status status = cli_open_input(&fd, path, err);
+
+    if (status)
+        return status;
+    if (!(status = tg_source_open_unmapped(&source, fd, err))) {
+        status = take_lines(&source, take, context, err);
+        tg_source_close(&source);
+    }
+    cli_close_input(fd);
+    return status ? tg_err_in(err, cli_input_name(path)) : TG_OK;
 }
 
 bool cli_stdin_has_data(void)

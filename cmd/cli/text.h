@@ -24,6 +24,13 @@ typedef struct cli_text {
                     "says so, except before --ids)"),                                                        \
         CLI_FLAG_OPTION(0, "no-bos", &(t)->no_bos, "put no such token there")
 
+/* The template of --chat; `value` is TG_CHAT_TEMPLATES if none is given. */
+#define CLI_TEMPLATE_OPTION(value, is_given)                                                                 \
+    CLI_ENUM_OPTION(0, "template", value, TG_CHAT_NAMES,                                                     \
+                    "how --chat writes a conversation (default: the first whose tokens the tokenizer has; "  \
+                    "plain must be named)",                                                                  \
+                    .given = is_given)
+
 /* What --help says about IDS. */
 #define CLI_IDS_HELP "the same as token ids: decimal numbers with spaces, commas or newlines between them"
 

@@ -4,7 +4,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "cmd/tg-eval/job.h"
 #include "formats/json.h"
@@ -27,18 +26,23 @@ struct item {
     size_t label; /* SIZE_MAX: not given */
 };
 
-struct sums {
-    uint64_t items, labelled, right, right_per_byte, cut;
+/* What is read, and what has come of it. */
+struct choices {
+    eval_job *job;
+    struct item item; /* the current one */
+    uint64_t items, labelled, right, right_per_byte,
+        cut; /* cut: continuations, whose contexts were too long */
 };
 
 /* ---- one continuation */
 
 /* The ids of the context with the continuation, and how many of them are the context: as many as it has
  * alone. White space at its end belongs to the continuation.  So it is in lm-eval's requests. */
-static tg_status divide(tg_tokens_prompt *whole, size_t *context, const eval_job *job,
-                        const struct item *item, size_t n, tg_err *err)
+static tg_status divide(tg_tokens_prompt *whole, size_t *context, const struct choices *c, size_t n,
+                        tg_err *err)
 {
-    const tg_tokenizer *tok = job->m.model.tokenizer;
+    const tg_tokenizer *tok = c->job->m.model.tokenizer;
+    const struct item *item = &c->item;
     size_t before = item->context;
     tg_tokens_prompt alone;
     tg_status status;
@@ -58,9 +62,10 @@ static tg_status divide(tg_tokens_prompt *whole, size_t *context, const eval_job
 
 /* Score the ids from `context` on, with a token before all where the plan has one.  Of a text that is longer
  * than a window the beginning is left out. */
-static tg_status score(eval_job *job, struct choice *choice, struct sums *sums, const tg_tokens_prompt *p,
-                       size_t context, tg_err *err)
+static tg_status score(struct choices *c, struct choice *choice, const tg_tokens_prompt *p, size_t context,
+                       tg_err *err)
 {
+    eval_job *job = c->job;
     const int32_t prefix = job->eval.plan.prefix;
     const size_t all = p->n + (prefix >= 0), room = job->eval.plan.context + 1,
                  cut = all > room ? all - room : 0;
@@ -91,7 +96,7 @@ static tg_status score(eval_job *job, struct choice *choice, struct sums *sums, 
                          all - context, room - 1);
         goto done;
     }
-    sums->cut += cut > 0;
+    c->cut += cut > 0;
     job->eval.sums = (tg_eval_sums){0};
     tg_tokens_stream_open_document(&stream, job->m.model.tokenizer, ids + cut, mask + cut, all - cut);
     status = tg_eval_run(&job->eval, &stream, NULL, NULL, err);
@@ -105,8 +110,9 @@ done:
     return status;
 }
 
-static tg_status add_choice(eval_job *job, struct item *item, struct sums *sums, tg_span text, tg_err *err)
+static tg_status add_choice(struct choices *c, tg_span text, tg_err *err)
 {
+    struct item *item = &c->item;
     struct choice *choice;
     tg_tokens_prompt whole;
     size_t context;
@@ -119,9 +125,9 @@ static tg_status add_choice(eval_job *job, struct item *item, struct sums *sums,
     memcpy(item->text + item->context, text.p, text.n);
     choice = &item->choice[item->n++];
     *choice = (struct choice){.bytes = text.n};
-    if ((status = divide(&whole, &context, job, item, item->context + text.n, err)))
+    if ((status = divide(&whole, &context, c, item->context + text.n, err)))
         return status;
-    status = score(job, choice, sums, &whole, context, err);
+    status = score(c, choice, &whole, context, err);
     tg_tokens_prompt_free(&whole);
     return status;
 }
@@ -144,7 +150,7 @@ static tg_status read_context(struct item *item, tg_json *j, tg_err *err)
     return TG_OK;
 }
 
-static tg_status read_choices(eval_job *job, struct item *item, struct sums *sums, tg_json *j, tg_err *err)
+static tg_status read_choices(struct choices *c, tg_json *j, tg_err *err)
 {
     tg_status status = TG_OK;
 
@@ -155,20 +161,23 @@ static tg_status read_choices(eval_job *job, struct item *item, struct sums *sum
         if (!j->status && text.n == 0)
             return tg_json_fail(j, "a continuation is empty");
         if (!j->status)
-            status = add_choice(job, item, sums, text, err);
+            status = add_choice(c, text, err);
     }
-    if (!status && !j->status && item->n == 0)
+    if (!status && !j->status && c->item.n == 0)
         return tg_json_fail(j, "there are no continuations");
     return status ? status : j->status;
 }
 
-static tg_status read_item(eval_job *job, struct item *item, struct sums *sums, tg_json *j, tg_err *err)
+static tg_status read_item(struct choices *c, tg_json *j, tg_err *err)
 {
     static const char *const names[] = {
         [CONTEXT] = "context", [CONTINUATIONS] = "continuations", [LABEL] = "label"};
+    struct item *item = &c->item;
     size_t at[MEMBERS];
     tg_status status;
 
+    item->n = 0;
+    item->label = SIZE_MAX;
     tg_json_members(j, names, MEMBERS, at);
     tg_json_end(j);
     for (size_t i = 0; i < LABEL; i++)
@@ -178,7 +187,7 @@ static tg_status read_item(eval_job *job, struct item *item, struct sums *sums, 
     if ((status = read_context(item, j, err)))
         return status;
     (void)tg_json_go(j, at[CONTINUATIONS]);
-    if ((status = read_choices(job, item, sums, j, err)) || at[LABEL] == 0)
+    if ((status = read_choices(c, j, err)) || at[LABEL] == 0)
         return status;
     (void)tg_json_go(j, at[LABEL]);
     item->label = tg_json_get_size(j);
@@ -236,115 +245,96 @@ static void print_object(const struct item *item, uint64_t number)
     puts("}");
 }
 
-static void add_item(const eval_job *job, struct sums *sums, const struct item *item)
+static void add_item(struct choices *c)
 {
+    const struct item *item = &c->item;
     const bool is_labelled = item->label != SIZE_MAX;
 
-    if (job->o->format == EVAL_TSV)
-        print_rows(item, sums->items);
-    else if (job->o->format == EVAL_JSONL)
-        print_object(item, sums->items);
-    sums->items++;
-    sums->labelled += is_labelled;
-    sums->right += is_labelled && best(item, false) == item->label;
-    sums->right_per_byte += is_labelled && best(item, true) == item->label;
+    if (c->job->o->format == EVAL_TSV)
+        print_rows(item, c->items);
+    else if (c->job->o->format == EVAL_JSONL)
+        print_object(item, c->items);
+    c->items++;
+    c->labelled += is_labelled;
+    c->right += is_labelled && best(item, false) == item->label;
+    c->right_per_byte += is_labelled && best(item, true) == item->label;
 }
 
-static void print_sums(const eval_job *job, const struct sums *s)
+static void print_sums(const struct choices *c)
 {
-    const double n = (double)s->labelled;
+    const double n = (double)c->labelled, accuracy = (double)c->right / n;
+    const double per_byte = (double)c->right_per_byte / n;
 
     cli_progress_end();
-    if (s->cut > 0)
-        cli_say("%s continuation%s not fit a window of %zu tokens together with the context, whose beginning "
-                "is left "
-                "out",
-                cli_count(s->cut), s->cut == 1 ? " does" : "s do", job->eval.plan.context);
-    if (job->o->format != EVAL_TEXT) {
-        if (s->labelled > 0)
-            cli_note("accuracy %.4f on %s item%s with a label, of %s; by log-probability per byte %.4f",
-                     (double)s->right / n, cli_count(s->labelled), cli_plural(s->labelled),
-                     cli_count(s->items), (double)s->right_per_byte / n);
-        return;
+    if (c->cut > 0)
+        cli_say("%s continuation%s not fit a window of %zu tokens together with the context, whose "
+                "beginning is left out",
+                cli_count(c->cut), c->cut == 1 ? " does" : "s do", c->job->eval.plan.context);
+    if (c->job->o->format == EVAL_TEXT) {
+        printf("items       %s, %s of them with a label\n", cli_count(c->items), cli_count(c->labelled));
+        if (c->labelled == 0)
+            return;
+        printf("accuracy    %.4f, standard error %.4f\n", accuracy,
+               sqrt(accuracy * (1 - accuracy) / fmax(n - 1, 1)));
+        printf("per byte    %.4f, by log-probability per byte\n", per_byte);
+    } else if (c->labelled > 0) {
+        cli_note("accuracy %.4f on %s item%s with a label, of %s; by log-probability per byte %.4f", accuracy,
+                 cli_count(c->labelled), cli_plural(c->labelled), cli_count(c->items), per_byte);
     }
-    printf("items       %s, %s of them with a label\n", cli_count(s->items), cli_count(s->labelled));
-    if (s->labelled == 0)
+}
+
+/* In place of that of tokens. */
+static void show_items(const struct choices *c)
+{
+    eval_job *job = c->job;
+    char line[64];
+
+    if (!cli_progress_wanted(job->begun, &job->shown))
         return;
-    printf("accuracy    %.4f, standard error %.4f\n", (double)s->right / n,
-           sqrt((double)s->right / n * (1 - (double)s->right / n) / fmax(n - 1, 1)));
-    printf("per byte    %.4f, by log-probability per byte\n", (double)s->right_per_byte / n);
+    snprintf(line, sizeof line, "%s items, %s", cli_count(c->items), cli_duration(job->shown - job->begun));
+    cli_progress(line);
 }
 
 /* ---- the file */
 
-static tg_status run_line(eval_job *job, struct item *item, struct sums *sums, const char *line, size_t n,
-                          size_t number, tg_err *err)
+static tg_status take_line(void *context, char *line, size_t n, size_t number, tg_err *err)
 {
+    struct choices *c = context;
     tg_json j;
     tg_status status, closed;
 
-    item->n = 0;
-    item->label = SIZE_MAX;
+    if (cli_stdout_failed() || strspn(line, " \t\r") == n)
+        return TG_OK;
     tg_json_open(&j, line, n, err);
     j.line = number;
-    status = read_item(job, item, sums, &j, err);
-    if (status && !j.status)
+    if ((status = read_item(c, &j, err)) && !j.status)
         (void)tg_json_err_in(&j);
     closed = tg_json_close(&j);
     if (status || closed)
         return status ? status : closed;
-    add_item(job, sums, item);
+    add_item(c);
+    show_items(c);
     return TG_OK;
-}
-
-static tg_status run_lines(eval_job *job, FILE *file, struct sums *sums, tg_err *err)
-{
-    struct item item = {0};
-    char *line = NULL;
-    size_t size = 0, number = 0;
-    ssize_t n;
-    tg_status status = TG_OK;
-
-    while (!status && !cli_stdout_failed() && (n = getline(&line, &size, file)) >= 0) {
-        number++;
-        if (strspn(line, " \t\r\n") < (size_t)n)
-            status = run_line(job, &item, sums, line, (size_t)n, number, err);
-        eval_show_progress(job);
-    }
-    free(line);
-    free(item.text);
-    free(item.choice);
-    if (!status && ferror(file))
-        return tg_fail_sys(err, "cannot read");
-    if (!status && sums->items == 0)
-        return tg_fail(err, TG_EDATA, "no lines, expected JSON objects");
-    return status;
 }
 
 tg_status eval_choices(eval_job *job, tg_err *err)
 {
     const char *path = job->o->choices;
-    struct sums sums = {0};
-    FILE *file;
-    int fd;
+    struct choices c = {.job = job};
     tg_status status;
 
-    if ((status = cli_open_input(&fd, path, err)))
-        return status;
-    if (!(file = fdopen(fd, "r"))) {
-        status = tg_fail_sys(err, "cannot read");
-        cli_close_input(fd);
-        return status;
-    }
     if (job->o->format == EVAL_TSV && !job->o->no_header)
         puts("item\tchoice\ttokens\tbytes\tlogprob\tgreedy\tlabel");
-    if ((status = run_lines(job, file, &sums, err)))
+    status = cli_each_line(path, take_line, &c, err);
+    free(c.item.text);
+    free(c.item.choice);
+    if (!status && c.items == 0) {
+        status = tg_fail(err, TG_EDATA, "no lines, expected JSON objects");
         (void)tg_err_in(err, cli_input_name(path));
-    if (fd != STDIN_FILENO)
-        (void)fclose(file);
+    }
     if (cli_model_check(&job->m, err))
         return err->code;
     if (!status)
-        print_sums(job, &sums);
+        print_sums(&c);
     return status;
 }

@@ -7,19 +7,27 @@ static const char examples[] = "  $ tg-eval text\n"
                                "  $ tg-eval -p 'To be, or not to be' --per-token --top 3\n"
                                "  $ tg-eval -p 'To be' --logits -o logits.npz";
 
+static int check_choices(const eval_options *o)
+{
+    const char *other = o->files > 0               ? "texts"
+                        : cli_text_given(&o->text) ? "--prompt or --ids"
+                        : o->per_token             ? "--per-token"
+                        : o->logits                ? "--logits"
+                        : o->stride > 0            ? "--stride"
+                                                   : NULL;
+
+    if (o->choices && other)
+        return cli_usage("--choices cannot be combined with %s", other);
+    if (o->choices && o->model && cli_is_dash(o->model) && cli_is_dash(o->choices))
+        return cli_usage("standard input cannot be both the model and the choices");
+    return CLI_OK;
+}
+
 /* Which options go together. */
 static int check(const eval_options *o)
 {
-    if (o->choices &&
-        (o->files > 0 || cli_text_given(&o->text) || o->per_token || o->logits || o->stride > 0))
-        return cli_usage("--choices cannot be combined with %s", o->files > 0 ? "texts"
-                                                                 : cli_text_given(&o->text)
-                                                                     ? "--prompt or --ids"
-                                                                 : o->per_token ? "--per-token"
-                                                                 : o->logits    ? "--logits"
-                                                                                : "--stride");
-    if (o->choices && o->model && cli_is_dash(o->model) && cli_is_dash(o->choices))
-        return cli_usage("standard input cannot be both the model and the choices");
+    if (check_choices(o))
+        return CLI_USAGE;
     if (cli_text_given(&o->text) && o->files > 0)
         return cli_usage("%s: -p or --ids names a text already", o->file[0]);
     if (o->eot && o->text.bos)
@@ -66,10 +74,10 @@ int eval_parse(int argc, char **argv, eval_options *o)
                         "values or JSON"),
         CLI_SIZE_OPTION('k', "top", &o->top, "K", 1, 1e9,
                         "with these, also the K most probable tokens in its place; implies --per-token"),
-        CLI_INPUT_OPTION(0, "choices", &o->choices, "FILE",
-                         "say which continuation of a context is the most probable: each line is a JSON "
-                         "object with \"context\", "
-                         "\"continuations\" and, for the accuracy, \"label\""),
+        CLI_INPUT_OPTION(
+            0, "choices", &o->choices, "FILE",
+            "say which continuation of a context is the most probable: each line is a JSON object "
+            "with \"context\", \"continuations\" and, for the accuracy, \"label\""),
         CLI_FLAG_OPTION(0, "logits", &o->logits, "write the logits after each token as an archive (.npz)"),
         CLI_OUTPUT_OPTION('o', "output", &o->output, "FILE",
                           "write --logits to FILE instead of standard output"),

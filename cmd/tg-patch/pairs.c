@@ -2,7 +2,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "cmd/tg-patch/job.h"
 
@@ -123,54 +122,30 @@ static tg_status read_line(patch_job *job, patch_pair *pair, char *line, tg_err 
     return check_pair(job, pair, err);
 }
 
-static tg_status add_pair(patch_job *job, char *line, tg_err *err)
+static tg_status add_pair(void *context, char *line, size_t n, size_t number, tg_err *err)
 {
+    patch_job *job = context;
     patch_pair *more = realloc(job->pair, (job->pairs + 1) * sizeof *more);
     char where[32];
 
+    (void)n;
     if (!more)
         return tg_fail_memory(err, (job->pairs + 1) * sizeof *more, "the pairs");
     job->pair = more;
     more[job->pairs] = (patch_pair){.answer = -1, .wrong = -1};
-    snprintf(where, sizeof where, "line %zu", job->pairs + 1);
+    snprintf(where, sizeof where, "line %zu", number);
     return read_line(job, &more[job->pairs++], line, err) ? tg_err_in(err, where) : TG_OK;
-}
-
-static tg_status read_lines(patch_job *job, FILE *file, tg_err *err)
-{
-    char *line = NULL;
-    size_t size = 0;
-    tg_status status = TG_OK;
-
-    while (!status && getline(&line, &size, file) >= 0)
-        status = add_pair(job, line, err);
-    free(line);
-    if (!status && ferror(file))
-        return tg_fail_sys(err, "cannot read");
-    if (!status && job->pairs == 0)
-        return tg_fail(err, TG_EDATA, "there are no pairs: expected a line for each");
-    return status;
 }
 
 static tg_status read_file(patch_job *job, tg_err *err)
 {
     const char *path = job->o->pairs;
-    FILE *file;
-    int fd;
-    tg_status status;
+    const tg_status status = cli_each_line(path, add_pair, job, err);
 
-    if ((status = cli_open_input(&fd, path, err)))
+    if (status || job->pairs > 0)
         return status;
-    if (!(file = fdopen(fd, "r"))) {
-        status = tg_fail_sys(err, "cannot read");
-        cli_close_input(fd);
-        return status;
-    }
-    if ((status = read_lines(job, file, err)))
-        (void)tg_err_in(err, cli_input_name(path));
-    if (fd != STDIN_FILENO)
-        (void)fclose(file);
-    return status;
+    (void)tg_fail(err, TG_EDATA, "there are no pairs: expected a line for each");
+    return tg_err_in(err, cli_input_name(path));
 }
 
 tg_status patch_read_pairs(patch_job *job, tg_err *err)

@@ -27,8 +27,9 @@ typedef struct conversation {
 
 /* ---- ids */
 
-static tg_status add_ids(conversation *c, const int32_t *ids, size_t n, tg_err *err)
+static tg_status add_ids(void *context, const int32_t *ids, size_t n, tg_err *err)
 {
+    conversation *c = context;
     const tg_status status =
         tg_grow(&c->ids, &c->capacity, c->n + n, sizeof *c->ids, "the conversation", err);
 
@@ -42,22 +43,9 @@ static tg_status add_ids(conversation *c, const int32_t *ids, size_t n, tg_err *
 /* A text of its own, which continues what there is. */
 static tg_status add_text(conversation *c, const char *text, size_t n, tg_err *err)
 {
-    enum { IDS = 256 };
-    tg_text left = {(const unsigned char *)text, n};
-    int32_t ids[IDS];
-    size_t got = IDS;
-    tg_status status = TG_OK;
-
-    tg_encoder_set_offset(c->encoder, 0);
     if (c->n > 0)
         tg_encoder_continue(c->encoder);
-    while (!status && left.n > 0)
-        if (!(status = tg_encoder_encode(c->encoder, &left, ids, IDS, &got, err)))
-            status = add_ids(c, ids, got, err);
-    for (got = IDS; !status && got == IDS;)
-        if (!(status = tg_encoder_finish(c->encoder, ids, IDS, &got, err)))
-            status = add_ids(c, ids, got, err);
-    return status;
+    return tg_encoder_whole(c->encoder, text, n, add_ids, c, err);
 }
 
 static tg_status add_pieces(conversation *c, const tg_chat_piece *piece, size_t n, tg_err *err)
@@ -189,24 +177,13 @@ static tg_status converse(conversation *c, tg_err *err)
     return status;
 }
 
-static tg_status choose_template(conversation *c, tg_err *err)
-{
-    const tg_tokenizer *tok = c->m->model.tokenizer;
-    tg_chat_template template = c->o->template;
-
-    if (!c->o->template_given && !tg_chat_find(&template, tok))
-        return tg_fail(err, TG_EUSAGE,
-                       "the tokenizer has no tokens of chatml, llama3 or gemma: give --template plain");
-    return tg_chat_begin(&c->chat, template, tok, err);
-}
-
 tg_status sample_chat(const cli_model *m, const sample_options *o, tg_err *err)
 {
     conversation c = {.m = m, .o = o, .terminal = isatty(STDIN_FILENO) && isatty(STDOUT_FILENO)};
     tg_status status;
 
     c.room = tg_size_min(m->model.config.n_ctx, TG_TOKENS_WINDOW);
-    if ((status = choose_template(&c, err)) ||
+    if ((status = tg_chat_begin(&c.chat, o->template, m->model.tokenizer, err)) ||
         (status = tg_encoder_create(&c.encoder, m->model.tokenizer, err)))
         return status;
     if (!(status = tg_generator_open(&c.g, &m->model, (tg_weight_type)o->type, 1, c.room, err))) {

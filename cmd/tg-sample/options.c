@@ -28,8 +28,6 @@ static const char attention_help[] =
 static const char add_help[] =
     "add X times the vector of FILE to the residual stream that reaches layer L, at every "
     "token; tg-attn-dump --mean makes vectors";
-static const char template_help[] = "how --chat writes a conversation (default: the first whose tokens the "
-                                    "tokenizer has; plain must be named)";
 
 bool sample_prints_attention(const sample_options *o)
 {
@@ -162,8 +160,7 @@ int sample_parse(int argc, char **argv, sample_options *o)
         CLI_TEXT_OPTION(0, "stop", &o->stop, "TEXT", "end as soon as TEXT is generated, and do not print it"),
         CLI_FLAG_OPTION(0, "chat", &o->chat,
                         "answer each line of standard input, which is a message; Ctrl-C ends an answer"),
-        CLI_ENUM_OPTION(0, "template", &o->template, TG_CHAT_NAMES, template_help,
-                        .given = &o->template_given),
+        CLI_TEMPLATE_OPTION(&o->template, &o->template_given),
         CLI_TEXT_OPTION(0, "system", &o->system, "TEXT",
                         "with --chat: the system message, before all others"),
         CLI_FLAG_OPTION(0, "no-prompt", &o->no_prompt, "do not print the prompt"),

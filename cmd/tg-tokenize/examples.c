@@ -1,14 +1,10 @@
 /* Lines of JSON to ids: conversations, and prompts with their completions, of which only what is answered is
  * predicted. */
-#include <stdlib.h>
 #include <string.h>
 
 #include "cmd/tg-tokenize/job.h"
 #include "formats/json.h"
-#include "lib/base/grow.h"
-#include "lib/base/size.h"
-
-#define IDS 1024 /* ids at a time */
+#include "formats/lines.h"
 
 /* ---- pieces to ids */
 
@@ -31,28 +27,28 @@ static tg_status give(tokenize_job *job, const int32_t *ids, size_t n, bool pred
     return status;
 }
 
+static tg_status take_answer(void *context, const int32_t *ids, size_t n, tg_err *err)
+{
+    return give(context, ids, n, true, err);
+}
+
+static tg_status take_other(void *context, const int32_t *ids, size_t n, tg_err *err)
+{
+    return give(context, ids, n, false, err);
+}
+
 /* A text of its own, which continues the document if there is one. */
 static tg_status put_text(tokenize_job *job, tg_span text, bool predicted, tg_err *err)
 {
-    tg_text left = {(const unsigned char *)text.p, text.n};
-    int32_t ids[IDS];
-    size_t n = IDS;
-    tg_status status = TG_OK;
+    tg_status status;
 
     if (!job->one && (status = tg_encoder_create(&job->one, job->tok, err)))
         return status;
-    tg_encoder_set_offset(job->one, 0);
     if (job->o->examples == EXAMPLES_CHAT ? job->in_document : job->in_text)
         tg_encoder_continue(job->one);
     job->in_text = true;
     job->bytes += text.n;
-    while (!status && left.n > 0)
-        if (!(status = tg_encoder_encode(job->one, &left, ids, IDS, &n, err)))
-            status = give(job, ids, n, predicted, err);
-    for (n = IDS; !status && n == IDS;)
-        if (!(status = tg_encoder_finish(job->one, ids, IDS, &n, err)))
-            status = give(job, ids, n, predicted, err);
-    return status;
+    return tg_encoder_whole(job->one, text.p, text.n, predicted ? take_answer : take_other, job, err);
 }
 
 static tg_status put_token(tokenize_job *job, int32_t id, bool predicted, tg_err *err)
@@ -79,14 +75,12 @@ static tg_status put_pair(tokenize_job *job, tg_json *j, tg_err *err)
     if ((status = put_token(job, job->bos, false, err)))
         return status;
     for (size_t i = 0; i < PAIR; i++) {
-        const size_t end = tg_json_go(j, at[i]);
-
+        (void)tg_json_go(j, at[i]);
         text = tg_json_get_text(j);
         if (!j->status && i == COMPLETION && text.n == 0)
             return tg_json_fail(j, "the completion is empty");
         if (j->status || (status = put_text(job, text, i == COMPLETION, err)))
             return j->status ? j->status : status;
-        (void)tg_json_go(j, end);
     }
     return put_token(job, tg_tokenizer_end_of_text(job->tok), true, err);
 }
@@ -154,12 +148,10 @@ static tg_status put_chat(tokenize_job *job, tg_json *j, tg_err *err)
     static const char *const names[] = {"messages"};
     const uint64_t predicted = job->predicted;
     tg_chat_piece piece[TG_CHAT_PIECES];
-    tg_chat chat;
+    tg_chat chat = job->chat;
     size_t at;
-    tg_status status = tg_chat_begin(&chat, job->template, job->tok, err);
+    tg_status status = TG_OK;
 
-    if (status)
-        return status;
     tg_json_members(j, names, 1, &at);
     tg_json_end(j);
     if (!j->status && at == 0)
@@ -193,80 +185,32 @@ static tg_status put_line(tokenize_job *job, const char *line, size_t n, size_t 
     return status ? status : closed;
 }
 
-static bool is_blank(const char *line, size_t n)
-{
-    return strspn(line, " \t\r\n") >= n;
-}
-
-/* Keep more of a line that has not ended. */
-static tg_status keep(text_out *line, const unsigned char *text, size_t n, tg_err *err)
-{
-    const tg_status status = tg_grow(&line->bytes, &line->capacity, line->n + n + 1, 1, "a line", err);
-
-    if (status)
-        return status;
-    memcpy(line->bytes + line->n, text, n);
-    line->n += n;
-    line->bytes[line->n] = '\0';
-    return TG_OK;
-}
-
-/* The line that has been kept. */
-static tg_status end_line(tokenize_job *job, size_t number, tg_err *err)
-{
-    text_out *line = &job->line;
-    const size_t n = line->n;
-
-    line->n = 0;
-    return n == 0 || is_blank(line->bytes, n) ? TG_OK : put_line(job, line->bytes, n, number, err);
-}
-
 static tg_status encode_lines(tokenize_job *job, tg_source *source, const char *name, tg_err *err)
 {
-    size_t number = 1, ready = 1;
+    tg_lines lines = {.source = source};
+    bool any = true;
     tg_status status = TG_OK;
 
-    while (!status && ready > 0) {
-        if (tg_source_peek(source, 1, err))
-            return tg_err_in(err, name);
-        ready = source->ready;
-        for (size_t at = 0; !status && at < ready;) {
-            const unsigned char *text = source->next + at, *end = memchr(text, '\n', ready - at);
-            const size_t n = end ? (size_t)(end - text) : ready - at;
-
-            if (!(status = keep(&job->line, text, n, err)) && end)
-                status = end_line(job, number++, err);
-            at += n + (end != NULL);
-        }
-        tg_source_skip(source, ready);
-        show_progress(job, ready);
+    while (!status && any) {
+        if ((status = tg_lines_next(&lines, &any, err)) || !any)
+            break;
+        if (strspn(lines.text, " \t\r") < lines.n)
+            status = put_line(job, lines.text, lines.n, lines.number, err);
+        show_progress(job, lines.n + 1);
     }
-    if (!status)
-        status = end_line(job, number, err);
+    tg_lines_free(&lines);
     if (!status)
         status = flush_output(job, err);
     return status && !job->take_failed ? tg_err_in(err, name) : status;
 }
 
-/* The one that is named, or whose tokens the tokenizer has. */
-static tg_status choose_template(tokenize_job *job, tg_err *err)
-{
-    if (job->o->template)
-        job->template = *job->o->template;
-    else if (!tg_chat_find(&job->template, job->tok))
-        return tg_fail(err, TG_EUSAGE,
-                       "the tokenizer has no tokens of chatml, llama3 or gemma: give --template plain");
-    return TG_OK;
-}
-
 tg_status encode_examples(tokenize_job *job, tg_err *err)
 {
-    tg_chat chat;
     tg_status status = TG_OK;
 
     job->has_mask = true;
-    if (job->o->examples == EXAMPLES_CHAT && !(status = choose_template(job, err)))
-        status = tg_chat_begin(&chat, job->template, job->tok, err); /* it may not fit the tokenizer */
+    if (job->o->examples == EXAMPLES_CHAT)
+        status = tg_chat_begin(&job->chat, job->o->template, job->tok, err);
     if (!status)
         status = visit_files(job, encode_lines, err);
     if (status)

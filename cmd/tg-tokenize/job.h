@@ -61,10 +61,9 @@ typedef struct tokenize_options {
     bool special;                  /* look for special tokens in the text */
     bool bos, eot;                 /* begin, end each document with the token for that */
     tokenize_examples examples;
-    const tg_chat_template *template; /* &named, if --template is given, or NULL */
-    tg_chat_template named;
-    bool null;             /* documents end with a NUL byte, or */
-    const char *separator; /* with this line; NULL: with their file */
+    tg_chat_template template; /* TG_CHAT_TEMPLATES: none is named */
+    bool null;                 /* documents end with a NUL byte, or */
+    const char *separator;     /* with this line; NULL: with their file */
     size_t threads;
     const char *output; /* NULL: standard output */
     cli_files files;
@@ -110,11 +109,10 @@ struct tokenize_job {
     uint64_t read;        /* bytes of text taken from all FILEs */
 
     /* examples to ids */
-    tg_encoder *one;           /* NULL until there is text */
-    tg_chat_template template; /* of conversations */
-    text_out line;             /* that is being read */
-    bool in_document;          /* the document has ids, */
-    bool in_text; /* and some of them are of text, which begins after a token that begins a document */
+    tg_encoder *one;  /* NULL until there is text */
+    tg_chat chat;     /* at the beginning of each conversation */
+    bool in_document; /* the document has ids, */
+    bool in_text;     /* and some of them are of text, which begins after a token that begins a document */
     uint64_t documents, given, predicted; /* lines; ids; those of them that are predicted */
 
     /* ids to output */

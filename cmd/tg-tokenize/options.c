@@ -1,4 +1,5 @@
 /* The options of tg-tokenize, and which of them may be combined. */
+#include "cmd/cli/text.h"
 #include "cmd/tg-tokenize/job.h"
 
 #include <string.h>
@@ -17,8 +18,6 @@ static const char examples[] = "  $ tg-tokenize < text | tg-train\n"
 static const char chat_help[] =
     "the FILEs are conversations, of which tg-train learns only the answers: each line "
     "is a JSON object with \"messages\"";
-static const char template_help[] = "how --chat writes a conversation (default: the first whose tokens the "
-                                    "tokenizer has; plain must be named)";
 static const char pairs_help[] =
     "the FILEs are examples, of which tg-train learns only the completions: each line is "
     "a JSON object with \"prompt\" and \"completion\"";
@@ -54,7 +53,7 @@ static int read_words(int argc, char **argv, tokenize_options *o, struct given *
         CLI_ENUM_OPTION(0, "to", &o->format, TG_VOCAB_FORMATS, "write the tokenizer itself, in this format",
                         .given = &g->to),
         CLI_FLAG_OPTION(0, "chat", &g->chat, chat_help),
-        CLI_ENUM_OPTION(0, "template", &o->named, TG_CHAT_NAMES, template_help, .given = &g->template),
+        CLI_TEMPLATE_OPTION(&o->template, &g->template),
         CLI_FLAG_OPTION(0, "prompt-completion", &g->pairs, pairs_help),
         CLI_FLAG_OPTION(0, "special", &o->special,
                         "turn the texts of special tokens, such as <|endoftext|>, into these tokens"),
@@ -174,7 +173,6 @@ static int check_examples(tokenize_options *o, const struct given *g)
                                                   : NULL;
 
     o->examples = g->chat ? EXAMPLES_CHAT : g->pairs ? EXAMPLES_PAIRS : EXAMPLES_NONE;
-    o->template = g->template ? &o->named : NULL;
     if (o->examples && other)
         return cli_usage("--%s and --%s cannot be combined", name, other);
     if (g->template && !g->chat)
@@ -197,7 +195,8 @@ int parse_options(int argc, char **argv, tokenize_options *o)
     int n;
 
     /* beyond their lists: not defaults */
-    *o = (tokenize_options){.pattern = TG_SPLITS, .format = (tg_vocab_format)-1, .named = TG_CHAT_TEMPLATES};
+    *o = (tokenize_options){
+        .pattern = TG_SPLITS, .format = (tg_vocab_format)-1, .template = TG_CHAT_TEMPLATES};
     if ((n = read_words(argc, argv, o, &g)) < 0)
         return CLI_USAGE;
     o->characters = o->tokenizer && strcmp(o->tokenizer, "char") == 0;

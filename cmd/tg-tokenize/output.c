@@ -332,5 +332,4 @@ void output_free(tokenize_job *job)
 {
     tg_tokens_abandon(job->w);
     free(job->text.bytes);
-    free(job->line.bytes);
 }

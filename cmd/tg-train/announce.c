@@ -105,8 +105,7 @@ static void say_documents(const tg_documents *d)
              cli_plural(d->documents), cli_count(d->predicted), d->predicted == 1 ? " is" : "s are");
     if (d->cut > 0)
         cli_say("%s document%s longer than the context of %zu: each is cut into windows, and a window does "
-                "not see those "
-                "before it",
+                "not see those before it",
                 cli_count(d->cut), d->cut == 1 ? " is" : "s are", d->T);
 }
 

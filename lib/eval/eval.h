@@ -86,7 +86,7 @@ void tg_eval_close(tg_eval *e);
 
 /*
  * Evaluate a text of the same model, of any length; of a stream with a loss mask the next document, without a
- * prefix, whose predicted tokens are scored (tg_tokens_stream_goes_on()).  take may be NULL. TG_EDATA:
+ * prefix, whose predicted tokens are scored (tg_tokens_stream_goes_on()).  take may be NULL.  TG_EDATA:
  * nothing to score, unless every_row is set; what tg_tokens_stream_next() refuses; a logit is NaN or
  * infinite.  TG_EIO, TG_ENOMEM, and what take() returns.
  */

@@ -51,7 +51,7 @@ void tg_pass_place(tg_arena *arena, tg_pass *pass, const tg_model *model, const 
 
 /*
  * Mean cross-entropy of targets [B,T] given ids [B,T]; ids are in range, and targets too, or negative: such a
- * token is not predicted, and counts in the mean as a loss of 0. The gradients of loss_scale times the mean
+ * token is not predicted, and counts in the mean as a loss of 0.  The gradients of loss_scale times the mean
  * loss are written to grads, a flat buffer in the order of the model's table, with zeros between the tensors,
  * unless it is NULL.  loss_scale is 1/n where n batches make a step.
  *

@@ -4,7 +4,7 @@
  *   losses[n] = log sum_v exp(logits[n,v]) - logits[n,target[n]]
  *
  * The caller ensures that targets are in [0, V), or negative: then there is none, and the loss and its
- * gradient are 0. References: tg_crossentropy_*_ref, tg_linear_*_ref.
+ * gradient are 0.  References: tg_crossentropy_*_ref, tg_linear_*_ref.
  */
 #ifndef TG_NN_CROSSENTROPY_H
 #define TG_NN_CROSSENTROPY_H

@@ -4,9 +4,8 @@
 
 #include "lib/text/ids.h"
 
-/* A template: a message is  open role header_end after_role content close after. */
-static const struct template
-{
+/* How a template writes a message:  open role header_end after_role content close after. */
+static const struct form {
     const char *name;
     const char *open, *header_end, *close; /* tokens; NULL: none */
     const char *after_role, *after;        /* text; "": none */
@@ -15,8 +14,7 @@ static const struct template
     bool has_eot;      /* likewise, ends with */
     bool trims;        /* drops white space around content */
     bool joins_system; /* the system's message begins the user's */
-}
-templates[TG_CHAT_TEMPLATES] = {
+} forms[TG_CHAT_TEMPLATES] = {
     [TG_CHAT_CHATML] = {.name = "chatml",
                         .open = "<|im_start|>",
                         .close = "<|im_end|>",
@@ -58,38 +56,42 @@ static int32_t token(const tg_tokenizer *tok, const char *text)
     return id >= 0 && tg_ids_contain(specials, n, (size_t)id) ? id : -1;
 }
 
-bool tg_chat_find(tg_chat_template *kind, const tg_tokenizer *tok)
+/* The first one whose opening token the tokenizer has, or TG_CHAT_TEMPLATES. */
+static tg_chat_template find_template(const tg_tokenizer *tok)
 {
-    for (size_t i = 0; i < TG_CHAT_TEMPLATES; i++)
-        if (token(tok, templates[i].open) >= 0) {
-            *kind = (tg_chat_template)i;
-            return true;
-        }
-    return false;
+    size_t i = 0;
+
+    while (i < TG_CHAT_TEMPLATES && token(tok, forms[i].open) < 0)
+        i++;
+    return (tg_chat_template)i;
 }
 
-static tg_status find_token(int32_t *id, const struct template *t, const char *text, const tg_tokenizer *tok,
+static tg_status find_token(int32_t *id, const struct form *f, const char *text, const tg_tokenizer *tok,
                             tg_err *err)
 {
     *id = token(tok, text);
     if (*id >= 0 || !text)
         return TG_OK;
     return tg_fail(err, TG_EDATA, "the tokenizer has no special token %s, which template %s needs", text,
-                   t->name);
+                   f->name);
 }
 
 tg_status tg_chat_begin(tg_chat *chat, tg_chat_template kind, const tg_tokenizer *tok, tg_err *err)
 {
-    const struct template *t = &templates[kind];
+    const struct form *f;
     tg_status status;
 
+    if (kind == TG_CHAT_TEMPLATES && (kind = find_template(tok)) == TG_CHAT_TEMPLATES)
+        return tg_fail(err, TG_EUSAGE,
+                       "the tokenizer has no tokens of chatml, llama3 or gemma: give --template plain");
+    f = &forms[kind];
     *chat = (tg_chat){.kind = kind,
-                      .bos = t->has_bos ? tg_tokenizer_start_of_text(tok) : -1,
-                      .eot = t->has_eot ? tg_tokenizer_end_of_text(tok) : -1};
-    if ((status = find_token(&chat->open, t, t->open, tok, err)) ||
-        (status = find_token(&chat->header_end, t, t->header_end, tok, err)))
+                      .bos = f->has_bos ? tg_tokenizer_start_of_text(tok) : -1,
+                      .eot = f->has_eot ? tg_tokenizer_end_of_text(tok) : -1};
+    if ((status = find_token(&chat->open, f, f->open, tok, err)) ||
+        (status = find_token(&chat->header_end, f, f->header_end, tok, err)))
         return status;
-    return find_token(&chat->close, t, t->close, tok, err);
+    return find_token(&chat->close, f, f->close, tok, err);
 }
 
 /* ---- pieces */
@@ -120,7 +122,7 @@ static void add_word(struct list *list, const char *word)
 
 static void add_header(tg_chat *chat, struct list *list, tg_chat_role role)
 {
-    const struct template *t = &templates[chat->kind];
+    const struct form *f = &forms[chat->kind];
 
     if (!chat->begun)
         add_token(list, chat->bos);
@@ -129,12 +131,12 @@ static void add_header(tg_chat *chat, struct list *list, tg_chat_role role)
         return;
     if (chat->in_turn) { /* nobody has asked: the system's message is all of the user's */
         add_token(list, chat->close);
-        add_word(list, t->after);
+        add_word(list, f->after);
     }
     add_token(list, chat->open);
-    add_word(list, t->role[role]);
+    add_word(list, f->role[role]);
     add_token(list, chat->header_end);
-    add_word(list, t->after_role);
+    add_word(list, f->after_role);
 }
 
 /* What comes after the content. */
@@ -142,7 +144,7 @@ static void add_end(const tg_chat *chat, struct list *list)
 {
     add_token(list, chat->close);
     list->is_answer = list->is_answer && chat->close < 0; /* then the text ends the answer */
-    add_word(list, templates[chat->kind].after);
+    add_word(list, forms[chat->kind].after);
 }
 
 static bool is_space(char c)
@@ -164,15 +166,15 @@ static void trim(const char **text, size_t *n)
 size_t tg_chat_message(tg_chat *chat, tg_chat_piece piece[TG_CHAT_PIECES], tg_chat_role role,
                        const char *content, size_t n)
 {
-    const struct template *t = &templates[chat->kind];
+    const struct form *f = &forms[chat->kind];
     struct list list = {.piece = piece};
 
     add_header(chat, &list, role);
     list.is_answer = role == TG_CHAT_ASSISTANT;
-    if (t->trims)
+    if (f->trims)
         trim(&content, &n);
     add_text(&list, content, n);
-    chat->in_turn = t->joins_system && role == TG_CHAT_SYSTEM;
+    chat->in_turn = f->joins_system && role == TG_CHAT_SYSTEM;
     if (chat->in_turn) {
         add_word(&list, "\n\n");
         return list.n;
@@ -208,5 +210,5 @@ size_t tg_chat_answered(const tg_chat *chat, tg_chat_piece piece[TG_CHAT_PIECES]
 
 const char *tg_chat_stop(const tg_chat *chat)
 {
-    return chat->close < 0 ? templates[chat->kind].after : NULL;
+    return chat->close < 0 ? forms[chat->kind].after : NULL;
 }

@@ -64,11 +64,9 @@ typedef struct tg_chat {
     bool in_turn; /* Gemma's first message of a user has begun with that of the system */
 } tg_chat;
 
-/* The template whose tokens the tokenizer has; false: it has none's. */
-bool tg_chat_find(tg_chat_template *kind, const tg_tokenizer *tok);
-
-/* At the beginning of a conversation.  TG_EDATA: the tokenizer lacks a token of the template; which one is in
- * the message. */
+/* At the beginning of a conversation.  TG_CHAT_TEMPLATES is the first whose opening token the tokenizer has.
+ * TG_EDATA: the tokenizer lacks a token of the template, which the message names; TG_EUSAGE: it has none's.
+ */
 TG_MUST_CHECK tg_status tg_chat_begin(tg_chat *chat, tg_chat_template kind, const tg_tokenizer *tok,
                                       tg_err *err);
 

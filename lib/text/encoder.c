@@ -259,6 +259,29 @@ tg_status tg_encoder_finish(tg_encoder *e, int32_t *ids, size_t max, size_t *n, 
     return finish(e, ids, max, n, err);
 }
 
+tg_status tg_encoder_whole(tg_encoder *e, const void *text, size_t n, tg_encoder_take *take, void *context,
+                           tg_err *err)
+{
+    tg_text left = {text, n};
+    int32_t ids[1024];
+    const size_t max = sizeof ids / sizeof ids[0];
+    bool more = true;
+    tg_status status = TG_OK;
+
+    tg_encoder_set_offset(e, 0);
+    while (!status && more) {
+        const bool ended = left.n == 0;
+        size_t got;
+
+        status = ended ? tg_encoder_finish(e, ids, max, &got, err)
+                       : tg_encoder_encode(e, &left, ids, max, &got, err);
+        more = !ended || got == max;
+        if (!status && got > 0)
+            status = take(context, ids, got, err);
+    }
+    return status;
+}
+
 /* Whether text may be cut at p as far as these tokens go: not within one, nor after one if what follows it
  * differs from what follows a cut. */
 static bool may_cut(const tg_encoder *e, const unsigned char *text, size_t p)

@@ -82,6 +82,15 @@ TG_MUST_CHECK tg_status tg_encoder_encode(tg_encoder *e, tg_text *text, int32_t 
  */
 TG_MUST_CHECK tg_status tg_encoder_finish(tg_encoder *e, int32_t *ids, size_t max, size_t *n, tg_err *err);
 
+/* Take n >= 1 ids, which are valid until this function returns.  A failure ends tg_encoder_whole(), which
+ * returns it. */
+typedef tg_status tg_encoder_take(void *context, const int32_t *ids, size_t n, tg_err *err);
+
+/* Encode all of a text of n bytes, and give its ids to take(), some at a time; messages count from its first
+ * byte.  Fails like tg_encoder_encode(). */
+TG_MUST_CHECK tg_status tg_encoder_whole(tg_encoder *e, const void *text, size_t n, tg_encoder_take *take,
+                                         void *context, tg_err *err);
+
 /*
  * Return the last place p, 0 < p < n, where text [n], from anywhere in a text of this encoder, may be
  * cut: encoding the text before and the text after p separately gives the ids of the whole.  0: none is

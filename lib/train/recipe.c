@@ -29,6 +29,8 @@ tg_origin tg_recipe_origin(const tg_model *model)
     return TG_ORIGIN_NEW;
 }
 
+#define HEAD_DIM 32 /* of the models of runs of some minutes */
+
 static bool has_vocabulary(const tg_tokenizer *tokenizer)
 {
     return tg_tokenizer_vocab_size(tokenizer) > 256;
@@ -48,22 +50,24 @@ tg_config tg_recipe_config(const tg_tokenizer *tokenizer)
 
 tg_config tg_recipe_timed_config(const tg_tokenizer *tokenizer, double operations)
 {
-    const bool is_long = has_vocabulary(tokenizer) && operations >= TG_RECIPE_LONG;
+    static const struct shape {
+        size_t layers, heads, inner, context;
+    } of_bytes = {2, 4, 384, 128}, small = {2, 4, 384, 32}, large = {3, 6, 512, 64};
+    const struct shape *shape = !has_vocabulary(tokenizer)    ? &of_bytes
+                                : operations < TG_RECIPE_LONG ? &small
+                                                              : &large;
     tg_config config;
     size_t preset = TG_PRESET_DEFAULT;
 
     (void)tg_choice_find(&preset, tg_config_presets(), TG_RECIPE_TIMED_PRESET);
     config = tg_config_preset(preset);
     config.vocab_size = tg_model_vocab_size(tokenizer);
-    config.n_layer = is_long ? 3 : 2;
-    config.n_ctx = is_long ? 64 : has_vocabulary(tokenizer) ? 32 : 128;
-    if (is_long) {
-        config.n_embd = 192;
-        config.n_head = 6;
-        config.n_inner = 512;
-    }
-    config.n_kv_head = config.n_head;
-    config.head_dim = config.n_embd / config.n_head;
+    config.n_layer = shape->layers;
+    config.n_head = config.n_kv_head = shape->heads;
+    config.head_dim = HEAD_DIM;
+    config.n_embd = shape->heads * HEAD_DIM;
+    config.n_inner = shape->inner;
+    config.n_ctx = shape->context;
     tg_config_derive(&config);
     return config;
 }

@@ -114,34 +114,28 @@ static void begin_passes(tg_trainer *t, size_t passes)
 
 /* ---- a step */
 
-/* The share that a pass has in the mean over a step's predicted tokens, of which passes of a text with a loss
- * mask have different numbers; otherwise 1 / accumulate. */
-static float share_of_pass(const tg_trainer *t)
+/* The tokens of a step for each that it predicts: 1, unless the text has a loss mask. */
+static double weight_of_passes(const tg_trainer *t)
 {
     const tg_settings *s = &t->run->settings;
     const size_t windows = s->batch * s->accumulate;
-    size_t targets;
+    const size_t targets = tg_batches_train_targets(t->batches, (uint64_t)t->run->step * windows, windows);
 
-    if (t->batches->documents.n == 0)
-        return 1.0f / (float)s->accumulate;
-    targets = tg_batches_train_targets(t->batches, (uint64_t)t->run->step * windows, windows);
-    return (float)((double)(s->batch * t->batches->T) / (double)targets);
+    return (double)(windows * t->batches->T) / (double)targets;
 }
 
-/* Run pass `pass` of the step: add its gradient to grads; returns its mean loss, so that the mean over all
- * passes is the step's. */
+/* Run pass `pass` of the step: add its gradient to grads; returns its mean loss, weighted, so that the mean
+ * over all passes is the step's. */
 static double run_pass(tg_trainer *t, size_t pass, float *grads)
 {
     const tg_settings *s = &t->run->settings;
     const uint64_t number = (uint64_t)t->run->step * s->accumulate + pass;
-    const float share = share_of_pass(t);
-    double loss;
+    const float scale = (float)(t->weight / (double)s->accumulate);
 
     tg_batches_train(t->batches, t->ids, t->targets, number * s->batch, s->batch);
     t->pass.acts.dropout = (float)s->dropout;
     t->pass.acts.rng = (tg_rng){.seed = s->seed, .step = number};
-    loss = tg_pass_run(&t->pass, t->ids, t->targets, grads, share);
-    return t->batches->documents.n > 0 ? loss * (double)share * (double)s->accumulate : loss;
+    return tg_pass_run(&t->pass, t->ids, t->targets, grads, scale) * t->weight;
 }
 
 /* In the last pass of a team's member the gradients go to their owners as they become final. */
@@ -170,6 +164,7 @@ static bool run_passes(tg_trainer *t)
     const bool alone = t->team->size == 1;
 
     begin_passes(t, t->end_pass - t->first_pass);
+    t->weight = weight_of_passes(t);
     t->sum.n = 0;
     for (size_t i = t->first_pass; i < t->end_pass; i++) {
         if (!alone && i + 1 == t->end_pass)

@@ -30,6 +30,7 @@ typedef struct tg_trainer {
     size_t first_pass, end_pass; /* the step's passes that this process computes */
     tg_optimizer optimizer;
     tg_pass pass;
+    double weight;   /* of the losses of a step's passes: only predicted tokens count in the mean */
     tg_tree_sum sum; /* after a step: its gradient, as part[0]; in a team only of what this member owns */
     /* in a team of several */
     tg_partition partition;
@@ -87,8 +88,8 @@ TG_MUST_CHECK tg_status tg_trainer_step(tg_trainer *t, tg_step_report *report, t
 size_t tg_trainer_val_windows(const tg_batches *batches, size_t tokens);
 
 /* Mean loss over the predicted tokens of `windows` >= 1 windows, spread evenly over the validation part,
- * which a team divides. No dropout.  When a member's t->watch abandons it, t->pass.abandoned is true, and the
- * result NaN. */
+ * which a team divides.  No dropout.  When a member's t->watch abandons it, t->pass.abandoned is true, and
+ * the result NaN. */
 double tg_trainer_evaluate(tg_trainer *t, size_t windows);
 
 TG_API_END

@@ -53,25 +53,31 @@ def apart(name, x, config):
     return {name: x}
 
 
-def theirs(model, ids):
-    torch.nn.functional.softmax = softmax_of(model)
-    model.zero_grad()
-    torch.nn.functional.cross_entropy(model(ids[:, :-1]).logits[0], ids[0, 1:]).backward()
+def gradients(model):
+    """Of each parameter, under its name in files."""
     out = {}
     for name, p in model.named_parameters():
         if model.config.model_type == "gpt_neox":
-            name = name.replace("lm_head", "embed_out")  # its name in files
+            name = name.replace("lm_head", "embed_out")
         out.update(apart(name, p.grad.double().numpy(), model.config))
     return out
 
 
-def ours(path, ids, V, where):
+def theirs(model, ids):
+    torch.nn.functional.softmax = softmax_of(model)
+    model.zero_grad()
+    torch.nn.functional.cross_entropy(model(ids[:, :-1]).logits[0], ids[0, 1:]).backward()
+    return gradients(model)
+
+
+def ours(path, ids, V, where, arrays={}, options=("--batch", "1")):
+    """Also with other arrays in the archive of tokens."""
     tokens, trained = os.path.join(where, "tokens.npz"), os.path.join(where, "trained.npz")
     np.savez(tokens, **{"kind": np.bytes_("tokens"), "version": np.int64(1), "tokenizer/kind": np.bytes_("ids"),
-                        "tokenizer/vocab_size": np.int64(V),
+                        "tokenizer/vocab_size": np.int64(V), **arrays,
                         "tokens/00000000": ids[0].numpy().astype("<u2" if V > 256 else "u1")})
     subprocess.run([os.path.join(sys.argv[1], "tg-train"), "-q", "-m", path, "-o", trained, "--force", "--steps", "1",
-                    "--batch", "1", "--context", str(TOKENS), "--beta1", "0", "--clip", "0", "--val-fraction", "0",
+                    *options, "--context", str(TOKENS), "--beta1", "0", "--clip", "0", "--val-fraction", "0",
                     "--precision", "float32", "--threads", "1", tokens], check=True, stderr=subprocess.PIPE)
     with np.load(trained) as z:
         return {n.removeprefix("opt/m/"): z[n].astype(np.float64) for n in z.files if n.startswith("opt/m/")}

@@ -7,16 +7,13 @@ As families_grad.py, whose limits these are, but the text is two documents of di
 predicted.  Here they are windows with padding, in a step of one pass, or of two; there each document is a batch of its
 own, without padding, and the loss is the sum over the predicted tokens of both, divided by their number.
 """
-import os
-import subprocess
 import sys
 
-import numpy as np
 import torch
 
 import families_grad
 from families import SHAPES, TOKENS, softmax_of
-from families_grad import FAMILIES, apart, judge, text
+from families_grad import FAMILIES, gradients, judge, ours
 
 IGNORED = -100  # cross_entropy's default
 TWINS = (0, 4, 6, 7)
@@ -39,28 +36,15 @@ def theirs(model, ids):
         labels = torch.where(mask[begin + 1:end] == 1, ids[0, begin + 1:end], IGNORED)
         loss = loss + torch.nn.functional.cross_entropy(model(ids[:, begin:end - 1]).logits[0], labels, reduction="sum")
     (loss / (mask == 1).sum()).backward()
-    out = {}
-    for name, p in model.named_parameters():
-        if model.config.model_type == "gpt_neox":
-            name = name.replace("lm_head", "embed_out")
-        out.update(apart(name, p.grad.double().numpy(), model.config))
-    return out
+    return gradients(model)
 
 
-def ours(path, ids, V, where):
-    tokens, trained = os.path.join(where, "tokens.npz"), os.path.join(where, "trained.npz")
-    np.savez(tokens, **{"kind": np.bytes_("tokens"), "version": np.int64(1), "tokenizer/kind": np.bytes_("ids"),
-                        "tokenizer/vocab_size": np.int64(V), "mask/00000000": mask_of(ids),
-                        "tokens/00000000": ids[0].numpy().astype("<u2" if V > 256 else "u1")})
+def ours_with_mask(path, ids, V, where):
     batch = 1 + int(ids.sum()) % 2
-    subprocess.run([os.path.join(sys.argv[1], "tg-train"), "-q", "-m", path, "-o", trained, "--force", "--steps", "1",
-                    "--batch", str(batch), "--accumulate", str(2 // batch), "--context", str(TOKENS), "--beta1", "0",
-                    "--clip", "0", "--val-fraction", "0", "--precision", "float32", "--threads", "1", tokens],
-                   check=True, stderr=subprocess.PIPE)
-    with np.load(trained) as z:
-        return {n.removeprefix("opt/m/"): z[n].astype(np.float64) for n in z.files if n.startswith("opt/m/")}
+    return ours(path, ids, V, where, {"mask/00000000": mask_of(ids)},
+                ("--batch", str(batch), "--accumulate", str(2 // batch)))
 
 
 if __name__ == "__main__":
-    families_grad.theirs, families_grad.ours = theirs, ours
+    families_grad.theirs, families_grad.ours = theirs, ours_with_mask
     sys.exit(any([judge(f, twins=[i for i in TWINS if i < len(SHAPES)]) for f in sys.argv[2:] or FAMILIES]))
