@@ -177,7 +177,7 @@ HEADERS = $(filter-out lib/tg.h,$(filter %.h,$(shell $(CC) -I. -MM lib/tg.h)))
 MAN := $(wildcard docs/man/*.[17])
 # at the same places under DOCDIR as here, so that their links stay true
 DOCS := README.md formats/README.md docs/packaging/README.md docs/packaging/first-ten-minutes \
-    docs/make-files $(wildcard docs/*.md docs/pages/*.md docs/pages/*.png docs/images/*.* docs/data/*.* docs/data/*/* docs/examples/*)
+    docs/make-files $(wildcard docs/*.md docs/pages/*.md docs/pages/*.png docs/images/*.* docs/data/*.* docs/data/*/* docs/examples/* docs/results/*.tsv)
 
 MACHINE := $(shell $(CC) -dumpmachine 2> /dev/null)
 ifeq ($(MACHINE)$(filter clean dist help uninstall,$(MAKECMDGOALS)),)

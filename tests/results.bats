@@ -82,3 +82,14 @@ END
         /^\| [0-9]+ \| [0-9]+ \| [0-9.]+ \| `[0-9a-f]*` \|$/ && length($8) == 66 { sums = 1 }
         END { exit bad || rows < 2 }' "$ROOT/docs/results.md"
 }
+
+@test "docs/results: the losses of each row, with which tg-info compares a run" {
+    local row rows files=("$ROOT"/docs/results/*.tsv)
+    mapfile -t rows < <(sed -n 's/^### //p' "$ROOT/docs/results.md")
+    make_text 3000 | tg-tokenize -q | tg-train -q -m mine.npz -n 40
+    for row in "${rows[@]}"; do
+        run -0 tg-info mine.npz "$ROOT/docs/results/$row.tsv"
+        [[ $output = *"B  "*"$row.tsv"* && $output = *$'\nsteps '*"B - A"* ]]
+    done
+    [[ ${#rows[@]} -ge 2 && ${#rows[@]} = "${#files[@]}" ]]
+}
