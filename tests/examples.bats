@@ -67,7 +67,7 @@ END
 @test "conversations: the four templates" {
     [[ $(show chatml) = '<|im_start|>system\n Be kind. <|im_end|>\n<|im_start|>user\nHi\n<|im_end|>\n<|im_start|>assistant\n[Hello<|im_end|>]\n<|im_start|>user\nBye<|im_end|>\n<|im_start|>assistant\n[So long <|im_end|><|im_end|>]\n' ]]
     [[ $(show llama3) = '<|begin_of_text|><|start_header_id|>system<|end_header_id|>\n\nBe kind.<|eot_id|><|start_header_id|>user<|end_header_id|>\n\nHi<|eot_id|><|start_header_id|>assistant<|end_header_id|>\n\n[Hello<|eot_id|>]<|start_header_id|>user<|end_header_id|>\n\nBye<|eot_id|><|start_header_id|>assistant<|end_header_id|>\n\n[So long <|im_end|><|eot_id|>]' ]]
-    [[ $(show gemma) = '<|begin_of_text|><start_of_turn>user\nBe kind.\n\nHi<end_of_turn>\n<start_of_turn>model\n[Hello<end_of_turn>]\n<start_of_turn>user\nBye<end_of_turn>\n<start_of_turn>model\n[So long <|im_end|><end_of_turn>]\n' ]]
+    [[ $(show gemma) = '<|begin_of_text|><start_of_turn>user\n Be kind. \n\nHi<end_of_turn>\n<start_of_turn>model\n[Hello<end_of_turn>]\n<start_of_turn>user\nBye<end_of_turn>\n<start_of_turn>model\n[So long <|im_end|><end_of_turn>]\n' ]]
     [[ $(show plain) = 'system:  Be kind. \nuser: Hi\n\nassistant: [Hello\n]user: Bye\nassistant: [So long <|im_end|>\n<|endoftext|>]' ]]
     # an answer that nobody has asked for
     echo '{"messages": [{"role": "system", "content": "Be"}, {"role": "assistant", "content": "So"}]}' > talk.jsonl

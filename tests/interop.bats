@@ -71,6 +71,15 @@ families() {
     families families_masks
 }
 
+@test "conversations become the ids and masks that transformers makes with the models' own templates" {
+    slow
+    need_judge transformers
+    need_judge trl
+    run -0 "$TG_JUDGE_PYTHON" "$ROOT/tests/judges/chat.py" "$BUILD/bin"
+    echo "$output"
+    [[ $output = *ok* && $output != *DIFFERS* ]]
+}
+
 @test "--optimizer muon changes models as torch.optim's Muon and AdamW do" {
     slow
     need_judge torch

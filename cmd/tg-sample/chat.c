@@ -9,7 +9,6 @@
 #include "lib/base/grow.h"
 #include "lib/base/size.h"
 #include "lib/text/chat.h"
-#include "lib/text/encoder.h"
 #include "lib/tokens/windows.h"
 
 typedef struct conversation {
@@ -17,7 +16,6 @@ typedef struct conversation {
     const sample_options *o;
     tg_chat chat;
     tg_generator g;
-    tg_encoder *encoder;
     int32_t *ids; /* [n] all that has been said; owned */
     size_t n, capacity;
     size_t run;  /* of them, those that the model has run */
@@ -25,45 +23,18 @@ typedef struct conversation {
     bool terminal;
 } conversation;
 
-/* ---- ids */
-
-static tg_status add_ids(void *context, const int32_t *ids, size_t n, tg_err *err)
+static tg_status add_ids(void *context, const int32_t *ids, size_t n, bool is_answer, tg_err *err)
 {
     conversation *c = context;
     const tg_status status =
         tg_grow(&c->ids, &c->capacity, c->n + n, sizeof *c->ids, "the conversation", err);
 
+    (void)is_answer;
     if (status)
         return status;
     memcpy(c->ids + c->n, ids, n * sizeof *ids);
     c->n += n;
     return TG_OK;
-}
-
-/* A text of its own, which continues what there is. */
-static tg_status add_text(conversation *c, const char *text, size_t n, tg_err *err)
-{
-    if (c->n > 0)
-        tg_encoder_continue(c->encoder);
-    return tg_encoder_whole(c->encoder, text, n, add_ids, c, err);
-}
-
-static tg_status add_pieces(conversation *c, const tg_chat_piece *piece, size_t n, tg_err *err)
-{
-    tg_status status = TG_OK;
-
-    for (size_t i = 0; !status && i < n; i++)
-        status =
-            piece[i].id >= 0 ? add_ids(c, &piece[i].id, 1, err) : add_text(c, piece[i].text, piece[i].n, err);
-    return status;
-}
-
-static tg_status add_message(conversation *c, tg_chat_role role, const char *text, size_t n, tg_err *err)
-{
-    tg_chat_piece piece[TG_CHAT_PIECES];
-    const size_t pieces = tg_chat_message(&c->chat, piece, role, text, n);
-
-    return add_pieces(c, piece, pieces, err);
 }
 
 /* ---- an answer */
@@ -89,11 +60,6 @@ static void run_new(conversation *c)
     c->g.step = c->n; /* random numbers do not repeat */
 }
 
-static bool ends_answer(const conversation *c, int32_t id)
-{
-    return id == c->chat.close || id == tg_tokenizer_end_of_text(c->m->model.tokenizer);
-}
-
 static tg_status generate(conversation *c, sample_output *out, tg_err *err)
 {
     tg_status status = TG_OK;
@@ -103,9 +69,9 @@ static tg_status generate(conversation *c, sample_output *out, tg_err *err)
         if ((status = cli_model_check(c->m, err)) ||
             (status = tg_generator_choose(&c->g, &c->o->sampling, err)))
             return status;
-        if (ends_answer(c, c->g.ids[0]))
+        if (tg_chat_is_end(&c->chat, c->g.ids[0]))
             return TG_OK;
-        if ((status = add_ids(c, c->g.ids, 1, err)) ||
+        if ((status = add_ids(c, c->g.ids, 1, true, err)) ||
             (status = sample_output_add(out, 0, c->g.ids[0], err)) ||
             (status = sample_output_flush(out, err)))
             return status;
@@ -117,11 +83,8 @@ static tg_status generate(conversation *c, sample_output *out, tg_err *err)
 
 static tg_status answer(conversation *c, tg_err *err)
 {
-    tg_chat_piece piece[TG_CHAT_PIECES];
-    size_t pieces = tg_chat_ask(&c->chat, piece);
     sample_output out;
-    bool stopped;
-    tg_status status = add_pieces(c, piece, pieces, err);
+    tg_status status = tg_chat_ask(&c->chat, err);
 
     if (status)
         return status;
@@ -130,12 +93,10 @@ static tg_status answer(conversation *c, tg_err *err)
         out.last = '\0'; /* an empty answer is a line, too */
         sample_output_follow(&out, c->ids[c->n - 1]);
         status = generate(c, &out, err);
-        stopped = sample_output_all_done(&out); /* the text that ends it is there */
+        if (!status && !sample_output_all_done(&out)) /* otherwise the text that ends it is there */
+            status = tg_chat_answered(&c->chat, err);
         if (!status)
             sample_output_end(&out);
-        pieces = tg_chat_answered(&c->chat, piece);
-        if (!status && !stopped)
-            status = add_pieces(c, piece, pieces, err);
     }
     sample_output_free(&out);
     return status ? status : sample_output_flush_lines(err);
@@ -163,7 +124,7 @@ static tg_status converse(conversation *c, tg_err *err)
         if (n == 0)
             continue;
         cli_catch_stop("ending this answer; again to stop now", "");
-        if (!(status = add_message(c, TG_CHAT_USER, line, (size_t)n, err)))
+        if (!(status = tg_chat_message(&c->chat, TG_CHAT_USER, line, (size_t)n, err)))
             status = answer(c, err);
         cli_release_stop();
     }
@@ -183,19 +144,18 @@ tg_status sample_chat(const cli_model *m, const sample_options *o, tg_err *err)
     tg_status status;
 
     c.room = tg_size_min(m->model.config.n_ctx, TG_TOKENS_WINDOW);
-    if ((status = tg_chat_begin(&c.chat, o->template, m->model.tokenizer, err)) ||
-        (status = tg_encoder_create(&c.encoder, m->model.tokenizer, err)))
+    if ((status = tg_chat_open(&c.chat, o->template, m->model.tokenizer, add_ids, &c, err)))
         return status;
     if (!(status = tg_generator_open(&c.g, &m->model, (tg_weight_type)o->type, 1, c.room, err))) {
         if (o->system)
-            status = add_message(&c, TG_CHAT_SYSTEM, o->system, strlen(o->system), err);
+            status = tg_chat_message(&c.chat, TG_CHAT_SYSTEM, o->system, strlen(o->system), err);
         if (!status)
             status = converse(&c, err);
         tg_generator_close(&c.g);
     } else if (status == TG_EDATA) {
         (void)tg_err_in(err, cli_input_name(m->path));
     }
-    tg_encoder_free(c.encoder);
+    tg_chat_close(&c.chat);
     free(c.ids);
     return status;
 }

@@ -9,8 +9,9 @@
 /* ---- pieces to ids */
 
 /* Give ids to the output, with their place in the mask. */
-static tg_status give(tokenize_job *job, const int32_t *ids, size_t n, bool predicted, tg_err *err)
+static tg_status give(void *context, const int32_t *ids, size_t n, bool predicted, tg_err *err)
 {
+    tokenize_job *job = context;
     const bool begins = !job->in_document && n > 0;
     tg_status status = TG_OK;
 
@@ -37,14 +38,14 @@ static tg_status take_other(void *context, const int32_t *ids, size_t n, tg_err 
     return give(context, ids, n, false, err);
 }
 
-/* A text of its own, which continues the document if there is one. */
+/* A text of its own, which continues the document's, if that has any. */
 static tg_status put_text(tokenize_job *job, tg_span text, bool predicted, tg_err *err)
 {
     tg_status status;
 
     if (!job->one && (status = tg_encoder_create(&job->one, job->tok, err)))
         return status;
-    if (job->o->examples == EXAMPLES_CHAT ? job->in_document : job->in_text)
+    if (job->in_text)
         tg_encoder_continue(job->one);
     job->in_text = true;
     job->bytes += text.n;
@@ -87,17 +88,6 @@ static tg_status put_pair(tokenize_job *job, tg_json *j, tg_err *err)
 
 /* ---- a conversation */
 
-static tg_status put_pieces(tokenize_job *job, const tg_chat_piece *piece, size_t n, tg_err *err)
-{
-    tg_status status = TG_OK;
-
-    for (size_t i = 0; !status && i < n; i++)
-        status = piece[i].id >= 0
-                     ? put_token(job, piece[i].id, piece[i].is_answer, err)
-                     : put_text(job, (tg_span){piece[i].text, piece[i].n}, piece[i].is_answer, err);
-    return status;
-}
-
 /* The role of message number i. */
 static tg_status get_role(tg_json *j, size_t i, tg_chat_role *role)
 {
@@ -117,12 +107,11 @@ static tg_status get_role(tg_json *j, size_t i, tg_chat_role *role)
     return TG_OK;
 }
 
-static tg_status put_message(tokenize_job *job, tg_chat *chat, tg_json *j, size_t i, tg_err *err)
+static tg_status put_message(tg_chat *chat, tg_json *j, size_t i, tg_err *err)
 {
     enum { ROLE, CONTENT, MEMBERS };
     static const char *const names[] = {[ROLE] = "role", [CONTENT] = "content"};
     size_t at[MEMBERS], end;
-    tg_chat_piece piece[TG_CHAT_PIECES];
     tg_chat_role role;
     tg_span content;
 
@@ -140,18 +129,17 @@ static tg_status put_message(tokenize_job *job, tg_chat *chat, tg_json *j, size_
     if (j->status)
         return j->status;
     (void)tg_json_go(j, end);
-    return put_pieces(job, piece, tg_chat_message(chat, piece, role, content.p, content.n), err);
+    return tg_chat_message(chat, role, content.p, content.n, err);
 }
 
 static tg_status put_chat(tokenize_job *job, tg_json *j, tg_err *err)
 {
     static const char *const names[] = {"messages"};
     const uint64_t predicted = job->predicted;
-    tg_chat_piece piece[TG_CHAT_PIECES];
-    tg_chat chat = job->chat;
     size_t at;
     tg_status status = TG_OK;
 
+    tg_chat_begin(&job->chat);
     tg_json_members(j, names, 1, &at);
     tg_json_end(j);
     if (!j->status && at == 0)
@@ -159,12 +147,12 @@ static tg_status put_chat(tokenize_job *job, tg_json *j, tg_err *err)
     (void)tg_json_go(j, at);
     tg_json_enter(j, TG_JSON_ARRAY);
     for (size_t i = 0; !status && tg_json_element(j); i++)
-        status = put_message(job, &chat, j, i, err);
-    if (status || j->status)
-        return status ? status : j->status;
-    if (job->predicted == predicted)
+        status = put_message(&job->chat, j, i, err);
+    if (!status)
+        status = j->status ? j->status : tg_chat_end(&job->chat, err);
+    if (!status && job->predicted == predicted)
         return tg_json_fail(j, "no answer: no message is an assistant's");
-    return put_pieces(job, piece, tg_chat_end(&chat, piece), err);
+    return status;
 }
 
 /* ---- lines */
@@ -210,7 +198,7 @@ tg_status encode_examples(tokenize_job *job, tg_err *err)
 
     job->has_mask = true;
     if (job->o->examples == EXAMPLES_CHAT)
-        status = tg_chat_begin(&job->chat, job->o->template, job->tok, err);
+        status = tg_chat_open(&job->chat, job->o->template, job->tok, give, job, err);
     if (!status)
         status = visit_files(job, encode_lines, err);
     if (status)

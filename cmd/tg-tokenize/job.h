@@ -109,8 +109,8 @@ struct tokenize_job {
     uint64_t read;        /* bytes of text taken from all FILEs */
 
     /* examples to ids */
-    tg_encoder *one;  /* NULL until there is text */
-    tg_chat chat;     /* at the beginning of each conversation */
+    tg_chat chat;     /* of conversations */
+    tg_encoder *one;  /* of other examples; NULL until there is text */
     bool in_document; /* the document has ids, */
     bool in_text;     /* and some of them are of text, which begins after a token that begins a document */
     uint64_t documents, given, predicted; /* lines; ids; those of them that are predicted */

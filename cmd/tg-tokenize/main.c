@@ -104,6 +104,7 @@ done:
     input_free(&job);
     tg_parallel_free(job.encoder);
     tg_encoder_free(job.one);
+    tg_chat_close(&job.chat);
     tg_tokenizer_free(job.tok);
     return status;
 }

@@ -1,7 +1,9 @@
 #include "lib/text/chat.h"
 
+#include <stdlib.h>
 #include <string.h>
 
+#include "lib/base/grow.h"
 #include "lib/text/ids.h"
 
 /* How a template writes a message:  open role header_end after_role content close after. */
@@ -13,7 +15,7 @@ static const struct form {
     bool has_bos;      /* a conversation begins with the token for that, if there is one */
     bool has_eot;      /* likewise, ends with */
     bool trims;        /* drops white space around content */
-    bool joins_system; /* the system's message begins the user's */
+    bool joins_system; /* the system's message begins the user's, as it is */
 } forms[TG_CHAT_TEMPLATES] = {
     [TG_CHAT_CHATML] = {.name = "chatml",
                         .open = "<|im_start|>",
@@ -76,7 +78,8 @@ static tg_status find_token(int32_t *id, const struct form *f, const char *text,
                    f->name);
 }
 
-tg_status tg_chat_begin(tg_chat *chat, tg_chat_template kind, const tg_tokenizer *tok, tg_err *err)
+tg_status tg_chat_open(tg_chat *chat, tg_chat_template kind, const tg_tokenizer *tok, tg_chat_take *take,
+                       void *context, tg_err *err)
 {
     const struct form *f;
     tg_status status;
@@ -86,65 +89,113 @@ tg_status tg_chat_begin(tg_chat *chat, tg_chat_template kind, const tg_tokenizer
                        "the tokenizer has no tokens of chatml, llama3 or gemma: give --template plain");
     f = &forms[kind];
     *chat = (tg_chat){.kind = kind,
+                      .tok = tok,
+                      .take = take,
+                      .context = context,
                       .bos = f->has_bos ? tg_tokenizer_start_of_text(tok) : -1,
                       .eot = f->has_eot ? tg_tokenizer_end_of_text(tok) : -1};
     if ((status = find_token(&chat->open, f, f->open, tok, err)) ||
-        (status = find_token(&chat->header_end, f, f->header_end, tok, err)))
+        (status = find_token(&chat->header_end, f, f->header_end, tok, err)) ||
+        (status = find_token(&chat->close, f, f->close, tok, err)))
         return status;
-    return find_token(&chat->close, f, f->close, tok, err);
+    return tg_encoder_create(&chat->encoder, tok, err);
 }
 
-/* ---- pieces */
-
-struct list {
-    tg_chat_piece *piece;
-    size_t n;
-    bool is_answer;
-};
-
-static void add_token(struct list *list, int32_t id)
+void tg_chat_close(tg_chat *chat)
 {
-    if (id >= 0)
-        list->piece[list->n++] = (tg_chat_piece){.id = id, .is_answer = list->is_answer};
+    tg_encoder_free(chat->encoder);
+    free(chat->text);
+    *chat = (tg_chat){0};
 }
 
-static void add_text(struct list *list, const char *text, size_t n)
+void tg_chat_begin(tg_chat *chat)
 {
-    if (n > 0)
-        list->piece[list->n++] =
-            (tg_chat_piece){.id = -1, .text = text, .n = n, .is_answer = list->is_answer};
+    chat->begun = chat->has_ids = chat->in_turn = false;
+    chat->n = 0;
 }
 
-static void add_word(struct list *list, const char *word)
+/* ---- text and tokens */
+
+static tg_status take_text(void *context, const int32_t *ids, size_t n, tg_err *err)
 {
-    add_text(list, word, strlen(word));
+    tg_chat *chat = context;
+
+    chat->has_ids = true;
+    return chat->take(chat->context, ids, n, chat->is_answer, err);
 }
 
-static void add_header(tg_chat *chat, struct list *list, tg_chat_role role)
+/* Encode the text that waits. */
+static tg_status flush(tg_chat *chat, tg_err *err)
+{
+    const size_t n = chat->n;
+
+    chat->n = 0;
+    if (n == 0)
+        return TG_OK;
+    if (chat->has_ids)
+        tg_encoder_continue(chat->encoder);
+    return tg_encoder_whole(chat->encoder, chat->text, n, take_text, chat, err);
+}
+
+static tg_status add_text(tg_chat *chat, const char *text, size_t n, bool is_answer, tg_err *err)
+{
+    tg_status status = is_answer == chat->is_answer ? TG_OK : flush(chat, err);
+
+    chat->is_answer = is_answer;
+    if (status || n == 0 ||
+        (status = tg_grow(&chat->text, &chat->capacity, chat->n + n, 1, "a message", err)))
+        return status;
+    memcpy(chat->text + chat->n, text, n);
+    chat->n += n;
+    return TG_OK;
+}
+
+static tg_status add_word(tg_chat *chat, const char *word, bool is_answer, tg_err *err)
+{
+    return add_text(chat, word, strlen(word), is_answer, err);
+}
+
+/* id: -1 for none. */
+static tg_status add_token(tg_chat *chat, int32_t id, bool is_answer, tg_err *err)
+{
+    tg_status status;
+
+    if (id < 0)
+        return TG_OK;
+    if ((status = flush(chat, err)))
+        return status;
+    chat->has_ids = true;
+    return chat->take(chat->context, &id, 1, is_answer, err);
+}
+
+/* ---- messages */
+
+/* What comes after the content; where no token ends an answer, the text does. */
+static tg_status add_end(tg_chat *chat, bool is_answer, tg_err *err)
+{
+    const tg_status status = add_token(chat, chat->close, is_answer, err);
+
+    return status ? status : add_word(chat, forms[chat->kind].after, is_answer && chat->close < 0, err);
+}
+
+static tg_status add_header(tg_chat *chat, tg_chat_role role, tg_err *err)
 {
     const struct form *f = &forms[chat->kind];
+    const bool is_first = !chat->begun, in_turn = chat->in_turn;
+    tg_status status;
 
-    if (!chat->begun)
-        add_token(list, chat->bos);
     chat->begun = true;
-    if (chat->in_turn && role == TG_CHAT_USER)
-        return;
-    if (chat->in_turn) { /* nobody has asked: the system's message is all of the user's */
-        add_token(list, chat->close);
-        add_word(list, f->after);
-    }
-    add_token(list, chat->open);
-    add_word(list, f->role[role]);
-    add_token(list, chat->header_end);
-    add_word(list, f->after_role);
-}
-
-/* What comes after the content. */
-static void add_end(const tg_chat *chat, struct list *list)
-{
-    add_token(list, chat->close);
-    list->is_answer = list->is_answer && chat->close < 0; /* then the text ends the answer */
-    add_word(list, forms[chat->kind].after);
+    chat->in_turn = f->joins_system && role == TG_CHAT_SYSTEM;
+    if (in_turn && role == TG_CHAT_USER)
+        return TG_OK;
+    if ((is_first && (status = add_token(chat, chat->bos, false, err))) ||
+        /* nobody has asked: the system's message is all of the user's */
+        (in_turn && (status = add_end(chat, false, err))) ||
+        (status = add_token(chat, chat->open, false, err)) ||
+        (status = add_word(chat, f->role[role], false, err)) ||
+        (status = add_token(chat, chat->header_end, false, err)))
+        return status;
+    return add_word(chat, f->after_role, false, err);
 }
 
 static bool is_space(char c)
@@ -163,49 +214,42 @@ static void trim(const char **text, size_t *n)
     }
 }
 
-size_t tg_chat_message(tg_chat *chat, tg_chat_piece piece[TG_CHAT_PIECES], tg_chat_role role,
-                       const char *content, size_t n)
+tg_status tg_chat_message(tg_chat *chat, tg_chat_role role, const char *content, size_t n, tg_err *err)
 {
-    const struct form *f = &forms[chat->kind];
-    struct list list = {.piece = piece};
+    const bool is_answer = role == TG_CHAT_ASSISTANT;
+    tg_status status = add_header(chat, role, err);
 
-    add_header(chat, &list, role);
-    list.is_answer = role == TG_CHAT_ASSISTANT;
-    if (f->trims)
+    if (forms[chat->kind].trims && !chat->in_turn)
         trim(&content, &n);
-    add_text(&list, content, n);
-    chat->in_turn = f->joins_system && role == TG_CHAT_SYSTEM;
-    if (chat->in_turn) {
-        add_word(&list, "\n\n");
-        return list.n;
-    }
-    add_end(chat, &list);
-    return list.n;
+    if (status || (status = add_text(chat, content, n, is_answer, err)))
+        return status;
+    return chat->in_turn ? add_word(chat, "\n\n", false, err) : add_end(chat, is_answer, err);
 }
 
-size_t tg_chat_end(tg_chat *chat, tg_chat_piece piece[TG_CHAT_PIECES])
+tg_status tg_chat_end(tg_chat *chat, tg_err *err)
 {
-    struct list list = {.piece = piece, .is_answer = true};
+    const tg_status status = add_token(chat, chat->eot, true, err);
 
-    add_token(&list, chat->eot);
-    return list.n;
+    return status ? status : flush(chat, err);
 }
 
-size_t tg_chat_ask(tg_chat *chat, tg_chat_piece piece[TG_CHAT_PIECES])
+tg_status tg_chat_ask(tg_chat *chat, tg_err *err)
 {
-    struct list list = {.piece = piece};
+    const tg_status status = add_header(chat, TG_CHAT_ASSISTANT, err);
 
-    add_header(chat, &list, TG_CHAT_ASSISTANT);
-    chat->in_turn = false;
-    return list.n;
+    return status ? status : flush(chat, err);
 }
 
-size_t tg_chat_answered(const tg_chat *chat, tg_chat_piece piece[TG_CHAT_PIECES])
+tg_status tg_chat_answered(tg_chat *chat, tg_err *err)
 {
-    struct list list = {.piece = piece, .is_answer = true};
+    const tg_status status = add_end(chat, true, err);
 
-    add_end(chat, &list);
-    return list.n;
+    return status ? status : flush(chat, err);
+}
+
+bool tg_chat_is_end(const tg_chat *chat, int32_t id)
+{
+    return id == chat->close || id == tg_tokenizer_end_of_text(chat->tok);
 }
 
 const char *tg_chat_stop(const tg_chat *chat)

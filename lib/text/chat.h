@@ -1,13 +1,14 @@
 /*
- * chat: how a conversation becomes the text that a model was tuned on.
+ * chat: how a conversation becomes the ids that a model was tuned on.
  *
- *     tg_chat_begin(&chat, TG_CHAT_CHATML, tok, &err)
- *     for each message:
- *         n = tg_chat_message(&chat, piece, role, content)
- *         encode the pieces in order, each as a text of its own that continues the last
- *     n = tg_chat_end(&chat, piece)           nothing more is said
- * or  n = tg_chat_ask(&chat, piece)           the model is to answer, and when it has
- *     n = tg_chat_answered(&chat, piece)
+ *     tg_chat_open(&chat, TG_CHAT_CHATML, tok, take, context, &err)
+ *     for each conversation:
+ *         tg_chat_begin(&chat)
+ *         tg_chat_message(&chat, role, content, n, &err) ...
+ *         tg_chat_end(&chat, &err)                nothing more is said
+ *      or tg_chat_ask(&chat, &err)                the model is to answer, and when it has:
+ *         tg_chat_answered(&chat, &err)           then messages again
+ *     tg_chat_close(&chat)
  *
  * Templates (sources: the chat_template of the models' tokenizer_config.json on Hugging Face):
  *
@@ -17,9 +18,11 @@
  * and a system message begins the user's first plain    user: Hello\n ended by the end-of-text token, if
  * there is one
  *
- * Names in angle brackets are tokens, which content cannot make.  White space around content is dropped in
- * llama3 and gemma.  Some models' own templates begin with a system message if there is none; give it where
- * it is wanted.
+ * Names in angle brackets are special tokens, which content cannot make.  White space around content is
+ * dropped in llama3 and gemma, except in Gemma's system message.  Some models' own templates begin with a
+ * system message if there is none; give it where it is wanted.
+ *
+ * Text between two tokens is encoded as one, but an answer by itself, as it is when the model generates it.
  */
 #ifndef TG_TEXT_CHAT_H
 #define TG_TEXT_CHAT_H
@@ -30,6 +33,7 @@
 
 #include "lib/base/api.h"
 #include "lib/base/status.h"
+#include "lib/text/encoder.h"
 #include "lib/text/tokenizer.h"
 
 TG_API_BEGIN
@@ -46,41 +50,48 @@ typedef enum tg_chat_template {
 
 typedef enum tg_chat_role { TG_CHAT_SYSTEM, TG_CHAT_USER, TG_CHAT_ASSISTANT, TG_CHAT_ROLES } tg_chat_role;
 
-/* A token, or text. */
-typedef struct tg_chat_piece {
-    int32_t id;       /* -1: text */
-    const char *text; /* [n] the content's bytes, or the template's */
-    size_t n;
-    bool is_answer; /* what an assistant says, and the token that ends it */
-} tg_chat_piece;
-
-#define TG_CHAT_PIECES 10 /* of a message, at most */
+/* Take the next n >= 1 ids of a conversation.  is_answer: they are what an assistant says, or the token that
+ * ends it. A failure ends the call, which returns it. */
+typedef tg_status tg_chat_take(void *context, const int32_t *ids, size_t n, bool is_answer, tg_err *err);
 
 typedef struct tg_chat {
     tg_chat_template kind;
+    const tg_tokenizer *tok; /* the caller's */
+    tg_chat_take *take;
+    void *context;
+    tg_encoder *encoder;             /* owned */
     int32_t bos, eot;                /* -1: none */
     int32_t open, header_end, close; /* tokens of the template; -1: it has none */
-    bool begun;
-    bool in_turn; /* Gemma's first message of a user has begun with that of the system */
+    bool begun;                      /* something has been said, */
+    bool has_ids;                    /* and some of it taken */
+    bool in_turn;                    /* Gemma's first message of a user has begun with that of the system */
+    char *text;                      /* [n] that waits to be encoded; owned */
+    size_t n, capacity;
+    bool is_answer; /* that text */
 } tg_chat;
 
-/* At the beginning of a conversation.  TG_CHAT_TEMPLATES is the first whose opening token the tokenizer has.
- * TG_EDATA: the tokenizer lacks a token of the template, which the message names; TG_EUSAGE: it has none's.
- */
-TG_MUST_CHECK tg_status tg_chat_begin(tg_chat *chat, tg_chat_template kind, const tg_tokenizer *tok,
-                                      tg_err *err);
+/* TG_CHAT_TEMPLATES is the first template whose opening token the tokenizer has.  The tokenizer must outlive
+ * the chat. TG_EDATA: it lacks a token of the template, which the message names; TG_EUSAGE: it has none's.
+ * TG_ENOMEM.  After a failure *chat needs no close. */
+TG_MUST_CHECK tg_status tg_chat_open(tg_chat *chat, tg_chat_template kind, const tg_tokenizer *tok,
+                                     tg_chat_take *take, void *context, tg_err *err);
+void tg_chat_close(tg_chat *chat); /* a zeroed one is fine */
 
-/* The pieces of a message, of a conversation's end, and of the beginning of an answer; returns their number.
- */
-size_t tg_chat_message(tg_chat *chat, tg_chat_piece piece[TG_CHAT_PIECES], tg_chat_role role,
-                       const char *content, size_t n);
-size_t tg_chat_end(tg_chat *chat, tg_chat_piece piece[TG_CHAT_PIECES]);
-size_t tg_chat_ask(tg_chat *chat, tg_chat_piece piece[TG_CHAT_PIECES]);
+/* Begin a conversation. */
+void tg_chat_begin(tg_chat *chat);
 
-/* Those after the content of an answer. */
-size_t tg_chat_answered(const tg_chat *chat, tg_chat_piece piece[TG_CHAT_PIECES]);
+/* A message; what ends the conversation; what comes before an answer, which the model makes; and what comes
+ * after it. All but the first have given all ids when they return.  TG_EDATA: the vocabulary cannot express
+ * the text; TG_ENOMEM; and what take() returns. */
+TG_MUST_CHECK tg_status tg_chat_message(tg_chat *chat, tg_chat_role role, const char *content, size_t n,
+                                        tg_err *err);
+TG_MUST_CHECK tg_status tg_chat_end(tg_chat *chat, tg_err *err);
+TG_MUST_CHECK tg_status tg_chat_ask(tg_chat *chat, tg_err *err);
+TG_MUST_CHECK tg_status tg_chat_answered(tg_chat *chat, tg_err *err);
 
-/* Text that ends an answer, where no token of the template does; otherwise NULL. */
+/* Whether a token that the model has chosen ends its answer; and text that does, where no token of the
+ * template is for that, otherwise NULL. */
+bool tg_chat_is_end(const tg_chat *chat, int32_t id);
 const char *tg_chat_stop(const tg_chat *chat);
 
 TG_API_END
