@@ -48,7 +48,13 @@ show() {
     # the end of text is predicted, and what begins one is not
     tg-tokenize -q -t bpe.npz --prompt-completion --bos --pieces two.jsonl > got
     [[ $(head -n 1 got) = '| "<|begin_of_text|>"' && $(grep -c '^> "<|endoftext|>"' got) = 2 ]]
-    python - << 'END'
+}
+
+@test "the mask, as NumPy reads it" {
+    need_numpy
+    printf '%s\n' '{"prompt": "2+2=", "completion": "4"}' '{"prompt": "?", "completion": "Ab"}' > two.jsonl
+    tg-tokenize -q --prompt-completion -o two.npz two.jsonl
+    python3 - << 'END'
 import numpy as np
 z = np.load("two.npz")
 assert z["mask/00000000"].dtype == np.uint8 and z["mask/00000000"].tolist() == [2, 0, 0, 0, 1, 2, 1, 1]
@@ -204,6 +210,7 @@ sum_of() {
 }
 
 @test "--choices: the log-probability of each continuation, and the accuracy" {
+    need python3
     cat > items.jsonl << 'END'
 {"context": "12+1=", "continuations": ["13", "21", "1"], "label": 0}
 {"continuations": ["7"], "context": "6+1 "}
@@ -221,7 +228,7 @@ END
     done
     tg-eval -m a.npz --choices items.jsonl > sums
     [[ $(head -n 1 sums) = "items       3, 2 of them with a label" ]]
-    tg-eval -q -m a.npz --choices items.jsonl -f jsonl | python -c '
+    tg-eval -q -m a.npz --choices items.jsonl -f jsonl | python3 -c '
 import json, sys
 rows = [json.loads(line) for line in sys.stdin]
 best = lambda c, key: max(range(len(c)), key=lambda i: key(c[i]))

@@ -202,6 +202,23 @@ same_as_alone() {
     done
 }
 
+@test "so do they train an adapter, also one that resumes" {
+    need_mpi
+    local n
+    tg-train -m untrained.npz -o one.npz --force --lora 3 -n 6 -a 5 -b 2 --eval-every 3 t.npz
+    for n in 2 3; do
+        team $n -m untrained.npz -o many.npz --force --lora 3 -n 6 -a 5 -b 2 --eval-every 3 t.npz
+        cmp one.npz many.npz
+    done
+    tg-train -m untrained.npz -o many.npz --force --lora 3 -n 6 -a 5 -b 2 --eval-every 3 --save-every 2 t.npz &
+    child=$!
+    eventually test -e many.npz
+    kill -KILL $child || true
+    wait $child || true
+    team 2 -m untrained.npz -o many.npz --lora 3 -n 6 -a 5 -b 2 --eval-every 3 t.npz
+    cmp one.npz many.npz
+}
+
 @test "so do they with --optimizer muon, also one that resumes" {
     need_mpi
     local n options

@@ -70,19 +70,20 @@ void cli_progress_end(void);
 /* ---- options.c */
 
 typedef enum cli_type {
-    CLI_FLAG,   /* bool: set to true */
-    CLI_TEXT,   /* const char *, pointing into argv */
-    CLI_INPUT,  /* likewise, a file that is read */
-    CLI_MODEL,  /* likewise, a model or tokenizer, perhaps of several files; NULL: cli_model_path() */
-    CLI_OUTPUT, /* likewise, a file that is replaced */
-    CLI_APPEND, /* likewise, a file that grows */
-    CLI_TEXTS,  /* cli_texts: may be given several times; --help shows no default */
-    CLI_SIZE,   /* size_t in [min, max]; also 1e3, 10k, 1.5M */
-    CLI_U64,    /* uint64_t, any */
-    CLI_NUMBER, /* double in [min, max] */
-    CLI_CHOICE, /* size_t: index into the choices that metavar lists, "a|b|c" */
-    CLI_ENUM,   /* an enum, likewise */
-    CLI_YES_NO  /* bool: "yes" or "no", also true, false, on, off; --help shows no default */
+    CLI_FLAG,     /* bool: set to true */
+    CLI_TEXT,     /* const char *, pointing into argv */
+    CLI_INPUT,    /* likewise, a file that is read */
+    CLI_MODEL,    /* likewise, a model or tokenizer, perhaps of several files; NULL: cli_model_path() */
+    CLI_OUTPUT,   /* likewise, a file that is replaced */
+    CLI_APPEND,   /* likewise, a file that grows */
+    CLI_ADAPTERS, /* adapters, in cli_adapters; may be given several times */
+    CLI_TEXTS,    /* cli_texts: may be given several times; --help shows no default */
+    CLI_SIZE,     /* size_t in [min, max]; also 1e3, 10k, 1.5M */
+    CLI_U64,      /* uint64_t, any */
+    CLI_NUMBER,   /* double in [min, max] */
+    CLI_CHOICE,   /* size_t: index into the choices that metavar lists, "a|b|c" */
+    CLI_ENUM,     /* an enum, likewise */
+    CLI_YES_NO    /* bool: "yes" or "no", also true, false, on, off; --help shows no default */
 } cli_type;
 
 #define CLI_TEXTS_MAX 64
@@ -92,6 +93,17 @@ typedef struct cli_texts {
     const char *text[CLI_TEXTS_MAX];
     size_t n;
 } cli_texts;
+
+/* The adapters of --adapter FILE[*X]: their files, and the weights of their changes, 1 unless given. */
+#define CLI_ADAPTERS_MAX 8
+typedef struct cli_adapter_files {
+    struct {
+        char path[4096];
+        double weight;
+    } file[CLI_ADAPTERS_MAX];
+    size_t n;
+} cli_adapter_files;
+extern cli_adapter_files cli_adapters;
 
 /* One option.  Parsing, range checks and --help all follow the table of options. */
 typedef struct cli_option {
@@ -123,6 +135,8 @@ typedef struct cli_option {
     CLI_OPTION(CLI_APPEND, letter, name, CLI_VALUE(const char *, value), metavar, 0, 0, __VA_ARGS__)
 #define CLI_TEXTS_OPTION(letter, name, value, metavar, ...)                                                  \
     CLI_OPTION(CLI_TEXTS, letter, name, CLI_VALUE(cli_texts, value), metavar, 0, 0, __VA_ARGS__)
+#define CLI_ADAPTERS_OPTION(name, help)                                                                      \
+    CLI_OPTION(CLI_ADAPTERS, 0, name, &cli_adapters, "FILE[*X]", 0, 0, help)
 #define CLI_SIZE_OPTION(letter, name, value, metavar, min, max, ...)                                         \
     CLI_OPTION(CLI_SIZE, letter, name, CLI_VALUE(size_t, value), metavar, min, max, __VA_ARGS__)
 #define CLI_U64_OPTION(letter, name, value, metavar, ...)                                                    \
@@ -246,7 +260,7 @@ bool cli_stdin_has_data(void);
 /* What an output is. */
 typedef enum cli_content {
     CLI_OUT_MODEL = 2,       /* one that is not trained; 0 and 1 are none, which a bool might be */
-    CLI_OUT_RUN,             /* tg-train's, trained */
+    CLI_OUT_RUN,             /* tg-train's: a trained model, or an adapter */
     CLI_OUT_WEIGHTS,         /* a model, or a part of one, in another project's format */
     CLI_OUT_TOKENS,          /* an archive of them */
     CLI_OUT_LLMC_TOKENS,     /* llm.c's */

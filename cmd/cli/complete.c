@@ -151,7 +151,7 @@ static void print_zsh(const cli_tool *tool)
         const bool value = o->type != CLI_FLAG;
 
         printf(" \\\n    ");
-        if (o->type == CLI_TEXTS)
+        if (o->type == CLI_TEXTS || o->type == CLI_ADAPTERS)
             printf("'*--%s=[", o->name);
         else if (o->letter)
             printf("'(-%c --%s)'{-%c%s,--%s%s}'[", o->letter, o->name, o->letter, value ? "+" : "", o->name,

@@ -35,6 +35,7 @@ static const char *default_of(char text[TG_CHOICE_SIZE], const cli_option *o)
     case CLI_FLAG:
     case CLI_YES_NO:
     case CLI_TEXTS:
+    case CLI_ADAPTERS:
         break;
     case CLI_TEXT:
     case CLI_INPUT:

@@ -69,6 +69,7 @@ static void find_archive_kind(file_kind *f, const char *kind)
         cli_content content;
     } kinds[] = {{"tokens", "tokens", CLI_OUT_TOKENS},
                  {"tokenizer", "a vocabulary", CLI_OUT_VOCABULARY},
+                 {"adapter", "a trained adapter", CLI_OUT_RUN},
                  {"attention", "a dump of attention", CLI_OUT_DUMP},
                  {"logits", "logits", CLI_OUT_LOGITS},
                  {"vectors", "vectors of the residual stream", CLI_OUT_VECTORS},

@@ -92,6 +92,9 @@ void cli_note_files(const cli_tool *tool, char **argv, int n)
     for (const cli_option *o = tool->options; o->name; o++)
         if (o->type == CLI_MODEL)
             note(cli_model_path(*(const char **)o->value), o->type);
+        else if (o->type == CLI_ADAPTERS)
+            for (size_t i = 0; i < cli_adapters.n; i++)
+                note(cli_adapters.file[i].path, CLI_MODEL);
         else if (o->type == CLI_INPUT || o->type == CLI_OUTPUT || o->type == CLI_APPEND)
             note(*(const char **)o->value, o->type);
     operands_use = tool->models ? CLI_MODEL : CLI_INPUT;

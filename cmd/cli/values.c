@@ -1,5 +1,6 @@
 /* cli: the values of options. */
 #include <errno.h>
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -176,6 +177,27 @@ static int add_text(const cli_option *o, const char *text)
     return CLI_OK;
 }
 
+cli_adapter_files cli_adapters;
+
+/* FILE or FILE*X: the last asterisk counts if a number follows. */
+static int add_adapter(const char *text)
+{
+    const char *star = strrchr(text, '*');
+    char *end = NULL;
+    const double weight = star ? strtod(star + 1, &end) : 1;
+    const bool weighted = star && end != star + 1 && *end == '\0' && isfinite(weight);
+    const size_t n = weighted ? (size_t)(star - text) : strlen(text);
+
+    if (cli_adapters.n == CLI_ADAPTERS_MAX)
+        return cli_usage("--adapter may be given at most %d times", CLI_ADAPTERS_MAX);
+    if (n == 0 || n >= sizeof cli_adapters.file[0].path)
+        return cli_usage("--adapter must be a file name, got '%.80s'", text);
+    memcpy(cli_adapters.file[cli_adapters.n].path, text, n);
+    cli_adapters.file[cli_adapters.n].path[n] = '\0';
+    cli_adapters.file[cli_adapters.n++].weight = weighted ? weight : 1;
+    return CLI_OK;
+}
+
 int cli_set_value(const cli_option *o, const char *text)
 {
     int failed = CLI_OK;
@@ -193,6 +215,9 @@ int cli_set_value(const cli_option *o, const char *text)
         if (*text == '\0' && tg_choice_find(&number, o->metavar, "FILE"))
             failed = cli_usage("--%s must be a file name, got ''", o->name);
         *(const char **)o->value = text;
+        break;
+    case CLI_ADAPTERS:
+        failed = add_adapter(text);
         break;
     case CLI_TEXTS:
         failed = add_text(o, text);

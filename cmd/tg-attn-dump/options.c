@@ -1,4 +1,5 @@
 /* The options of tg-attn-dump, and which of them go together. */
+#include "cmd/cli/model.h"
 #include "cmd/tg-attn-dump/options.h"
 
 #include <assert.h>
@@ -152,6 +153,7 @@ int parse_options(int argc, char **argv, attn_options *o, const job **what)
     const cli_option shared[] = {
         CLI_MODEL_OPTION('m', "model", &o->model, "FILE",
                          "the model; '-' is standard input (default: $TG_MODEL, else model.npz)"),
+        CLI_ADAPTER_OPTION,
         CLI_TEXT_OPTION('p', "prompt", &o->text.text, "TEXT",
                         "the text to run (default: standard input, text or tokens; else the model's probe)"),
         CLI_TEXT_OPTION(0, "ids", &o->text.ids, "IDS", CLI_IDS_HELP),

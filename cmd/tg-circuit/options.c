@@ -1,4 +1,5 @@
 /* The options of tg-circuit, and which of them go together. */
+#include "cmd/cli/model.h"
 #include "cmd/tg-circuit/job.h"
 
 #define INDEX_MAX 1e15 /* until the model is known */
@@ -39,6 +40,7 @@ int circuit_parse(int argc, char **argv, circuit_options *o)
     cli_option options[] = {
         CLI_MODEL_OPTION('m', "model", &o->model, "FILE",
                          "the model; '-' is standard input (default: $TG_MODEL, else model.npz)"),
+        CLI_ADAPTER_OPTION,
         CLI_SIZE_OPTION('l', "layer", &o->filter.layer, "L", 0, INDEX_MAX, "only this layer, from 0"),
         CLI_SIZE_OPTION('a', "head", &o->filter.head, "H", 0, INDEX_MAX,
                         "only this head of each layer, from 0; with --compose, both are of the later head"),

@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include "cmd/cli/cli.h"
+#include "cmd/cli/model.h"
 #include "cmd/tg-convert/convert.h"
 #include "formats/format.h"
 #include "lib/base/choice.h"
@@ -73,6 +74,7 @@ static int parse(int argc, char **argv, convert_options *o)
         CLI_FORCE(0),
         CLI_CHOICE_OPTION(0, "to", &o->to, format_names(names, sizeof names),
                           "the format to write (default: that of FILE's ending, else npz, tg's own)"),
+        CLI_ADAPTER_OPTION,
         CLI_CHOICE_OPTION(0, "from", &o->from, "uint16", "SOURCE is 16-bit token ids and nothing else"),
         CLI_MODEL_OPTION('t', "tokenizer", &o->tokenizer, "FILE",
                          "the tokenizer of a SOURCE without one: a file that tg-tokenize -t reads"),

@@ -19,8 +19,8 @@
 tg_status convert_check_output(const convert_options *o, const char *path, tg_err *err)
 {
     /* Float32 holds what the model has in memory, so a directory may be converted onto itself. */
-    const bool onto_itself =
-        o->format && o->format->part[0].name && o->write.type == TG_WRITE_F32 && !o->write.lossy;
+    const bool onto_itself = o->format && o->format->part[0].name && o->write.type == TG_WRITE_F32 &&
+                             !o->write.lossy && cli_adapters.n == 0;
     tg_status status =
         (onto_itself ? cli_check_output_differs : cli_check_output_differs_model)(path, o->source, err);
 
@@ -188,12 +188,18 @@ static tg_status refuse_fusing(const char *name, const tg_config *config, tg_err
 tg_status convert_model(const convert_options *o, tg_source *input, const tg_tokenizer *tok, tg_err *err)
 {
     const char *name = cli_input_name(o->source);
+    tg_adapter *adapter;
+    size_t n;
     tg_model_file f;
     tg_status status = input ? tg_model_file_open_source(&f, input, name, &o->ask, err)
                              : tg_model_file_open(&f, o->source, &o->ask, err);
 
     if (status)
         return status;
+    if ((status = cli_adapters_apply(&adapter, &n, &f, err))) {
+        tg_model_file_close(&f);
+        return status;
+    }
     if (o->ask.fuse_qkv && f.config.family > 0)
         status = refuse_fusing(name, &f.config, err);
     else if (tok && tg_model_file_set_tokenizer(&f, tok, err))
@@ -201,5 +207,6 @@ tg_status convert_model(const convert_options *o, tg_source *input, const tg_tok
     else
         status = write_model(o, &f, err);
     tg_model_file_close(&f);
+    cli_adapters_free(adapter, n);
     return status;
 }

@@ -1,4 +1,5 @@
 /* The options of tg-eval. */
+#include "cmd/cli/model.h"
 #include "cmd/tg-eval/job.h"
 
 static const char examples[] = "  $ tg-eval text\n"
@@ -56,6 +57,7 @@ int eval_parse(int argc, char **argv, eval_options *o)
     cli_option options[] = {
         CLI_MODEL_OPTION('m', "model", &o->model, "FILE",
                          "the model; '-' is standard input (default: $TG_MODEL, else model.npz)"),
+        CLI_ADAPTER_OPTION,
         CLI_TEXT_OPTION(
             'p', "prompt", &o->text.text, "TEXT",
             "the text (default: the files, else standard input, text or tokens; else the model's probe)"),

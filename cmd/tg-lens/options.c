@@ -1,4 +1,5 @@
 /* The options of tg-lens. */
+#include "cmd/cli/model.h"
 #include "cmd/tg-lens/job.h"
 
 #define INDEX_MAX 1e15 /* until the model is known */
@@ -43,6 +44,7 @@ int lens_parse(int argc, char **argv, lens_options *o)
     cli_option options[] = {
         CLI_MODEL_OPTION('m', "model", &o->model, "FILE",
                          "the model; '-' is standard input (default: $TG_MODEL, else model.npz)"),
+        CLI_ADAPTER_OPTION,
         CLI_TEXT_OPTION('p', "prompt", &o->text.text, "TEXT",
                         "the text to run (default: standard input, text or tokens; else the model's probe)"),
         CLI_TEXT_OPTION(0, "ids", &o->text.ids, "IDS", CLI_IDS_HELP),

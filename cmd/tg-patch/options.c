@@ -1,6 +1,7 @@
 /* The options of tg-patch. */
 #include <string.h>
 
+#include "cmd/cli/model.h"
 #include "cmd/tg-patch/job.h"
 
 static const char examples[] =
@@ -156,6 +157,7 @@ static size_t list_prompts(cli_option *to, patch_options *o)
     const cli_option list[] = {
         CLI_MODEL_OPTION('m', "model", &o->model, "FILE",
                          "the model; '-' is standard input (default: $TG_MODEL, else model.npz)"),
+        CLI_ADAPTER_OPTION,
         CLI_TEXT_OPTION('p', "prompt", &o->clean.text, "TEXT", "the clean prompt"),
         CLI_TEXT_OPTION(0, "ids", &o->clean.ids, "IDS", CLI_IDS_HELP),
         CLI_TEXT_OPTION('c', "corrupt", &o->corrupt.text, "TEXT", "the corrupt prompt, of as many tokens"),

@@ -1,4 +1,5 @@
 /* The options of tg-sample, and which of them go together. */
+#include "cmd/cli/model.h"
 #include "cmd/tg-sample/options.h"
 
 #include "cmd/tg-sample/steering.h"
@@ -141,6 +142,7 @@ int sample_parse(int argc, char **argv, sample_options *o)
     cli_option options[] = {
         CLI_MODEL_OPTION('m', "model", &o->model, "FILE",
                          "the model; '-' is standard input (default: $TG_MODEL, else model.npz)"),
+        CLI_ADAPTER_OPTION,
         CLI_TEXT_OPTION('p', "prompt", &o->text.text, "TEXT", prompt_help),
         CLI_TEXT_OPTION(0, "ids", &o->text.ids, "IDS", CLI_IDS_HELP),
         CLI_BOS_OPTIONS(&o->text),

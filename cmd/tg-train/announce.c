@@ -11,7 +11,7 @@
 static tg_status memory_needed(const train_setup *s, size_t more, size_t *bytes, tg_err *err)
 {
     const size_t parts[] = {
-        3 * s->run.model.table.floats * sizeof(float),
+        3 * tg_model_trained(&s->run.model)->floats * sizeof(float),
         s->tokens.count * s->tokens.width,
         s->val.count * s->val.width,
         tg_trainer_bytes(&s->run, &s->batches, s->team),
@@ -28,6 +28,8 @@ static tg_status memory_needed(const train_setup *s, size_t more, size_t *bytes,
 /* Why the precision is what it is. */
 static const char *reason(const train_setup *s)
 {
+    if (s->run.adapter)
+        return tg_matmul_has_bf16() ? " (bf16 would round small changes away)" : "";
     if (s->run.settings.precision == TG_PRECISION_BF16)
         return " (this processor has instructions for it)";
     return tg_matmul_has_bf16() ? " (the model is too wide for bf16)" : " (no bf16 instructions here)";
@@ -113,7 +115,7 @@ static void say_documents(const tg_documents *d)
 static void say_texts(const train_setup *s, size_t bytes)
 {
     const tg_batches *b = &s->batches;
-    const char *const parameters = cli_count(s->run.model.table.count);
+    const char *const parameters = cli_count(tg_model_trained(&s->run.model)->count);
     char where[64] = "";
 
     if (b->blocks > 1)
@@ -128,6 +130,52 @@ static void say_texts(const train_setup *s, size_t bytes)
                  cli_bytes(bytes));
 }
 
+/* What of which model is trained, where it is an adapter. */
+static void say_adapter(const train_setup *s)
+{
+    const tg_adapter *a = s->run.adapter;
+    char targets[TG_ADAPTER_TARGETS_SIZE];
+
+    cli_note("%s stays as it is: an adapter of rank %zu, alpha %g%s, to %s in %zu layer%s",
+             cli_model_path(s->options->model), a->shape.rank, a->shape.alpha,
+             a->shape.rank_stabilized ? " (rsLoRA)" : "",
+             tg_adapter_target_names(targets, &s->run.model.table, a->shape.targets), a->table.blocks,
+             cli_plural(a->table.blocks));
+}
+
+/* The run is not new. */
+static void say_resumed(const train_setup *s)
+{
+    const tg_run *run = &s->run;
+
+    if (tg_plan_is_open(run))
+        cli_note("%s: resuming at step %s of about %s, after %s of %g minutes", cli_input_name(s->source),
+                 cli_count(run->step), cli_count(run->settings.steps), cli_duration(run->seconds),
+                 run->minutes);
+    else
+        cli_note("%s: resuming at step %s of %s", cli_input_name(s->source), cli_count(run->step),
+                 cli_count(run->settings.steps));
+}
+
+static void say_origin(const train_setup *s)
+{
+    const tg_run *run = &s->run;
+    const tg_config *c = &run->model.config;
+
+    if (run->step > 0)
+        say_resumed(s);
+    else if (s->is_new)
+        cli_note("%s: a new model, %zu layer%s, %zu head%s, width %zu, context %zu", s->target, c->n_layer,
+                 cli_plural(c->n_layer), c->n_head, cli_plural(c->n_head), c->n_embd, c->n_ctx);
+    else if (!run->adapter)
+        cli_note("%s: %s", cli_input_name(s->source),
+                 s->foreign                   ? "a run begins with it"
+                 : s->origin == TG_ORIGIN_NEW ? "an untrained model"
+                                              : "a model without a run of tg-train");
+    else if (s->options->adapter)
+        cli_note("it begins with %s", s->options->adapter);
+}
+
 tg_status train_setup_announce(const train_setup *s, size_t more, tg_err *err)
 {
     const tg_run *run = &s->run;
@@ -138,21 +186,9 @@ tg_status train_setup_announce(const train_setup *s, size_t more, tg_err *err)
 
     if (status)
         return status;
-    if (s->is_new)
-        cli_note("%s: a new model, %zu layer%s, %zu head%s, width %zu, context %zu", s->target, c->n_layer,
-                 cli_plural(c->n_layer), c->n_head, cli_plural(c->n_head), c->n_embd, c->n_ctx);
-    else if (run->step == 0)
-        cli_note("%s: %s", cli_input_name(s->source),
-                 s->foreign                   ? "a run begins with it"
-                 : s->origin == TG_ORIGIN_NEW ? "an untrained model"
-                                              : "a model without a run of tg-train");
-    else if (tg_plan_is_open(run))
-        cli_note("%s: resuming at step %s of about %s, after %s of %g minutes", cli_input_name(s->source),
-                 cli_count(run->step), cli_count(run->settings.steps), cli_duration(run->seconds),
-                 run->minutes);
-    else
-        cli_note("%s: resuming at step %s of %s", cli_input_name(s->source), cli_count(run->step),
-                 cli_count(run->settings.steps));
+    if (run->adapter)
+        say_adapter(s);
+    say_origin(s);
     if (s->is_new && s->options->minutes > 0)
         say_shape(s);
     if (s->is_new && !tg_tokenizer_ids_are_bytes(run->model.tokenizer))

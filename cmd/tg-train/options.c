@@ -112,8 +112,30 @@ static int check_probe(train_options *o)
     return CLI_OK;
 }
 
+/* The options of an adapter. */
+static int check_adapter(train_options *o)
+{
+    const bool more = o->lora_targets || o->lora_alpha > 0 || o->lora.rank_stabilized;
+
+    if (cli_adapters.n > 1 || (cli_adapters.n == 1 && cli_adapters.file[0].weight != 1))
+        return cli_usage("--adapter is given once, and without a weight");
+    o->adapter = cli_adapters.n > 0 ? cli_adapters.file[0].path : NULL;
+    if (o->adapter && o->lora.rank > 0)
+        return cli_usage("--adapter begins with an adapter that is there, --lora with a new one");
+    if (more && o->lora.rank == 0)
+        return cli_usage("--%s goes with --lora", o->lora_targets     ? "lora-targets"
+                                                  : o->lora_alpha > 0 ? "lora-alpha"
+                                                                      : "rslora");
+    if (train_wants_adapter(o) && !o->output)
+        return cli_usage("the model is not changed: name the adapter's file with -o FILE");
+    o->lora.alpha = o->lora_alpha > 0 ? o->lora_alpha : 2 * (double)o->lora.rank;
+    return CLI_OK;
+}
+
 static int check(train_options *o)
 {
+    if (check_adapter(o))
+        return CLI_USAGE;
     if (o->val && (o->given[TG_SET_VAL_FRACTION] || o->given[TG_SET_VAL_BLOCKS]))
         return cli_usage("--val names a separate text for validation: --%s does not apply",
                          o->name[o->given[TG_SET_VAL_FRACTION] ? TG_SET_VAL_FRACTION : TG_SET_VAL_BLOCKS]);
@@ -147,12 +169,30 @@ static const cli_tool about = {
         CLI_OUTPUT_OPTION(0, "probe-dir", &(o)->probe_dir, "DIR",                                            \
                           "the directory of the snapshots (default: NAME.probe of NAME.npz)")
 
+#define ADAPTER_OPTIONS(o)                                                                                   \
+    CLI_SIZE_OPTION(0, "lora", &(o)->lora.rank, "R", 1, TG_ADAPTER_RANK_MAX,                                 \
+                    "leave the model as it is, and train an adapter of rank R, which -o names"),             \
+        CLI_NUMBER_OPTION(0, "lora-alpha", &(o)->lora_alpha, "X", 1e-6, 1e6,                                 \
+                          "the adapter's change is multiplied with X/R (default: 2R)"),                      \
+        CLI_TEXT_OPTION(0, "lora-targets", &(o)->lora_targets, "NAMES",                                      \
+                        "the matrices that it changes, as q_proj,v_proj (default: all of the blocks)"),      \
+        CLI_FLAG_OPTION(0, "rslora", &(o)->lora.rank_stabilized, "multiply with X/sqrt(R) instead"),         \
+        CLI_ADAPTERS_OPTION("adapter", "leave the model as it is, and train the adapter in FILE, or in a "   \
+                                       "directory of PEFT's, further")
+
 #define RATE_OPTIONS(o)                                                                                      \
     setting(o, 'l', TG_SET_LR, "X", "peak learning rate (default: 0.004 or less, see tg-train(1))"),         \
         setting(o, 0, TG_SET_MIN_LR, "X", "final learning rate (default: a tenth of --lr)"),                 \
         setting(o, 0, TG_SET_WARMUP, "N", "steps of warm-up (default: a tenth, at most 100)"),               \
         setting(o, 0, TG_SET_DECAY, "N",                                                                     \
                 "steps at the end in which the learning rate falls linearly; 0 for a cosine over the run")
+
+#define OPTIMIZER_OPTIONS(o)                                                                                 \
+    setting(o, 0, TG_SET_OPTIMIZER, NULL,                                                                    \
+            "what updates the matrices of the blocks; AdamW updates all other parameters"),                  \
+        setting(o, 0, TG_SET_MOMENTUM, "X", "Muon's decay rate of the momentum"),                            \
+        setting(o, 0, TG_SET_BETA1, "X", "AdamW's decay rate of the first moment"),                          \
+        setting(o, 0, TG_SET_BETA2, "X", "AdamW's decay rate of the second moment")
 
 static int parse(int argc, char **argv, train_options *o)
 {
@@ -163,6 +203,7 @@ static int parse(int argc, char **argv, train_options *o)
                           "save to FILE, and continue from it if it exists; '-' is standard output"),
         CLI_FLAG_OPTION(0, "force", &cli_force,
                         "with -o: do not continue from FILE but replace it, whatever it is"),
+        ADAPTER_OPTIONS(o),
         setting(o, 'n', TG_SET_STEPS, "N",
                 "total number of steps (default: 2000, or 4000 of a short context; fewer of a short text)"),
         CLI_NUMBER_OPTION(0, "minutes", &o->minutes, "X", 0.01, TG_MINUTES_MAX,
@@ -171,11 +212,7 @@ static int parse(int argc, char **argv, train_options *o)
         setting(o, 'c', TG_SET_CONTEXT, "N", "tokens per sequence; 0 for the model's context"),
         setting(o, 'a', TG_SET_ACCUMULATE, "N", "passes per step"),
         RATE_OPTIONS(o),
-        setting(o, 0, TG_SET_OPTIMIZER, NULL,
-                "what updates the matrices of the blocks; AdamW updates all other parameters"),
-        setting(o, 0, TG_SET_MOMENTUM, "X", "Muon's decay rate of the momentum"),
-        setting(o, 0, TG_SET_BETA1, "X", "AdamW's decay rate of the first moment"),
-        setting(o, 0, TG_SET_BETA2, "X", "AdamW's decay rate of the second moment"),
+        OPTIMIZER_OPTIONS(o),
         setting(o, 0, TG_SET_WEIGHT_DECAY, "X", "weight decay, applied to matrices only"),
         setting(o, 0, TG_SET_CLIP, "X", "maximum norm of the gradient; 0 for no limit"),
         setting(o, 0, TG_SET_DROPOUT, "P", "probability of dropping an activation"),

@@ -7,6 +7,7 @@
 #include "cmd/cli/cli.h"
 #include "cmd/cli/text.h"
 #include "lib/base/status.h"
+#include "lib/gpt/adapter.h"
 #include "lib/train/settings.h"
 
 #define TRAIN_COMMAND_SIZE 1024
@@ -24,6 +25,10 @@ typedef struct train_options {
     tg_settings asked;                     /* valid only where `given` */
     bool given[TG_SETTINGS];               /* by tg_setting_id */
     char name[TG_SETTINGS][CLI_NAME_SIZE]; /* of the options, "min-lr", by tg_setting_id */
+    const char *adapter;                   /* one to begin with; NULL: not given */
+    tg_adapter_shape lora;                 /* rank 0: not given; targets are in: */
+    const char *lora_targets;              /* NULL: all */
+    double lora_alpha;                     /* 0: not given */
     size_t eval_every, eval_tokens, save_every, probe_every, threads;
     bool probe_every_given;
     double minutes; /* 0: not given */
@@ -31,6 +36,12 @@ typedef struct train_options {
     size_t n_files;
     char again[TRAIN_COMMAND_SIZE]; /* the command as it was given */
 } train_options;
+
+/* Whether an adapter is trained, and the model stays as it is. */
+static inline bool train_wants_adapter(const train_options *o)
+{
+    return o->lora.rank > 0 || o->adapter;
+}
 
 /* The file that the model is saved to. */
 const char *train_target(const train_options *o);

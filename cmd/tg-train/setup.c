@@ -175,12 +175,82 @@ static tg_status missing_model(train_setup *s, tg_err *err)
     return tg_fail(err, why.code, "%s; a new model needs a name that ends in .npz", why.message);
 }
 
+/* ---- an adapter */
+
+/* Every process of a team reads the model that stays as it is. */
+static tg_status open_base(train_setup *s, tg_err *err)
+{
+    const char *path = cli_model_path(s->options->model);
+    tg_status status;
+
+    if (cli_is_dash(path))
+        return tg_fail(err, TG_EUSAGE, "an adapter's model is a file, not standard input");
+    if ((status = cli_check_output_differs_model(s->target, path, err)) ||
+        (status = tg_model_file_open(&s->base, path, NULL, err)))
+        return status;
+    if (s->team->rank == 0)
+        cli_say_notes(path, &s->base.notes);
+    return TG_OK;
+}
+
+/* What is asked of an adapter that is continued must be what it has. */
+static tg_status check_shape(const train_setup *s, tg_err *err)
+{
+    const train_options *o = s->options;
+    const tg_adapter_shape *has = &s->run.adapter->shape;
+    uint64_t targets = has->targets;
+    tg_status status = TG_OK;
+
+    if (o->lora_targets)
+        status = tg_adapter_find_targets(&targets, &s->run.model.table, o->lora_targets, err);
+    if (status || o->lora.rank == 0 ||
+        (o->lora.rank == has->rank && (o->lora_alpha == 0 || o->lora_alpha == has->alpha) &&
+         targets == has->targets && (!o->lora.rank_stabilized || has->rank_stabilized)))
+        return status;
+    return tg_fail(err, TG_EUSAGE,
+                   "%s: an adapter of rank %zu and alpha %g, which a run cannot change; another name with -o "
+                   "begins a new one",
+                   s->target, has->rank, has->alpha);
+}
+
+static tg_status new_adapter(train_setup *s, tg_err *err)
+{
+    const train_options *o = s->options;
+    tg_adapter_shape shape = o->lora;
+    tg_status status = TG_OK;
+
+    if (o->adapter)
+        return tg_run_begin_from_adapter(&s->run, &s->base, o->adapter, err);
+    shape.targets = tg_adapter_all_targets(&s->base.table);
+    if (o->lora_targets)
+        status = tg_adapter_find_targets(&shape.targets, &s->base.table, o->lora_targets, err);
+    return status ? status : tg_run_begin_adapter(&s->run, &s->base, &shape, o->asked.seed, err);
+}
+
+static tg_status load_adapter(train_setup *s, tg_err *err)
+{
+    int fd;
+    tg_status status;
+
+    if (!s->continued)
+        return new_adapter(s, err);
+    if ((status = cli_open_input(&fd, s->target, err)))
+        return status;
+    status = tg_run_read_adapter(&s->run, &s->base, fd, err);
+    cli_close_input(fd);
+    return status ? tg_err_in(err, s->target) : check_shape(s, err);
+}
+
+/* ---- the model that is trained, or has the adapter */
+
 static tg_status load_model(train_setup *s, tg_err *err)
 {
     int fd;
-    tg_status status = cli_model_is_foreign(s->source, &s->foreign, err);
+    tg_status status;
 
-    if (status)
+    if (train_wants_adapter(s->options))
+        return load_adapter(s, err);
+    if ((status = cli_model_is_foreign(s->source, &s->foreign, err)))
         return status;
     if (s->foreign)
         return load_foreign(s, err);
@@ -247,7 +317,7 @@ static tg_status padded_length(const train_setup *s, size_t *tokens, tg_err *err
     *tokens = s->tokens.count;
     if (!s->tokens.mask)
         return TG_OK;
-    if ((status = tg_documents_init(&d, &s->tokens, asked > 0 ? asked : s->run.model.config.n_ctx, err)))
+    if ((status = tg_documents_init(&d, &s->tokens, tg_recipe_context(&s->run.model, asked), err)))
         return status;
     *tokens = tg_size_mul_sat(d.n, d.T);
     tg_documents_free(&d);
@@ -389,6 +459,13 @@ static void use_target(train_setup *s)
 {
     const char *model = s->options->model;
 
+    s->continued = true;
+    if (train_wants_adapter(s->options)) {
+        if (s->options->adapter)
+            cli_say("%s exists and is continued: %s is not read", s->target, s->options->adapter);
+        s->source = s->target;
+        return;
+    }
     if (model && strcmp(model, s->target) != 0)
         cli_say("%s exists and is continued: %s is not read", s->target, cli_input_name(model));
     s->source = s->target;
@@ -447,7 +524,8 @@ static tg_status broadcast_model(train_setup *s, tg_err *err)
     const size_t first = offsetof(train_setup, stream), end = offsetof(train_setup, tokens);
 
     tg_team_spread(s->team, (unsigned char *)s + first, end - first);
-    return tg_run_spread(&s->run, s->team, s->tokens.tokenizer, err);
+    return tg_run_spread(&s->run, s->team, s->tokens.tokenizer,
+                         train_wants_adapter(s->options) ? &s->base : NULL, err);
 }
 
 /* Whether the model can be saved, as far as can be told.  A save needs room for a file besides the old one;
@@ -455,7 +533,8 @@ static tg_status broadcast_model(train_setup *s, tg_err *err)
 static tg_status check_target(const train_setup *s, tg_err *err)
 {
     const size_t files = s->options->keep_best && s->stamp.st_mode == 0 ? 2 : 1;
-    const size_t bytes = 3 * s->run.model.table.count * sizeof(float); /* of the weights and moments */
+    const size_t bytes =
+        3 * tg_model_trained(&s->run.model)->count * sizeof(float); /* of the weights and moments */
 
     return cli_output_check(s->target, s->stream || s->complete ? 0 : files * bytes, err);
 }
@@ -473,6 +552,8 @@ tg_status train_setup_load(train_setup *s, const train_options *o, const tg_team
     if ((status = team_settle(team, first ? find_target(s, err) : TG_OK, err)) ||
         (status = load_text(s, err)))
         return status;
+    if (train_wants_adapter(o) && (status = team_settle(team, open_base(s, err), err)))
+        return status;
     if (first && !(status = measure(s, err)) && !(status = load_model(s, err)) &&
         !(status = choose_settings(s, err)) && o->keep_best)
         status = find_best(s, err);
@@ -489,6 +570,7 @@ tg_status train_setup_load(train_setup *s, const train_options *o, const tg_team
 void train_setup_free(train_setup *s)
 {
     tg_run_free(&s->run);
+    tg_model_file_close(&s->base);
     tg_batches_free(&s->batches);
     tg_tokens_free(&s->tokens);
     tg_tokens_free(&s->val);

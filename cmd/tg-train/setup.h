@@ -25,6 +25,7 @@ typedef struct train_setup {
     tg_origin origin;    /* of the weights, where the run begins */
     double operations;   /* for which --minutes has time (lib/train/recipe.h); 0: it is not given */
     bool foreign;        /* the source is another project's model */
+    bool continued;      /* the target is, which an earlier run left */
     /* as bytes, to the others of the team: */
     bool stream;       /* the target is written once, at the end */
     bool is_new;       /* no model exists yet */
@@ -36,6 +37,7 @@ typedef struct train_setup {
     tg_tokens tokens, val;
     tg_batches batches;
     tg_run run;
+    tg_model_file base; /* where an adapter is trained, until the run takes it over */
 } train_setup;
 
 /* Whether the text, or a part of it, or the validation text comes from standard input. */

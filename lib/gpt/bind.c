@@ -1,5 +1,6 @@
 #include "lib/gpt/bind.h"
 
+#include "lib/gpt/adapter.h"
 #include "lib/gpt/family.h"
 
 const float *tg_bind_weight(const tg_binding *g, tg_param_kind kind, size_t l)
@@ -12,7 +13,7 @@ float *tg_bind_gradient(const tg_binding *g, tg_param_kind kind, size_t l)
     const tg_params *table = &g->model->table;
     const size_t i = tg_params_index(table, kind, l);
 
-    return g->grads && i < table->n ? g->grads + table->entry[i].offset : NULL;
+    return g->grads && !g->model->adapter && i < table->n ? g->grads + table->entry[i].offset : NULL;
 }
 
 tg_layernorm tg_bind_layernorm(const tg_binding *g, tg_param_kind w, size_t l)
@@ -53,6 +54,25 @@ tg_rmsnorm tg_bind_rmsnorm(const tg_binding *g, tg_param_kind w, size_t l)
     };
 }
 
+/* The adapter's change to a matrix; zeros: there is none, or no gradient is wanted. */
+static tg_low_rank low_rank(const tg_binding *g, tg_param_kind w, size_t l)
+{
+    const tg_adapter *a = g->model->adapter;
+    const tg_param *p = g->grads && a ? tg_adapter_of(a, w, l) : NULL;
+
+    if (!p)
+        return (tg_low_rank){0};
+    return (tg_low_rank){
+        .a = a->params + p[0].offset,
+        .b = a->params + p[1].offset,
+        .da = g->grads + p[0].offset,
+        .db = g->grads + p[1].offset,
+        .scale = (float)(a->weight * tg_adapter_scale(&a->shape)),
+        .R = a->shape.rank,
+        .work = g->low_rank_work,
+    };
+}
+
 /* Its widths are those of the matrix.  A packed one is not read; bf16 is not for products in double. */
 static tg_linear linear(const tg_binding *g, tg_param_kind w, tg_param_kind b, size_t l)
 {
@@ -75,6 +95,7 @@ static tg_linear linear(const tg_binding *g, tg_param_kind w, tg_param_kind b, s
         .transposed = p->transposed,
         .packed = g->packed ? &g->packed->matrix[i] : NULL,
         .scratch = g->scratch,
+        .low_rank = low_rank(g, w, l),
     };
 }
 

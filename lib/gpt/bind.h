@@ -21,9 +21,10 @@ TG_API_BEGIN
 /* What operations are bound to.  All of it must outlive the binding. */
 typedef struct tg_binding {
     const tg_model *model;
-    float *grads;                     /* flat, in the order of the model's table; NULL: no gradients */
-    bool overwrite;                   /* linear layers write their gradients, and add to no others */
-    const tg_packed_model *packed;    /* the model's matrices, packed; NULL: use them unpacked */
+    float *grads;                  /* flat, in the order of tg_model_trained(); NULL: no gradients */
+    float *low_rank_work;          /* [N,R] of the model's adapter, if it has one and gradients are wanted */
+    bool overwrite;                /* linear layers write their gradients, and add to no others */
+    const tg_packed_model *packed; /* the model's matrices, packed; NULL: use them unpacked */
     const tg_matmul_scratch *scratch; /* NULL where all products are in double precision */
 } tg_binding;
 

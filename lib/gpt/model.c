@@ -3,6 +3,7 @@
 #include <stdlib.h>
 
 #include "lib/base/size.h"
+#include "lib/gpt/adapter.h"
 #include "lib/gpt/family.h"
 
 #define VOCAB_BLOCK 64 /* a new model's vocab_size is a multiple of this */
@@ -103,6 +104,22 @@ const tg_bf16 *tg_model_values16(const tg_model *m, size_t i)
 const float *tg_model_embedding(const tg_model *m, const int32_t *row, size_t n)
 {
     return m->lender ? m->lender->lend_embedding(m->source, row, n) : tg_model_weight(m, TG_WTE, 0);
+}
+
+const tg_params *tg_model_trained(const tg_model *m)
+{
+    return m->adapter ? &m->adapter->table : &m->table;
+}
+
+float *tg_model_trained_values(const tg_model *m)
+{
+    return m->adapter ? m->adapter->params : m->params;
+}
+
+void tg_model_renew(const tg_model *m)
+{
+    if (m->adapter)
+        m->lender->renew(m->source);
 }
 
 void tg_model_forget(const tg_model *m, size_t i)

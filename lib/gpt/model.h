@@ -25,11 +25,15 @@ typedef struct tg_lender {
     const tg_bf16 *(*lend16)(void *source, size_t i);
     /* The token embedding, of which only these rows are read: row[0 .. n - 1]. */
     const float *(*lend_embedding)(void *source, const int32_t *row, size_t n);
+    /* The adapter has been changed: what has been computed with it is not used again. */
+    void (*renew)(void *source);
     /* It is not needed for now. */
     void (*forget)(void *source, size_t i);
     /* Whether all that has been lent is finite. */
     tg_status (*check)(const void *source, tg_err *err);
 } tg_lender;
+
+struct tg_adapter;
 
 typedef struct tg_model {
     tg_config config;
@@ -43,6 +47,9 @@ typedef struct tg_model {
     void *source;                  /* keeps mapped tensors readable; NULL: none are; owned */
     void (*close_source)(void *source);
     const tg_lender *lender; /* of tensors that are read when they are used; NULL: all are in memory */
+    /* What is trained: an adapter, with which the lent values are computed, and nothing else; NULL: all
+     * parameters are.  Not owned. */
+    const struct tg_adapter *adapter;
 } tg_model;
 
 /*
@@ -57,6 +64,13 @@ const tg_bf16 *tg_model_values16(const tg_model *m, size_t i);
 
 /* The token embedding, of which only these rows are used: row[0 .. n - 1]. */
 const float *tg_model_embedding(const tg_model *m, const int32_t *row, size_t n);
+
+/* The table of what is trained, and its values, flat. */
+const tg_params *tg_model_trained(const tg_model *m);
+float *tg_model_trained_values(const tg_model *m);
+
+/* These values have been changed. */
+void tg_model_renew(const tg_model *m);
 
 /* Table entry i of a lent model is not needed for now: it leaves memory. */
 void tg_model_forget(const tg_model *m, size_t i);

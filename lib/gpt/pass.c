@@ -2,6 +2,7 @@
 
 #include <math.h>
 
+#include "lib/gpt/adapter.h"
 #include "lib/gpt/family.h"
 #include "lib/gpt/head.h"
 #include "lib/nn/crossentropy.h"
@@ -24,6 +25,8 @@ void tg_pass_place(tg_arena *arena, tg_pass *pass, const tg_model *model, const 
     *pass = (tg_pass){0};
     tg_acts_place(arena, &pass->acts, &bound, &acts);
     pass->losses = tg_arena_take_rows(arena, B, T, sizeof *pass->losses);
+    if (size->gradients && model->adapter)
+        pass->low_rank_work = tg_arena_take_rows(arena, B * T, model->adapter->shape.rank, sizeof(float));
     tg_matmul_place(arena, &pass->matmul);
     pass->matmul.precision = size->precision;
 }
@@ -33,6 +36,7 @@ static void bind(tg_pass *p, float *grads)
 {
     p->acts.bound.grads = grads;
     p->acts.bound.overwrite = true;
+    p->acts.bound.low_rank_work = p->low_rank_work;
     p->acts.bound.scratch = &p->matmul;
 }
 
@@ -140,7 +144,7 @@ static void forward(tg_pass *p, const int32_t *ids)
 /* The gradients of block l and of what follows it in the table are final. */
 static void notify_final(const tg_pass *p, size_t l)
 {
-    const tg_params *table = &p->acts.bound.model->table;
+    const tg_params *table = tg_model_trained(p->acts.bound.model);
 
     if (p->final_from)
         p->final_from(p->final_context, table->blocks_begin + l * table->block_floats);
@@ -181,7 +185,7 @@ static bool is_added_to(const tg_config *config, const tg_param *t)
 /* Zero what backward adds to, and what is between the tensors. */
 static void begin_grads(const tg_model *model, float *grads)
 {
-    const tg_params *table = &model->table;
+    const tg_params *table = tg_model_trained(model);
 
     for (size_t i = 0; i < table->n; i++) {
         const tg_param *t = &table->entry[i];

@@ -24,6 +24,7 @@ TG_API_BEGIN
 typedef struct tg_pass {
     tg_acts acts;             /* the caller may lower B and T, and sets dropout and rng */
     float *losses;            /* [B,T] */
+    float *low_rank_work;     /* [B,T,R] of the model's adapter */
     tg_matmul_scratch matmul; /* of all products */
     const tg_watch *watch;    /* of tg_pass_run(), set by the caller; NULL: none */
     /* The gradients from this float on are final: called with falling numbers, the last of them 0, while
@@ -52,8 +53,8 @@ void tg_pass_place(tg_arena *arena, tg_pass *pass, const tg_model *model, const 
 /*
  * Mean cross-entropy of targets [B,T] given ids [B,T]; ids are in range, and targets too, or negative: such a
  * token is not predicted, and counts in the mean as a loss of 0.  The gradients of loss_scale times the mean
- * loss are written to grads, a flat buffer in the order of the model's table, with zeros between the tensors,
- * unless it is NULL.  loss_scale is 1/n where n batches make a step.
+ * loss are written to grads, a flat buffer in the order of tg_model_trained(), with zeros between the
+ * tensors, unless it is NULL.  loss_scale is 1/n where n batches make a step.
  *
  * The fraction of the work that is done is reported to the watch, estimated from the products' sizes, a few
  * times per block.  When it abandons the run, p->abandoned is true, the result NaN and grads

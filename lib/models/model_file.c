@@ -18,6 +18,7 @@ void tg_model_file_close(tg_model_file *f)
     for (size_t i = 0; i < f->n_files; i++)
         tg_loaded_free(f->file[i]);
     free(f->file);
+    free(f->adapter);
     free(f->values);
     tg_params_free(&f->table);
     tg_tokenizer_free(f->tokenizer);

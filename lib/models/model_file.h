@@ -19,6 +19,7 @@
 #include "formats/source.h"
 #include "formats/tensor_list.h"
 #include "lib/base/status.h"
+#include "lib/gpt/adapter.h"
 #include "lib/gpt/config.h"
 #include "lib/gpt/model.h"
 #include "lib/gpt/params.h"
@@ -78,6 +79,8 @@ typedef struct tg_model_file {
     tg_loaded **file;              /* [n_files]; tensors are in their lists */
     size_t n_files, file_capacity;
     tg_notes notes;
+    const tg_adapter **adapter; /* [n_adapters] that change the values */
+    size_t n_adapters, adapter_capacity;
     tg_model own; /* of our own archive; values point to its weights */
 } tg_model_file;
 
@@ -111,6 +114,15 @@ TG_MUST_CHECK tg_status tg_model_file_open_source(tg_model_file *f, tg_source *s
 /* Give the model a tokenizer, a reference of which it takes, unless it has one, which must be the same.
  * TG_EDATA: it is another, or the model has too few rows for it. */
 TG_MUST_CHECK tg_status tg_model_file_set_tokenizer(tg_model_file *f, const tg_tokenizer *tok, tg_err *err);
+
+/*
+ * Change the values by an adapter, which was made for f's table and must outlive f and a model that is made
+ * of it: from now on all that reads values gets those with the change.  Several add up.  TG_ENOMEM.
+ */
+TG_MUST_CHECK tg_status tg_model_file_adapt(tg_model_file *f, const tg_adapter *adapter, tg_err *err);
+
+/* Whether an adapter changes table entry i. */
+bool tg_model_file_is_changed(const tg_model_file *f, size_t i);
 
 /* Whether a stream that begins with `first` [n] is a model, of this project or of another; TG_FORMAT_BYTES
  * (formats/format.h) suffice.  An archive of ours whose first array is compressed is taken for none; what

@@ -2,6 +2,7 @@
 #include <stdlib.h>
 
 #include "lib/base/finite.h"
+#include "lib/base/grow.h"
 #include "lib/base/size.h"
 #include "lib/base/threads.h"
 #include "lib/models/model_format.h"
@@ -122,6 +123,9 @@ tg_status tg_model_file_read(float *out, const tg_model_file *f, size_t i, bool 
         out[e] = v->fill;
     for (size_t piece = 0; piece < v->n; piece++)
         read_piece(out, v, piece, p, transposed);
+    for (size_t a = 0; a < f->n_adapters; a++)
+        if (tg_adapter_of(f->adapter[a], p->kind, p->layer))
+            f->adapter[a]->apply(f->adapter[a], out, p, transposed);
     return v->n == 0 ? TG_OK : tg_check_finite(p->name, out, p->count, err);
 }
 
@@ -142,6 +146,26 @@ tg_status tg_model_file_read_row(float *out, const tg_model_file *f, size_t i, s
     return bad == columns ? TG_OK : tg_fail_not_finite(p->name, r * columns + bad, (double)out[bad], err);
 }
 
+tg_status tg_model_file_adapt(tg_model_file *f, const tg_adapter *adapter, tg_err *err)
+{
+    const tg_status status = tg_grow(&f->adapter, &f->adapter_capacity, f->n_adapters + 1, sizeof(void *),
+                                     "the list of adapters", err);
+
+    if (!status)
+        f->adapter[f->n_adapters++] = adapter;
+    return status;
+}
+
+bool tg_model_file_is_changed(const tg_model_file *f, size_t i)
+{
+    const tg_param *p = &f->table.entry[i];
+
+    for (size_t a = 0; a < f->n_adapters; a++)
+        if (tg_adapter_of(f->adapter[a], p->kind, p->layer))
+            return true;
+    return false;
+}
+
 uint64_t tg_model_file_copied(const tg_model_file *f)
 {
     uint64_t bytes = 0;
@@ -158,8 +182,8 @@ static const void *in_place(const tg_model_file *f, size_t i, tg_dtype type)
     const tg_values *v = &f->values[i];
     const tg_stored *s = v->piece[0];
 
-    if (v->n != 1 || v->transposed || v->order.head > 0 || s->blocks || s->group > 0 ||
-        !tg_dtype_equal(s->array.dtype, type))
+    if (v->n != 1 || tg_model_file_is_changed(f, i) || v->transposed || v->order.head > 0 || s->blocks ||
+        s->group > 0 || !tg_dtype_equal(s->array.dtype, type))
         return NULL;
     return (uintptr_t)s->at % type.size == 0 ? s->at : NULL;
 }

@@ -9,9 +9,11 @@ extern const tg_model_writer tg_writer_hf;          /* hf_write.c: a directory *
 extern const tg_model_writer tg_writer_safetensors; /* hf_write.c: a file */
 extern const tg_model_writer tg_writer_gguf;        /* gguf_write.c */
 extern const tg_model_writer tg_writer_llmc;        /* llmc_write.c */
+extern const tg_model_writer tg_writer_peft;        /* peft_write.c: a directory, of an adapter alone */
 
-const tg_model_writer *const tg_model_writers[] = {&tg_writer_npz,  &tg_writer_hf,   &tg_writer_safetensors,
-                                                   &tg_writer_gguf, &tg_writer_llmc, NULL};
+const tg_model_writer *const tg_model_writers[] = {
+    &tg_writer_npz,  &tg_writer_hf, &tg_writer_safetensors, &tg_writer_gguf, &tg_writer_llmc,
+    &tg_writer_peft, NULL};
 
 const tg_model_writer *tg_model_writer_named(const char *name)
 {

@@ -232,6 +232,16 @@ static void forget(void *source, size_t i)
         (void)madvise(l->memory + (begin - (uintptr_t)l->memory) / sizeof(float), end - begin, MADV_DONTNEED);
 }
 
+/* Matrices that an adapter changes have been converted in their places. */
+static void renew(void *source)
+{
+    struct lending *l = source;
+
+    for (size_t i = 0; i < l->file.table.n; i++)
+        if (tg_model_file_is_changed(&l->file, i))
+            l->converted[place_of(l, i)] = 0;
+}
+
 static tg_status check(const void *source, tg_err *err)
 {
     const struct lending *l = source;
@@ -279,7 +289,7 @@ static tg_status check_vectors(struct lending *l, tg_err *err)
 
 tg_status tg_model_file_lend(tg_model *m, tg_model_file *f, tg_err *err)
 {
-    static const tg_lender lender = {lend, lend16, lend_embedding, forget, check};
+    static const tg_lender lender = {lend, lend16, lend_embedding, renew, forget, check};
     struct lending *l = calloc(1, sizeof *l);
     tg_status status = l ? TG_OK : tg_fail_memory(err, sizeof *l, "the list of files");
 

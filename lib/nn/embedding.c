@@ -70,5 +70,7 @@ void tg_embedding_backward(const float *dout, const int32_t *ids, const tg_embed
 {
     struct tokens tokens = {.dout = dout, .ids = ids, .embedding = embedding, .B = B, .T = T};
 
+    if (!embedding->dwte)
+        return;
     tg_threads_run(embedding->C, tg_threads_grain(B * T, TG_COLUMNS), backward_columns, &tokens);
 }

@@ -159,6 +159,8 @@ static void backward(tg_matrix dinp, tg_matrix dout, tg_matrix inp, const tg_lin
 {
     if (linear->dw)
         weight_backward(dout, inp, linear, N);
+    if (linear->low_rank.da)
+        tg_low_rank_backward(&linear->low_rank, dout, inp, linear->overwrite, linear->scratch, N);
     if (linear->db && linear->overwrite)
         memset(linear->db, 0, linear->out * sizeof *linear->db);
     if (linear->db)

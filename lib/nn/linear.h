@@ -16,6 +16,7 @@
 #include "lib/kernels/matmul.h"
 #include "lib/kernels/packed_matrix.h"
 #include "lib/nn/activation.h"
+#include "lib/nn/low_rank.h"
 
 TG_API_BEGIN
 
@@ -31,6 +32,7 @@ typedef struct tg_linear {
     bool transposed;                  /* y = x w^T + b, as for a token embedding [V,C] used as the head */
     const tg_packed_matrix *packed;   /* the same matrix, packed for few rows; NULL: multiply with w */
     const tg_matmul_scratch *scratch; /* needed unless packed, or in double (lib/kernels/matmul.h) */
+    tg_low_rank low_rank;             /* in w; zeros: w has none whose gradients are wanted */
 } tg_linear;
 
 /*
@@ -57,6 +59,7 @@ void tg_linear_activation_forward(tg_matrix out, tg_matrix pre, tg_matrix inp, c
  *   dw[i,o]   += sum_n inp[n,i] dout[n,o]      NULL: not wanted; inp is then not read
  *                                              (= if linear->overwrite, here and below)
  *   db[o]     += sum_n dout[n,o]               NULL: not wanted
+ *   and the gradients of linear->low_rank (lib/nn/low_rank.h), for which inp is read
  *
  * dinp may be inp (it is written last); otherwise it overlaps neither inp nor dout.
  */

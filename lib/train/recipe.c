@@ -20,6 +20,8 @@ tg_origin tg_recipe_origin(const tg_model *model)
 {
     const tg_params *table = &model->table;
 
+    if (model->adapter)
+        return TG_ORIGIN_TRAINED;
     for (size_t i = 0; i < table->n; i++) {
         const tg_param *p = &table->entry[i];
 
@@ -115,17 +117,44 @@ static void choose_timed(tg_settings *s, const bool given[TG_SETTINGS], size_t t
         s->weight_decay = 1;
 }
 
+size_t tg_recipe_context(const tg_model *model, size_t asked)
+{
+    if (asked > 0)
+        return asked;
+    return model->adapter ? tg_size_min(model->config.n_ctx, TG_RECIPE_ADAPTER_CONTEXT) : model->config.n_ctx;
+}
+
+static void choose_adapter(tg_settings *s, const bool given[TG_SETTINGS], size_t tokens,
+                           const tg_model *model)
+{
+    const double narrower = TG_RECIPE_ADAPTER_WIDTH / (double)model->config.n_embd;
+    size_t per_step;
+
+    if (!given[TG_SET_BATCH])
+        s->batch = TG_RECIPE_ADAPTER_BATCH;
+    s->context = tg_recipe_context(model, s->context);
+    per_step = s->accumulate * s->batch * s->context;
+    if (!given[TG_SET_STEPS] && tokens > 0)
+        s->steps = tg_ceil_div(TG_RECIPE_ADAPTER_EPOCHS * tokens, per_step);
+    if (!given[TG_SET_LR])
+        s->lr = TG_RECIPE_ADAPTER_LR * fmin(1, narrower);
+    if (!given[TG_SET_WEIGHT_DECAY])
+        s->weight_decay = 0;
+}
+
 void tg_recipe_choose(tg_settings *s, const bool given[TG_SETTINGS], size_t tokens, tg_recipe_time time,
                       const tg_model *model, tg_origin origin)
 {
     const tg_config *c = &model->config;
-    const bool bf16 = tg_matmul_has_bf16() && c->n_embd <= tg_matmul_depth();
+    const bool bf16 = tg_matmul_has_bf16() && c->n_embd <= tg_matmul_depth() && !model->adapter;
 
     if (time.minutes > 0 && origin == TG_ORIGIN_NEW)
         choose_timed(s, given, tokens, time, model);
-    if (!given[TG_SET_STEPS])
+    if (model->adapter)
+        choose_adapter(s, given, tokens, model);
+    else if (!given[TG_SET_STEPS])
         s->steps = length_of_run(s, s->context > 0 ? s->context : c->n_ctx, tokens);
-    if (!given[TG_SET_LR])
+    if (!given[TG_SET_LR] && !model->adapter)
         s->lr = learning_rate(model, origin);
     if (!given[TG_SET_MIN_LR])
         s->min_lr = s->lr / 10;

@@ -35,6 +35,14 @@
 #define TG_RECIPE_EPOCHS 8
 #define TG_RECIPE_EPOCHS_DROPOUT 24
 
+/* A run that trains an adapter: how often the text is read, the tokens of a sequence, and sequences of a
+ * pass; learning rate for TG_RECIPE_ADAPTER_WIDTH channels. */
+#define TG_RECIPE_ADAPTER_EPOCHS 3
+#define TG_RECIPE_ADAPTER_CONTEXT 512
+#define TG_RECIPE_ADAPTER_BATCH 4
+#define TG_RECIPE_ADAPTER_LR 1e-3
+#define TG_RECIPE_ADAPTER_WIDTH 640
+
 /* The time of a run that is to take some minutes (lib/train/plan.h). */
 typedef struct tg_recipe_time {
     double minutes;    /* 0: the run has a number of steps instead */
@@ -48,7 +56,7 @@ typedef enum tg_origin {
 } tg_origin;
 
 /* What the weights say of their origin: a new model's gains are 1 and its biases 0.  Without gains and
- * biases: new.  The parameters must be flat. */
+ * biases: new.  Where an adapter is trained: trained; else the parameters must be flat. */
 tg_origin tg_recipe_origin(const tg_model *model);
 
 /*
@@ -66,6 +74,9 @@ tg_config tg_recipe_config(const tg_tokenizer *tokenizer);
  */
 tg_config tg_recipe_timed_config(const tg_tokenizer *tokenizer, double operations);
 
+/* The tokens of a sequence of a new run for which `asked` are asked (0: none). */
+size_t tg_recipe_context(const tg_model *model, size_t asked);
+
 /*
  * Choose the settings that are not given (by tg_setting_id), for a model, a text of so many tokens (0: not
  * known), and a run's time.  A vocabulary is one of more than 256 ids:
@@ -77,6 +88,13 @@ tg_config tg_recipe_timed_config(const tg_tokenizer *tokenizer, double operation
  *   min_lr     a tenth of lr
  *   warmup     a tenth of the steps, at most 100
  *   precision  bf16 where the kernels in use have instructions for it, and the width allows it
+ *
+ * Where an adapter is trained:
+ *
+ *   context    512, or the model's if that is shorter; batch 4
+ *   steps      as many as read the text three times
+ *   lr         0.001 times 640 / n_embd if that is below 1
+ *   weight_decay  0; precision float32
  *
  * With minutes also:
  *

@@ -1,11 +1,13 @@
 #include "lib/train/run.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "lib/base/choice.h"
 #include "lib/base/finite.h"
 #include "lib/base/size.h"
+#include "lib/models/adapter_file.h"
 #include "lib/models/model_archive.h"
 #include "lib/train/recipe.h"
 
@@ -31,7 +33,16 @@ void tg_run_free(tg_run *run)
 {
     tg_arena_free(&run->moments);
     tg_model_free(&run->model);
+    if (run->adapter)
+        tg_adapter_free(run->adapter);
+    free(run->adapter);
     *run = (tg_run){0};
+}
+
+/* The table of what is trained. */
+static const tg_params *trained(const tg_run *run)
+{
+    return run->adapter ? &run->adapter->table : &run->model.table;
 }
 
 /* Place both moments, initially zero. */
@@ -39,8 +50,10 @@ static void place_moments(tg_arena *arena, void *context)
 {
     tg_run *run = context;
 
-    run->m = tg_arena_take(arena, run->model.table.floats, sizeof *run->m);
-    run->v = tg_arena_take(arena, run->model.table.floats, sizeof *run->v);
+    const size_t floats = trained(run)->floats;
+
+    run->m = tg_arena_take(arena, floats, sizeof *run->m);
+    run->v = tg_arena_take(arena, floats, sizeof *run->v);
 }
 
 tg_status tg_run_begin(tg_run *run, const tg_model *model, tg_err *err)
@@ -62,10 +75,9 @@ static tg_status check_not_negative(const char *name, const float *x, size_t n, 
 }
 
 /* Read opt/m/NAME or opt/v/NAME. */
-static tg_status take_moment(tg_run *run, tg_archive_reader *r, const tg_array *a, bool *taken,
-                             const tg_model *model, tg_err *err)
+static tg_status take_moment(tg_run *run, tg_archive_reader *r, const tg_array *a, bool *taken, tg_err *err)
 {
-    const tg_param *p = tg_params_find(&model->table, a->name + strlen("opt/m/"));
+    const tg_param *p = tg_params_find(trained(run), a->name + strlen("opt/m/"));
     const bool is_m = a->name[4] == 'm';
     float *place;
     tg_status status;
@@ -88,8 +100,7 @@ static tg_status take_moment(tg_run *run, tg_archive_reader *r, const tg_array *
     return is_m ? TG_OK : check_not_negative(a->name, place, p->count, err);
 }
 
-static tg_status take(void *context, tg_archive_reader *r, const tg_array *a, bool *taken,
-                      const tg_model *model, tg_err *err)
+static tg_status take(void *context, tg_archive_reader *r, const tg_array *a, bool *taken, tg_err *err)
 {
     tg_run *run = context;
     tg_status status = tg_fields_take(tg_settings_fields, &run->settings, NULL, r, a, taken, err);
@@ -99,8 +110,15 @@ static tg_status take(void *context, tg_archive_reader *r, const tg_array *a, bo
     if (!status && !*taken)
         status = tg_history_take(&run->history, r, a, taken, err);
     if (!status && !*taken && (strncmp(a->name, "opt/m/", 6) == 0 || strncmp(a->name, "opt/v/", 6) == 0))
-        status = take_moment(run, r, a, taken, model, err);
+        status = take_moment(run, r, a, taken, err);
     return status;
+}
+
+static tg_status take_with_model(void *context, tg_archive_reader *r, const tg_array *a, bool *taken,
+                                 const tg_model *model, tg_err *err)
+{
+    (void)model; /* it is the run's */
+    return take(context, r, a, taken, err);
 }
 
 tg_status tg_run_read_step(size_t *step, int fd, tg_err *err)
@@ -143,8 +161,8 @@ static size_t count_moments(const tg_run *run)
 {
     size_t n = 0;
 
-    for (size_t i = 0; i < run->model.table.n; i++)
-        n += 1 + has_v(run, &run->model.table.entry[i]);
+    for (size_t i = 0; i < trained(run)->n; i++)
+        n += 1 + has_v(run, &trained(run)->entry[i]);
     return n;
 }
 
@@ -175,13 +193,76 @@ tg_status tg_run_read(tg_run *run, int fd, tg_err *err)
     tg_status status;
 
     *run = (tg_run){.settings = tg_settings_default()};
-    if ((status = tg_model_read(&run->model, fd, true, take, run, err)) || (status = check_state(run, err)))
+    if ((status = tg_model_read(&run->model, fd, true, take_with_model, run, err)) ||
+        (status = check_state(run, err)))
         goto failed;
     if (!run->moments.base && (status = tg_arena_build(&run->moments, place_moments, run, err)))
         goto failed;
     return TG_OK;
 
 failed:
+    tg_run_free(run);
+    return status;
+}
+
+/* ---- an adapter */
+
+static tg_status make_adapter(tg_run *run, tg_err *err)
+{
+    *run = (tg_run){.settings = tg_settings_default(), .adapter = calloc(1, sizeof(tg_adapter))};
+    return run->adapter ? TG_OK : tg_fail_memory(err, sizeof(tg_adapter), "an adapter");
+}
+
+static tg_status lend_base(tg_run *run, tg_model_file *f, tg_err *err)
+{
+    tg_status status;
+
+    if ((status = tg_adapter_identify(&run->base_identity, f, err)) ||
+        (status = tg_model_file_adapt(f, run->adapter, err)) ||
+        (status = tg_model_file_lend(&run->model, f, err)))
+        return status;
+    run->model.adapter = run->adapter;
+    return run->moments.base ? TG_OK : tg_arena_build(&run->moments, place_moments, run, err);
+}
+
+/* The adapter has been made, or that has failed.  Lend it the model. */
+static tg_status finish_adapter(tg_run *run, tg_model_file *f, tg_status status, tg_err *err)
+{
+    if (!status)
+        status = lend_base(run, f, err);
+    tg_model_file_close(f);
+    if (status)
+        tg_run_free(run);
+    return status;
+}
+
+tg_status tg_run_begin_adapter(tg_run *run, tg_model_file *f, const tg_adapter_shape *shape, uint64_t seed,
+                               tg_err *err)
+{
+    tg_status status = make_adapter(run, err);
+
+    if (!status && !(status = tg_adapter_create(run->adapter, &f->table, shape, err)))
+        tg_adapter_init(run->adapter, seed);
+    return finish_adapter(run, f, status, err);
+}
+
+tg_status tg_run_begin_from_adapter(tg_run *run, tg_model_file *f, const char *path, tg_err *err)
+{
+    tg_status status = make_adapter(run, err);
+
+    if (!status)
+        status = tg_adapter_open(run->adapter, path, f, err);
+    return finish_adapter(run, f, status, err);
+}
+
+tg_status tg_run_read_adapter(tg_run *run, tg_model_file *f, int fd, tg_err *err)
+{
+    tg_status status = make_adapter(run, err);
+
+    if (!status)
+        status = tg_adapter_read(run->adapter, fd, f, take, run, err);
+    if ((status = finish_adapter(run, f, status, err)) || !(status = check_state(run, err)))
+        return status;
     tg_run_free(run);
     return status;
 }
@@ -202,7 +283,7 @@ static size_t count_others(const tg_config *c)
 /* Refuse before the first step what could not be saved after it. */
 static tg_status check_arrays(const tg_run *run, tg_err *err)
 {
-    const tg_params *t = &run->model.table;
+    const tg_params *t = trained(run);
 
     if (run->step > 0 || 3 * t->n + count_others(&run->model.config) <= TG_NAMES_MAX)
         return TG_OK;
@@ -225,6 +306,9 @@ static tg_status check_optimizer(const tg_run *run, const tg_settings *s, const 
     if (run->step > 0 && s->optimizer != run->settings.optimizer)
         return tg_fail(err, TG_EUSAGE, "the run has optimizer %s: after %zu steps it cannot go on with %s",
                        before, run->step, now);
+    if (run->adapter && s->optimizer == TG_OPTIMIZER_MUON)
+        return tg_fail(err, TG_EUSAGE,
+                       "optimizer muon is for whole matrices: an adapter's are updated by adamw");
     if (given[TG_SET_MOMENTUM] && s->optimizer != TG_OPTIMIZER_MUON)
         return tg_fail(err, TG_EUSAGE, "momentum is for optimizer muon; the run has %s", now);
     return TG_OK;
@@ -240,6 +324,11 @@ static tg_status settle(const tg_run *run, tg_settings *s, const bool given[TG_S
         s->context = run->model.config.n_ctx;
     if ((status = check_optimizer(run, s, given, err)))
         return status;
+    if (s->precision == TG_PRECISION_BF16 && run->adapter)
+        return tg_fail(
+            err, TG_EUSAGE,
+            "precision bf16 would round away small changes to the matrices: an adapter is trained in "
+            "float32");
     if (s->precision == TG_PRECISION_BF16 && run->model.config.n_embd > tg_matmul_depth())
         return tg_fail(err, TG_EUSAGE, "precision bf16 is for up to %zu channels, this model has %zu",
                        tg_matmul_depth(), run->model.config.n_embd);
@@ -321,7 +410,25 @@ static tg_status empty_model(tg_model *m, const tg_config *config, const tg_toke
     return status;
 }
 
-tg_status tg_run_spread(tg_run *run, const tg_team *team, const tg_tokenizer *tokenizer, tg_err *err)
+/* The others' adapter, whose values are to come. */
+static tg_status spread_adapter(tg_run *run, const tg_team *team, tg_model_file *f, tg_err *err)
+{
+    const tg_run state = *run;
+    tg_adapter_shape shape = run->adapter ? run->adapter->shape : (tg_adapter_shape){0};
+    const size_t first = offsetof(tg_run, settings), end = offsetof(tg_run, m);
+    tg_status status;
+
+    tg_team_spread(team, &shape, sizeof shape);
+    if (team->rank == 0)
+        return TG_OK;
+    if ((status = tg_run_begin_adapter(run, f, &shape, 0, err)))
+        return status;
+    memcpy((unsigned char *)run + first, (const unsigned char *)&state + first, end - first);
+    return TG_OK;
+}
+
+tg_status tg_run_spread(tg_run *run, const tg_team *team, const tg_tokenizer *tokenizer, tg_model_file *f,
+                        tg_err *err)
 {
     const size_t first = offsetof(tg_run, settings), end = offsetof(tg_run, m);
     tg_config config = run->model.config;
@@ -329,6 +436,8 @@ tg_status tg_run_spread(tg_run *run, const tg_team *team, const tg_tokenizer *to
 
     tg_team_spread(team, &config, sizeof config);
     tg_team_spread(team, (unsigned char *)run + first, end - first);
+    if (f)
+        return spread_adapter(run, team, f, err);
     if (team->rank == 0)
         return TG_OK;
     if ((status = empty_model(&run->model, &config, tokenizer, err)))
@@ -341,7 +450,7 @@ tg_status tg_run_spread(tg_run *run, const tg_team *team, const tg_tokenizer *to
 static tg_status put_moments(const tg_run *run, const char *prefix, const float *flat, tg_archive_writer *w,
                              tg_err *err)
 {
-    const tg_params *table = &run->model.table;
+    const tg_params *table = trained(run);
     char name[TG_NAME_MAX + 1];
     tg_status status = TG_OK;
 
@@ -369,13 +478,24 @@ static tg_status put_state(const tg_run *run, tg_archive_writer *w, tg_err *err)
     return tg_history_put(&run->history, w, err);
 }
 
+static tg_status put_header(const tg_run *run, tg_archive_writer *w, tg_err *err)
+{
+    return run->adapter ? tg_adapter_put_header(run->adapter, &run->model.table, run->base_identity, w, err)
+                        : tg_model_put_header(&run->model, w, err);
+}
+
+static tg_status put_tensors(const tg_run *run, tg_archive_writer *w, tg_err *err)
+{
+    return run->adapter ? tg_adapter_put_tensors(run->adapter, w, err)
+                        : tg_model_put_tensors(&run->model, w, NULL, err);
+}
+
 static tg_status put_all(const tg_run *run, tg_archive_writer *w, tg_err *err)
 {
     tg_status status;
 
-    if ((status = tg_model_put_header(&run->model, w, err)) || (status = put_state(run, w, err)) ||
-        (status = tg_model_put_tensors(&run->model, w, NULL, err)) ||
-        (status = put_moments(run, "opt/m/", run->m, w, err)) ||
+    if ((status = put_header(run, w, err)) || (status = put_state(run, w, err)) ||
+        (status = put_tensors(run, w, err)) || (status = put_moments(run, "opt/m/", run->m, w, err)) ||
         (status = put_moments(run, "opt/v/", run->v, w, err)))
         return status;
     return tg_archive_finish(w, err);
@@ -385,11 +505,11 @@ static tg_status put_all(const tg_run *run, tg_archive_writer *w, tg_err *err)
  * the file. */
 static tg_status check_finite(const tg_run *run, tg_err *err)
 {
-    const tg_params *table = &run->model.table;
+    const tg_params *table = trained(run);
     const struct {
         const char *prefix;
         const float *flat;
-    } all[] = {{"", run->model.params}, {"opt/m/", run->m}, {"opt/v/", run->v}};
+    } all[] = {{"", tg_model_trained_values(&run->model)}, {"opt/m/", run->m}, {"opt/v/", run->v}};
     char name[TG_NAME_MAX + 1];
     tg_status status = TG_OK;
 

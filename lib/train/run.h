@@ -18,6 +18,7 @@
 #include "lib/base/api.h"
 #include "lib/base/arena.h"
 #include "lib/base/status.h"
+#include "lib/gpt/adapter.h"
 #include "lib/gpt/model.h"
 #include "lib/tokens/tokens.h"
 #include "lib/train/batches.h"
@@ -27,8 +28,12 @@
 
 TG_API_BEGIN
 
+struct tg_model_file; /* lib/models/model_file.h */
+
 typedef struct tg_run {
-    tg_model model; /* with flat parameters */
+    tg_model model;         /* with flat parameters, or lent, of which an adapter is trained: */
+    tg_adapter *adapter;    /* NULL: the model itself is trained; owned */
+    uint32_t base_identity; /* of that model (lib/models/adapter_file.h) */
     /* as bytes, to the others of a team (tg_run_spread()): */
     tg_settings settings;
     size_t step;        /* steps done; 0: untrained */
@@ -44,7 +49,7 @@ typedef struct tg_run {
     /* of this process: */
     double operations; /* floating-point operations of products for which the minutes have time, as estimated
                           before the first step; 0: not known */
-    float *m, *v;      /* the optimizer's moments, flat, in the order of the model's table */
+    float *m, *v;      /* the optimizer's moments, flat, in the order of what is trained */
     tg_arena moments;  /* memory of m and v */
     /* while reading: */
     size_t moments_read;  /* arrays of moments so far */
@@ -54,6 +59,21 @@ typedef struct tg_run {
 /* Begin a run with a new, untrained model: a zeroed run takes ownership of it.  After
  * TG_ENOMEM the run, with the model, must still be freed. */
 TG_MUST_CHECK tg_status tg_run_begin(tg_run *run, const tg_model *model, tg_err *err);
+
+/*
+ * Begin a run that trains an adapter of that shape, to a model that stays as it is; A is initialised from the
+ * seed.  A zeroed run takes over *f, also after a failure.  Fails like tg_adapter_create() and
+ * tg_model_file_lend(); after a failure *run needs no free.
+ */
+TG_MUST_CHECK tg_status tg_run_begin_adapter(tg_run *run, struct tg_model_file *f,
+                                             const tg_adapter_shape *shape, uint64_t seed, tg_err *err);
+
+/* The same with an adapter that is there, at path (tg_adapter_open()). */
+TG_MUST_CHECK tg_status tg_run_begin_from_adapter(tg_run *run, struct tg_model_file *f, const char *path,
+                                                  tg_err *err);
+
+/* Read such a run from an adapter's archive.  Fails like tg_adapter_read() and tg_run_read(). */
+TG_MUST_CHECK tg_status tg_run_read_adapter(tg_run *run, struct tg_model_file *f, int fd, tg_err *err);
 
 /* Read a model archive, trained or not.  Fails like tg_model_read(); TG_EDATA also when the
  * run's state is incomplete or inconsistent.  After a failure *run needs no free. */
@@ -101,10 +121,11 @@ bool tg_run_note_val(tg_run *run, double loss);
 /*
  * Give the other members of a team member 0's run: its config, settings and history; the parameters and
  * moments follow with tg_trainer_deal().  On the others *run is zeroed, and takes a share of the tokenizer of
- * the text, which is that of member 0's model.  TG_ENOMEM: *run must still be freed.
+ * the text, which is that of member 0's model.  f: where an adapter is trained, the same base at every
+ * member, which the others' runs take over; else NULL.  TG_ENOMEM: *run must still be freed.
  */
 TG_MUST_CHECK tg_status tg_run_spread(tg_run *run, const tg_team *team, const tg_tokenizer *tokenizer,
-                                      tg_err *err);
+                                      struct tg_model_file *f, tg_err *err);
 
 /* Write the archive to fd, which stays open.  TG_EDATA, and nothing is written, when a weight
  * or a moment is not finite.  TG_EIO. */

@@ -39,7 +39,7 @@ static void place_trainer(tg_arena *arena, void *context)
 {
     tg_trainer *t = context;
     const size_t B = t->run->settings.batch, T = t->batches->T, passes = t->run->settings.accumulate;
-    const tg_params *table = &t->run->model.table;
+    const tg_params *table = tg_model_trained(&t->run->model);
 
     tg_team_range(t->team, passes, &t->first_pass, &t->end_pass);
     tg_pass_place(
@@ -79,8 +79,9 @@ void tg_trainer_deal(tg_trainer *t)
 {
     if (t->team->size == 1)
         return;
-    tg_partition_send(&t->partition, t->run->model.params, TG_DEAL);
-    tg_partition_send(&t->partition, t->run->model.params, TG_SPREAD);
+    tg_partition_send(&t->partition, tg_model_trained_values(&t->run->model), TG_DEAL);
+    tg_partition_send(&t->partition, tg_model_trained_values(&t->run->model), TG_SPREAD);
+    tg_model_renew(&t->run->model);
     tg_partition_send(&t->partition, t->run->m, TG_DEAL);
     tg_partition_send(tg_optimizer_with_v(&t->optimizer, &t->partition), t->run->v, TG_DEAL);
 }
@@ -236,7 +237,7 @@ static bool sum_of_team(tg_trainer *t)
 /* The step's gradient, summed over its passes, as t->sum.part[0], and its norm.  False: abandoned. */
 static bool sum_passes(tg_trainer *t, double *norm)
 {
-    const tg_params *table = &t->run->model.table;
+    const tg_params *table = tg_model_trained(&t->run->model);
     const bool alone = t->team->size == 1;
 
     if (!(alone ? run_passes(t) : sum_of_team(t)))
@@ -249,10 +250,11 @@ static bool sum_passes(tg_trainer *t, double *norm)
 static void update(tg_trainer *t, const tg_step_report *report)
 {
     const tg_run *run = t->run;
-    const tg_adamw_state state = {run->model.params, run->m, run->v, t->sum.part[0].grads};
+    const tg_adamw_state state = {tg_model_trained_values(&run->model), run->m, run->v, t->sum.part[0].grads};
 
     tg_optimizer_update(&t->optimizer, &state, &(tg_optimizer_step){report->grad_norm, report->lr, run->step},
                         &t->pass.matmul, &t->partition);
+    tg_model_renew(&run->model);
 }
 
 /* fabs() because the sign of a NaN means nothing. */
@@ -275,7 +277,7 @@ tg_status tg_trainer_step(tg_trainer *t, tg_step_report *report, tg_err *err)
         return TG_OK;
     report->lr = tg_settings_lr(&run->settings, run->step);
     report->loss = t->sum.part[0].loss / (double)run->settings.accumulate;
-    if ((status = check_finite(t, report, err)))
+    if ((status = tg_model_check_lent(&run->model, err)) || (status = check_finite(t, report, err)))
         return status;
     run->step++;
     update(t, report);

@@ -70,14 +70,14 @@ def theirs(model, ids):
     return gradients(model)
 
 
-def ours(path, ids, V, where, arrays={}, options=("--batch", "1")):
+def ours(path, ids, V, where, arrays={}, options=("--batch", "1"), beta1=0):
     """Also with other arrays in the archive of tokens."""
     tokens, trained = os.path.join(where, "tokens.npz"), os.path.join(where, "trained.npz")
     np.savez(tokens, **{"kind": np.bytes_("tokens"), "version": np.int64(1), "tokenizer/kind": np.bytes_("ids"),
                         "tokenizer/vocab_size": np.int64(V), **arrays,
                         "tokens/00000000": ids[0].numpy().astype("<u2" if V > 256 else "u1")})
     subprocess.run([os.path.join(sys.argv[1], "tg-train"), "-q", "-m", path, "-o", trained, "--force", "--steps", "1",
-                    *options, "--context", str(TOKENS), "--beta1", "0", "--clip", "0", "--val-fraction", "0",
+                    *options, "--context", str(TOKENS), "--beta1", str(beta1), "--clip", "0", "--val-fraction", "0",
                     "--precision", "float32", "--threads", "1", tokens], check=True, stderr=subprocess.PIPE)
     with np.load(trained) as z:
         return {n.removeprefix("opt/m/"): z[n].astype(np.float64) for n in z.files if n.startswith("opt/m/")}

@@ -46,6 +46,21 @@ void REF(linear_forward)(real *out, const real *inp, const real *w, const real *
 void REF(linear_backward)(real *dinp, real *dw, real *dbias, const real *dout, const real *inp, const real *w,
                           size_t N, size_t C, size_t OC);
 
+/*
+ * low_rank: a linear layer's change of low rank.
+ *
+ *   out[n,o] = scale * (sum over r of b[o,r] * (sum over c of a[r,c] * inp[n,c]))
+ *
+ *   inp   [N,C]   read
+ *   a     [R,C]   read        b  [OC,R]  read
+ *
+ * Backward, of a and b alone: da[r,c] += scale * sum over n and o of dout[n,o] * b[o,r] * inp[n,c];
+ *                             db[o,r] += scale * sum over n and c of dout[n,o] * a[r,c] * inp[n,c].
+ * Source: Hu et al. 2021, arXiv:2106.09685, eq. 3.
+ */
+void REF(low_rank_backward)(real *da, real *db, const real *dout, const real *inp, const real *a,
+                            const real *b, real scale, size_t N, size_t C, size_t OC, size_t R);
+
 /* ---- slice */
 
 /*

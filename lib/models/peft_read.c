@@ -1,0 +1,245 @@
+/* Reading an adapter of PEFT's. */
+#include "lib/models/peft.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "formats/json.h"
+#include "formats/path.h"
+#include "formats/safetensors.h"
+#include "formats/source.h"
+#include "lib/base/finite.h"
+#include "lib/gpt/family.h"
+#include "lib/models/model_format.h"
+
+#define CONFIG "adapter_config.json"
+#define TENSORS "adapter_model.safetensors"
+#define PREFIX "base_model.model."
+#define SUFFIX_A ".lora_A.weight"
+#define CONFIG_MAX ((size_t)1 << 20)
+
+/* ---- a file in memory */
+
+struct loaded {
+    char *path;
+    int fd;
+    tg_source source;
+};
+
+static void unload(struct loaded *file)
+{
+    tg_source_close(&file->source);
+    if (file->fd >= 0)
+        close(file->fd);
+    free(file->path);
+}
+
+/* Only unload() is needed after a failure. */
+static tg_status load(struct loaded *file, const char *directory, const char *name, size_t max, tg_err *err)
+{
+    *file = (struct loaded){.fd = -1, .path = tg_path_in(directory, name)};
+    if (!file->path)
+        return tg_fail_memory(err, strlen(directory), "a path");
+    if ((file->fd = tg_path_open(file->path)) < 0)
+        return tg_fail_sys(err, "%s", file->path);
+    if (tg_source_open(&file->source, file->fd, err) || tg_source_all(&file->source, max, err))
+        return tg_err_in(err, file->path);
+    return TG_OK;
+}
+
+/* ---- the config */
+
+/* Fail unless the member is missing, null, false, 0 or empty. */
+static void refuse_unless_empty(tg_json *j, const char *name)
+{
+    bool empty = true;
+
+    if (!tg_json_find(j, 0, name))
+        return;
+    switch (tg_json_peek(j)) {
+    case TG_JSON_BOOL:
+        empty = !tg_json_get_bool(j);
+        break;
+    case TG_JSON_OBJECT:
+        tg_json_enter(j, TG_JSON_OBJECT);
+        empty = !tg_json_key(j, NULL);
+        break;
+    case TG_JSON_ARRAY:
+        tg_json_enter(j, TG_JSON_ARRAY);
+        empty = !tg_json_element(j);
+        break;
+    default:
+        empty = false;
+    }
+    if (!empty && !j->status)
+        j->status = tg_fail(j->err, TG_EDATA, "\"%s\": not supported", name);
+}
+
+/* A member that is a text must be this one. */
+static void expect_text(tg_json *j, const char *name, const char *text)
+{
+    tg_span found;
+    char shown[TG_SHOWN_MAX];
+
+    if (!tg_json_find(j, 0, name))
+        return;
+    found = tg_json_get_text(j);
+    if (!j->status && !tg_span_is(found, text))
+        j->status =
+            tg_fail(j->err, TG_EDATA, "\"%s\": \"%s\", expected \"%s\"", name, tg_shown(shown, found), text);
+}
+
+/* Rank, alpha and how they make a scale; no targets. */
+static void read_config(tg_json *j, tg_adapter_shape *shape)
+{
+    static const char *const others[] = {"use_dora",
+                                         "modules_to_save",
+                                         "rank_pattern",
+                                         "alpha_pattern",
+                                         "lora_bias",
+                                         "layer_replication",
+                                         "alora_invocation_tokens",
+                                         "trainable_token_indices"};
+
+    expect_text(j, "peft_type", "LORA");
+    expect_text(j, "bias", "none");
+    for (size_t i = 0; i < sizeof others / sizeof others[0]; i++)
+        refuse_unless_empty(j, others[i]);
+    shape->rank = tg_json_find(j, 0, "r") ? tg_json_get_size(j) : 8;
+    if (!j->status && (shape->rank < 1 || shape->rank > TG_ADAPTER_RANK_MAX))
+        (void)tg_json_fail(j, "a rank of %zu, expected 1 to %d", shape->rank, TG_ADAPTER_RANK_MAX);
+    shape->alpha = tg_json_find(j, 0, "lora_alpha") ? tg_json_get_number(j) : 8;
+    shape->rank_stabilized = tg_json_find(j, 0, "use_rslora") && tg_json_get_bool(j);
+}
+
+static tg_status read_config_file(tg_adapter_shape *shape, const char *directory, tg_err *err)
+{
+    struct loaded file;
+    tg_json j;
+    tg_status status = load(&file, directory, CONFIG, CONFIG_MAX, err);
+
+    if (!status) {
+        tg_json_open(&j, file.source.next, file.source.ready, err);
+        read_config(&j, shape);
+        if ((status = tg_json_close(&j)))
+            (void)tg_err_in(err, file.path);
+    }
+    unload(&file);
+    return status;
+}
+
+/* ---- tensors */
+
+/* Whether a module's name [n] is, or ends with, that of the parameter without ".weight". */
+static bool is_module(const char *module, size_t n, const tg_param *p)
+{
+    const size_t own = strlen(p->name) - strlen(".weight");
+
+    return n >= own && memcmp(module + n - own, p->name, own) == 0 &&
+           (n == own || module[n - own - 1] == '.');
+}
+
+/* The matrix of a block to which a tensor's name belongs; NULL: none.  is_b: it is B's, else A's. */
+static const tg_param *matrix_of(const tg_params *model, const char *name, bool *is_b)
+{
+    const size_t suffix = strlen(SUFFIX_A), length = strlen(name);
+    const char *end = name + length - suffix;
+
+    if (length < strlen(PREFIX) + suffix || strncmp(name, PREFIX, strlen(PREFIX)) != 0)
+        return NULL;
+    *is_b = strcmp(end, ".lora_B.weight") == 0;
+    if (!*is_b && strcmp(end, SUFFIX_A) != 0)
+        return NULL;
+    for (size_t i = 0; i < model->n; i++)
+        if (model->entry[i].hidden && is_module(name, length - suffix, &model->entry[i]))
+            return &model->entry[i];
+    return NULL;
+}
+
+/* Find the targets. */
+static tg_status find_targets(tg_adapter_shape *shape, const tg_params *model, const tg_tensor_list *list,
+                              tg_err *err)
+{
+    for (size_t i = 0; i < list->n; i++) {
+        bool is_b;
+        const tg_param *p = matrix_of(model, list->tensor[i].array.name, &is_b);
+
+        if (!p)
+            return tg_fail(err, TG_EDATA, "%s belongs to no matrix of this model's blocks",
+                           list->tensor[i].array.name);
+        shape->targets |= (uint64_t)1 << p->kind;
+    }
+    return list->n > 0 ? TG_OK : tg_fail(err, TG_EDATA, "there are no tensors");
+}
+
+/* Read the values of entry p of the adapter's table. */
+static tg_status take_tensor(const tg_adapter *a, const tg_param *p, const tg_stored *s, tg_err *err)
+{
+    float *where = a->params + p->offset;
+    tg_status status;
+
+    if (s->array.ndim != 2 || s->array.shape[0] != p->shape[0] || s->array.shape[1] != p->shape[1])
+        return tg_fail(err, TG_EDATA, "%s has %zu elements, expected [%zu,%zu]", s->array.name,
+                       s->array.count, p->shape[0], p->shape[1]);
+    if ((status = tg_stored_load(where, s, 0, p->count, err)))
+        return tg_err_in(err, s->array.name);
+    return tg_check_finite(s->array.name, where, p->count, err);
+}
+
+static tg_status take_tensors(const tg_adapter *a, const tg_params *model, const tg_tensor_list *list,
+                              tg_err *err)
+{
+    bool *filled = calloc(a->table.n, sizeof *filled);
+    tg_status status = filled ? TG_OK : tg_fail_memory(err, a->table.n, "the list of tensors");
+
+    for (size_t i = 0; i < list->n && !status; i++) {
+        bool is_b = false;
+        const tg_param *of = matrix_of(model, list->tensor[i].array.name, &is_b);
+        const tg_param *p = tg_adapter_of(a, of->kind, of->layer) + is_b;
+
+        filled[p - a->table.entry] = true;
+        status = take_tensor(a, p, &list->tensor[i], err);
+    }
+    for (size_t i = 0; i < a->table.n && !status; i++)
+        if (!filled[i])
+            status = tg_fail(err, TG_EDATA, "%s is missing", a->table.entry[i].name);
+    free(filled);
+    return status;
+}
+
+static tg_status read_tensors(tg_adapter *a, tg_adapter_shape *shape, const struct loaded *file,
+                              const tg_params *model, tg_err *err)
+{
+    tg_tensor_list list;
+    tg_metadata metadata;
+    tg_status status = tg_safetensors_read(&list, &metadata, file->source.next, file->source.ready, err);
+
+    if (!status && !(status = find_targets(shape, model, &list, err)) &&
+        !(status = tg_adapter_create(a, model, shape, err)) && (status = take_tensors(a, model, &list, err)))
+        tg_adapter_free(a);
+    tg_tensor_list_free(&list);
+    tg_metadata_free(&metadata);
+    return status;
+}
+
+tg_status tg_peft_read(tg_adapter *a, const char *directory, const tg_model_file *base, tg_err *err)
+{
+    const char *family = tg_config_family(&base->config)->name;
+    tg_adapter_shape shape = {0};
+    struct loaded file;
+    tg_status status;
+
+    *a = (tg_adapter){0};
+    if (base->config.family > 0 && tg_names_hf(family))
+        return tg_fail(err, TG_EDATA, "%s: PEFT has other matrices in %s than this library", directory,
+                       family);
+    if ((status = read_config_file(&shape, directory, err)))
+        return status;
+    if (!(status = load(&file, directory, TENSORS, PTRDIFF_MAX, err)) &&
+        read_tensors(a, &shape, &file, &base->table, err))
+        status = tg_err_in(err, file.path);
+    unload(&file);
+    return status;
+}

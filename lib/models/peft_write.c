@@ -1,0 +1,96 @@
+/* Writing an adapter as PEFT's. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "formats/json.h"
+#include "formats/safetensors.h"
+#include "formats/sink.h"
+#include "lib/gpt/family.h"
+#include "lib/models/model_format.h"
+#include "lib/models/peft.h"
+
+#define PREFIX "base_model.model."
+
+static tg_status check(const tg_model_file *f, const tg_write_options *o, tg_notes *notes, tg_err *err)
+{
+    const char *family = tg_config_family(&f->config)->name;
+
+    (void)notes;
+    if (f->n_adapters != 1)
+        return tg_fail(err, TG_EUSAGE, "PEFT's directory has one adapter: name it with --adapter");
+    if (f->adapter[0]->weight != 1)
+        return tg_fail(err, TG_EUSAGE, "PEFT's files have no weight of an adapter: name it without *X");
+    if (o->type != TG_WRITE_F32)
+        return tg_fail(err, TG_EUSAGE, "an adapter is written in float32 alone");
+    if (f->config.family == 0 || !tg_names_hf(family))
+        return TG_OK;
+    return tg_fail(err, TG_EUSAGE,
+                   "PEFT has other matrices in %s, several of this model's in one: write the changed model "
+                   "instead, with another --to",
+                   family);
+}
+
+static tg_status write_config(int fd, const tg_model_file *f, const tg_write_options *o, tg_err *err)
+{
+    const tg_adapter *a = f->adapter[0];
+    char targets[TG_ADAPTER_TARGETS_SIZE];
+    tg_sink *sink = malloc(sizeof *sink);
+    const char *gap = "";
+    tg_status status;
+
+    (void)o;
+    if (!sink)
+        return tg_fail_memory(err, sizeof *sink, "a buffer");
+    *sink = (tg_sink){.fd = fd};
+    tg_sink_print(sink, "{\n  \"peft_type\": \"LORA\",\n  \"task_type\": \"CAUSAL_LM\",\n");
+    tg_sink_print(sink,
+                  "  \"base_model_name_or_path\": null,\n  \"r\": %zu,\n  \"lora_alpha\": %.17g,\n  "
+                  "\"use_rslora\": %s,\n",
+                  a->shape.rank, a->shape.alpha, a->shape.rank_stabilized ? "true" : "false");
+    tg_sink_print(sink, "  \"lora_dropout\": 0.0,\n  \"bias\": \"none\",\n  \"fan_in_fan_out\": %s,\n",
+                  f->config.family == 0 ? "true" : "false");
+    tg_sink_puts(sink, "  \"inference_mode\": true,\n  \"target_modules\": [");
+    (void)tg_adapter_target_names(targets, &f->table, a->shape.targets);
+    for (const char *word = strtok(targets, ","); word; word = strtok(NULL, ",")) {
+        tg_sink_print(sink, "%s\"%s\"", gap, word);
+        gap = ", ";
+    }
+    tg_sink_puts(sink, "]\n}\n");
+    status = tg_sink_flush(sink, err);
+    free(sink);
+    return status;
+}
+
+static tg_status write_tensors(int fd, const tg_model_file *f, const tg_write_options *o, tg_err *err)
+{
+    const tg_adapter *a = f->adapter[0];
+    const char *const prefix = f->config.family == 0 ? PREFIX "transformer." : PREFIX;
+    tg_array *arrays = calloc(a->table.n, sizeof *arrays);
+    tg_safetensors_writer w;
+    tg_status status;
+
+    (void)o;
+    if (!arrays)
+        return tg_fail_memory(err, a->table.n * sizeof *arrays, "the list of tensors");
+    for (size_t i = 0; i < a->table.n; i++) {
+        const tg_param *p = &a->table.entry[i];
+
+        arrays[i] = (tg_array){.dtype = TG_F32, .ndim = 2, .shape = {p->shape[0], p->shape[1]}};
+        snprintf(arrays[i].name, sizeof arrays[i].name, "%s%s", prefix, p->name);
+    }
+    if (!(status = tg_safetensors_begin(&w, fd, arrays, a->table.n, err))) {
+        for (size_t i = 0; i < a->table.n && !status; i++)
+            status = tg_safetensors_put(&w, a->params + a->table.entry[i].offset,
+                                        a->table.entry[i].count * sizeof(float), err);
+        tg_safetensors_end(&w);
+    }
+    free(arrays);
+    return status;
+}
+
+static const tg_model_part parts[] = {{.name = "adapter_model.safetensors", .write = write_tensors},
+                                      {.name = "adapter_config.json", .write = write_config}};
+
+const tg_model_writer tg_writer_peft = {
+    .name = "peft", .check = check, .part = parts, .n_parts = sizeof parts / sizeof parts[0]};

@@ -1,0 +1,205 @@
+# Adapters of low rank: trained, applied by every tool, and read and written as PEFT's.
+
+load helper
+
+setup_file() {
+    tg_fixtures
+    make_text 4000 > text
+    tr a-z A-Z < text > capitals
+    tg-tokenize -q text > t.npz
+    tg-tokenize -q capitals > c.npz
+    tg-init -q -P baby-llama --n-layer 2 --n-embd 32 --n-inner 48 --head-dim 8 --n-ctx 32 -o untrained.npz
+    tg-train -q -m untrained.npz -o base.npz -n 60 -b 4 t.npz
+    tg-train -q -m base.npz -o adapter.npz --lora 4 -n 40 c.npz
+}
+
+setup() {
+    tg_setup
+    cp "$FIXTURES"/*.npz "$FIXTURES"/{text,capitals} .
+}
+
+loss_of() {
+    tg-eval -q "$@" | awk '$1 == "loss" { print $2 }'
+}
+
+@test "an adapter learns, and the model stays as it is" {
+    cp base.npz before.npz
+    run -0 --separate-stderr tg-train -m base.npz -o new.npz --lora 4 --lora-targets q_proj,up_proj -n 40 c.npz
+    cmp base.npz before.npz
+    [[ $stderr == *"base.npz stays as it is: an adapter of rank 4, alpha 8, to self_attn.q_proj,mlp.up_proj in 2 layers"* ]]
+    [[ $stderr == *"chosen: --lr 0.001, --warmup 4, --precision float32"* ]]
+    # R (in + out) parameters of each matrix: 2 * 4 * (32 + 32 + 32 + 48)
+    [[ $stderr == *"tg-train: 1,152 parameters, "* ]]
+    awk -v a="$(loss_of -m base.npz c.npz)" -v b="$(loss_of -m base.npz --adapter new.npz c.npz)" \
+        -v c="$(loss_of -m base.npz --adapter adapter.npz c.npz)" 'BEGIN { exit !(c < b && b < a - 0.05) }'
+}
+
+@test "an adapter that has learned nothing changes no bit" {
+    tg-train -q -m base.npz -o zero.npz --lora 4 -n 1 --lr 0 --min-lr 0 c.npz
+    tg-eval -q -m base.npz -p 'Some text' --logits > a
+    tg-eval -q -m base.npz --adapter zero.npz -p 'Some text' --logits > b
+    cmp a b
+    tg-eval -q -m base.npz --adapter 'adapter.npz*0' -p 'Some text' --logits > b
+    cmp a b
+    tg-eval -q -m base.npz --adapter adapter.npz -p 'Some text' --logits > b
+    run ! cmp -s a b
+}
+
+@test "every tool takes it: as of the model that tg-convert has changed" {
+    tg-convert -q base.npz --adapter adapter.npz -o changed.npz
+    for tool in 'tg-eval -p Hello --per-token' 'tg-sample -p Hello -n 20' 'tg-attn-dump -p Hello -f tsv' \
+        'tg-lens -p Hello -f tsv' 'tg-circuit -f tsv' 'tg-sample -p Hello -n 20 --precision int8' \
+        'tg-patch -p Hello --corrupt Jello --answer a --wrong b -f tsv'; do
+        $tool -q -m base.npz --adapter adapter.npz > got
+        $tool -q -m changed.npz > want
+        cmp got want
+        $tool -q -m base.npz > other
+        run ! cmp -s got other
+    done
+    # also by what reads layer by layer, or has another layout
+    tg-convert -q base.npz --to hf -o base
+    tg-eval -q -m base --adapter adapter.npz -p Hello --per-token > got
+    tg-eval -q -m changed.npz -p Hello --per-token | cmp got -
+    tg-convert -q base.npz --adapter adapter.npz --to gguf -o changed.gguf
+    tg-eval -q -m changed.gguf -p Hello --per-token | cmp got -
+}
+
+@test "several adapters add up, each with its weight" {
+    tg-train -q -m base.npz -o other.npz --lora 2 --rslora --lora-alpha 3 -n 10 c.npz
+    tg-eval -q -m base.npz --adapter adapter.npz --adapter other.npz -p Hello --per-token > a
+    tg-convert -q base.npz --adapter adapter.npz -o one.npz
+    tg-eval -q -m one.npz --adapter other.npz -p Hello --per-token > b
+    paste a b | awk 'NR > 1 && NF > 0 { d = $3 - $(NF / 2 + 3); if (d < 0) d = -d; if (d > 1e-4) exit 1 }'
+    tg-eval -q -m base.npz --adapter 'adapter.npz*0.5' --adapter 'adapter.npz*0.5' -p Hello > a
+    tg-eval -q -m base.npz --adapter adapter.npz -p Hello > b
+    cmp a b
+    tg-eval -q -m base.npz --adapter 'adapter.npz*-1' -p Hello > b
+    run ! cmp -s a b
+}
+
+@test "the same bytes for any number of threads, from a model of any format, and after a stop" {
+    local options=(--lora 4 -n 12 -b 2 -a 2 --eval-every 5)
+    OMP_NUM_THREADS=1 tg-train -q -m base.npz "${options[@]}" -o a.npz c.npz
+    tg-train -q -m base.npz "${options[@]}" --threads 3 -o b.npz c.npz
+    cmp a.npz b.npz
+    tg-convert -q base.npz --to hf -o base
+    tg-train -q -m base "${options[@]}" -o b.npz --force c.npz
+    cmp a.npz b.npz
+    tg-train -q -m base.npz "${options[@]}" -o d.npz --save-every 3 c.npz &
+    child=$!
+    eventually test -e d.npz
+    kill -KILL $child || true
+    wait $child || true
+    run -0 --separate-stderr tg-train -m base.npz "${options[@]}" -o d.npz c.npz
+    cmp a.npz d.npz
+    # a complete run; and one that goes on
+    run -0 --separate-stderr tg-train -m base.npz "${options[@]}" -o d.npz c.npz
+    [[ $stderr == *"d.npz is complete: 12 of 12 steps are done"* ]]
+    cmp a.npz d.npz
+    run -0 --separate-stderr tg-train -m base.npz --lora 4 -n 14 -o d.npz c.npz
+    [[ $stderr == *"d.npz: resuming at step 12 of 14"* ]]
+    tg-train -q -m base.npz "${options[@]}" -n 14 -o a.npz c.npz
+    cmp a.npz d.npz
+}
+
+@test "PEFT's directory: written, read with the same values, and trained further" {
+    run -0 --separate-stderr tg-convert base.npz --adapter adapter.npz --to peft -o peft
+    [[ $(ls peft) = $'adapter_config.json\nadapter_model.safetensors' ]]
+    grep -q '"r": 4,' peft/adapter_config.json
+    grep -q '"target_modules": \["self_attn.q_proj", ' peft/adapter_config.json
+    tg-info peft/adapter_model.safetensors | grep -q 'base_model.model.model.layers.0.self_attn.q_proj.lora_A.weight'
+    tg-eval -q -m base.npz --adapter adapter.npz -p Hello --per-token > a
+    tg-eval -q -m base.npz --adapter peft -p Hello --per-token | cmp a -
+    run -0 --separate-stderr tg-train -m base.npz --adapter peft -o more.npz -n 20 c.npz
+    [[ $stderr == *"it begins with peft"* ]]
+    awk -v a="$(loss_of -m base.npz --adapter adapter.npz c.npz)" \
+        -v b="$(loss_of -m base.npz --adapter more.npz c.npz)" 'BEGIN { exit !(b < a) }'
+    # the same command continues
+    run -0 --separate-stderr tg-train -m base.npz --adapter peft -o more.npz -n 22 c.npz
+    [[ $stderr == *"more.npz exists and is continued: peft is not read"* ]]
+}
+
+@test "GPT-2's matrices have an adapter as well" {
+    tg-init -q --n-layer 2 --n-head 2 --n-embd 16 --n-ctx 16 -o gpt2.npz
+    tg-train -q -m gpt2.npz -o a.npz --lora 3 -n 10 c.npz
+    tg-convert -q gpt2.npz --adapter a.npz --to peft -o peft
+    tg-info peft/adapter_model.safetensors | grep -q 'base_model.model.transformer.h.1.mlp.c_proj.lora_B.weight'
+    tg-eval -q -m gpt2.npz --adapter a.npz -p Hello > got
+    tg-eval -q -m gpt2.npz --adapter peft -p Hello | cmp got -
+}
+
+@test "an adapter of another model" {
+    tg-train -q -m untrained.npz -o second.npz -n 5 t.npz
+    run -1 --separate-stderr tg-eval -m second.npz --adapter adapter.npz -p Hello
+    said "tg-eval: adapter.npz: an adapter of another model: the CRC-32 of its norms is "
+    tg-init -q -P baby-llama --n-layer 1 --n-embd 32 --n-inner 48 --head-dim 8 --n-ctx 32 -o short.npz
+    tg-convert -q base.npz --adapter adapter.npz --to peft -o peft
+    run -1 --separate-stderr tg-eval -m short.npz --adapter peft -p Hello
+    said "peft/adapter_model.safetensors: base_model.model.model.layers.1.self_attn.q_proj.lora_A.weight belongs to no matrix of this model's blocks"
+    tg-init -q -P baby-llama --n-layer 2 --n-embd 40 --n-inner 48 --head-dim 8 --n-ctx 32 -o wide.npz
+    run -1 --separate-stderr tg-eval -m wide.npz --adapter peft -p Hello
+    said "peft/adapter_model.safetensors: base_model.model.model.layers.0.self_attn.q_proj.lora_A.weight has 128 elements, expected [4,40]"
+}
+
+@test "files that are no adapters, and adapters that are not computed" {
+    run -1 --separate-stderr tg-eval -m base.npz --adapter base.npz -p Hello
+    said 'tg-eval: base.npz: the archive has kind "model", expected "adapter"'
+    run -1 --separate-stderr tg-eval -m adapter.npz -p Hello
+    said 'tg-eval: adapter.npz: the archive has kind "adapter", expected "model"'
+    run -3 --separate-stderr tg-eval -m base.npz --adapter none.npz -p Hello
+    said 'tg-eval: none.npz: No such file or directory'
+    mkdir empty
+    run -3 --separate-stderr tg-eval -m base.npz --adapter empty -p Hello
+    said 'tg-eval: empty/adapter_config.json: No such file or directory'
+    tg-convert -q base.npz --adapter adapter.npz --to peft -o peft
+    while IFS='|' read -r change message; do
+        rm -rf changed
+        cp -r peft changed
+        sed -i "$change" changed/adapter_config.json
+        run -1 --separate-stderr tg-eval -m base.npz --adapter changed -p Hello
+        said "$message"
+    done << 'END'
+s/LORA/IA3/|"peft_type": "IA3", expected "LORA"
+s/"bias": "none"/"bias": "all"/|"bias": "all", expected "none"
+s/"r": 4,/"r": 4, "use_dora": true,/|"use_dora": not supported
+s/"r": 4,/"r": 4, "rank_pattern": {"q": 1},/|"rank_pattern": not supported
+s/"r": 4,/"r": 3,/|layers.0.self_attn.q_proj.lora_A.weight has 128 elements, expected [3,32]
+s/"r": 4,/"r": 0,/|a rank of 0, expected 1 to 4096
+s/"r": 4,/"r": /|changed/adapter_config.json: line 6
+END
+    head -c 3000 adapter.npz > cut.npz
+    run -1 --separate-stderr tg-eval -m base.npz --adapter cut.npz -p Hello
+    said "truncated"
+}
+
+@test "options that do not go together; nothing is written" {
+    local -A wrong=(
+        ["-m base.npz --lora 4"]="the model is not changed: name the adapter's file with -o FILE"
+        ["-m base.npz --lora 4 -o base.npz"]="base.npz"
+        ["-m base.npz --lora-alpha 4 -o new.npz"]="--lora-alpha goes with --lora"
+        ["-m base.npz --rslora -o new.npz"]="--rslora goes with --lora"
+        ["-m base.npz --lora-targets q_proj -o new.npz"]="--lora-targets goes with --lora"
+        ["-m base.npz --lora 4 --adapter adapter.npz -o new.npz"]="--adapter begins with an adapter that is there, --lora with a new one"
+        ["-m base.npz --adapter adapter.npz*2 -o new.npz"]="--adapter is given once, and without a weight"
+        ["-m base.npz --lora 4 --lora-targets w_proj -o new.npz"]='the model'"'"'s blocks have no matrix "w_proj", but self_attn.q_proj,'
+        ["-m base.npz --lora 4 --optimizer muon -o new.npz"]="optimizer muon is for whole matrices"
+        ["-m base.npz --lora 4 --precision bf16 -o new.npz"]="precision bf16 would round away small changes"
+        ["-m base.npz --lora 8 -n 50 -o adapter.npz"]="adapter.npz: an adapter of rank 4 and alpha 8, which a run cannot change"
+        ["-m none.npz --lora 4 -o new.npz"]="none.npz: No such file or directory"
+    )
+    local before
+    before=$(sha256sum base.npz adapter.npz)
+    for options in "${!wrong[@]}"; do
+        # shellcheck disable=SC2086 # options are words
+        run --separate-stderr tg-train $options c.npz
+        [[ $status = [123] ]] || { echo "$options: $status"; return 1; }
+        [[ $stderr == *"${wrong[$options]}"* ]] || { echo "$options: $stderr"; return 1; }
+        [[ ! -e new.npz ]]
+    done
+    [[ $(sha256sum base.npz adapter.npz) = "$before" ]]
+    run -2 --separate-stderr tg-convert base.npz --to peft -o peft
+    said "PEFT's directory has one adapter: name it with --adapter"
+    run -2 --separate-stderr tg-init -o adapter.npz
+    said "adapter.npz: a trained adapter; --force replaces it"
+    [[ $(sha256sum base.npz adapter.npz) = "$before" ]]
+}
