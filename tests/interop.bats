@@ -71,6 +71,12 @@ families() {
     families families_masks
 }
 
+@test "adapters have the gradients, losses and logits of PEFT's, and pass through its files" {
+    slow
+    need_judge peft
+    families adapters
+}
+
 @test "conversations become the ids and masks that transformers makes with the models' own templates" {
     slow
     need_judge transformers

@@ -166,7 +166,7 @@ has() {
     done
     has tg-convert tg_model_writers
     has tg-convert tg_gguf_begin
-    for tool in tg-tokenize tg-bpe tg-attn-view tg-info tg-convert; do # they compute nothing
+    for tool in tg-tokenize tg-bpe tg-attn-view tg-info; do # they compute nothing; tg-convert adds adapters
         run ! has "$tool" tg_kernels_portable
     done
     for tool in tg-bpe tg-attn-view; do # they read no model
