@@ -211,6 +211,7 @@ static int parse(int argc, char **argv, train_options *o)
         setting(o, 'b', TG_SET_BATCH, "N", "sequences per pass"),
         setting(o, 'c', TG_SET_CONTEXT, "N", "tokens per sequence; 0 for the model's context"),
         setting(o, 'a', TG_SET_ACCUMULATE, "N", "passes per step"),
+        setting(o, 0, TG_SET_PACKING, NULL, "whether short documents share a sequence (default: yes)"),
         RATE_OPTIONS(o),
         OPTIMIZER_OPTIONS(o),
         setting(o, 0, TG_SET_WEIGHT_DECAY, "X", "weight decay, applied to matrices only"),

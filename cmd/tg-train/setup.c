@@ -140,8 +140,8 @@ static tg_status new_model(train_setup *s, tg_err *err)
     if (asked->context > 0)
         config.n_ctx = asked->context;
     /* check the text first: it may be too short for a context that needs much memory */
-    if ((status =
-             tg_batches_init(&s->batches, &s->tokens, 0, config.n_ctx, (tg_held_out){0, 1, NULL}, err)) ||
+    if ((status = tg_batches_init(&s->batches, &s->tokens, 0, config.n_ctx, true, (tg_held_out){0, 1, NULL},
+                                  err)) ||
         (status = tg_model_create(&model, &config, s->tokens.tokenizer, asked->seed, err)))
         return status;
     tg_batches_free(&s->batches);
@@ -310,14 +310,16 @@ static tg_status choose_plan(train_setup *s, tg_err *err)
 /* The length of the text, with the padding of its windows. */
 static tg_status padded_length(const train_setup *s, size_t *tokens, tg_err *err)
 {
-    const size_t asked = s->options->asked.context;
+    const train_options *o = s->options;
+    const size_t asked = o->asked.context;
+    const bool packing = o->given[TG_SET_PACKING] ? o->asked.packing : s->run.settings.packing;
     tg_documents d;
     tg_status status;
 
     *tokens = s->tokens.count;
     if (!s->tokens.mask)
         return TG_OK;
-    if ((status = tg_documents_init(&d, &s->tokens, tg_recipe_context(&s->run.model, asked), err)))
+    if ((status = tg_documents_init(&d, &s->tokens, tg_recipe_context(&s->run.model, asked), packing, err)))
         return status;
     *tokens = tg_size_mul_sat(d.n, d.T);
     tg_documents_free(&d);

@@ -69,6 +69,7 @@ tg_attention tg_acts_attention(const tg_acts *a)
                           .D = tg_dim_size(q->cols, c) / H,
                           .scratch = &a->attention,
                           .cache = a->cache,
+                          .positions = a->positions,
                           .first = a->first};
 }
 

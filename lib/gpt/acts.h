@@ -87,8 +87,10 @@ typedef struct tg_acts {
     size_t angles_rows;        /* that are filled */
     float *logits;             /* scratch of a loss; the memory of TG_SCRATCH_WIDE */
     bool recomputed[TG_ACTS_MAX]; /* rows that backward computes again, because they are not small */
-    float dropout;                /* p, for the embedding, the probabilities and each sublayer's result */
-    tg_rng rng;                   /* seed and step of dropout's numbers; tg_acts_drop() sets the purpose */
+    const int32_t *positions; /* [B,T] of each token in its document (lib/nn/attention.h); set by the caller;
+                               * NULL: each sequence is one */
+    float dropout;            /* p, for the embedding, the probabilities and each sublayer's result */
+    tg_rng rng;               /* seed and step of dropout's numbers; tg_acts_drop() sets the purpose */
     tg_attention_scratch attention;
     tg_kv_cache *cache; /* of the preceding tokens; NULL: no cache */
     size_t first;       /* the first of the B sequences in the cache */

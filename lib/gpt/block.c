@@ -309,8 +309,10 @@ static tg_rotary rotary_of(const tg_block *b)
 {
     const tg_acts *a = b->a;
 
-    return (tg_rotary){
-        .angles = tg_rope_angles(a, b->layer), .T = a->T, .D = tg_config_head_dim(&a->bound.model->config)};
+    return (tg_rotary){.angles = tg_rope_angles(a, b->layer),
+                       .T = a->T,
+                       .positions = a->positions,
+                       .D = tg_config_head_dim(&a->bound.model->config)};
 }
 
 /* In a layer that does not rotate, out is in. */

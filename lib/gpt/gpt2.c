@@ -39,10 +39,11 @@ enum {
 
 void tg_gpt2_embed(tg_acts *a, const int32_t *ids)
 {
-    const tg_embedding wte_wpe = tg_bind_embedding(&a->bound, ids, a->B * a->T);
+    tg_embedding wte_wpe = tg_bind_embedding(&a->bound, ids, a->B * a->T);
     const tg_dropout drop = tg_acts_drop(a, 0, 0);
     const tg_matrix x = tg_acts_row(a, 0, X);
 
+    wte_wpe.positions = a->positions;
     tg_embedding_forward(tg_floats(x), ids, &wte_wpe, a->cache ? a->cache->past : 0, a->B, a->T);
     tg_dropout_apply(tg_floats(x), &drop, a->B * a->T * a->C);
 }
@@ -93,10 +94,11 @@ static void backward(tg_block *b)
 
 void tg_gpt2_embed_backward(tg_acts *a, const int32_t *ids)
 {
-    const tg_embedding wte_wpe = tg_bind_embedding(&a->bound, ids, a->B * a->T);
+    tg_embedding wte_wpe = tg_bind_embedding(&a->bound, ids, a->B * a->T);
     const tg_dropout drop = tg_acts_drop(a, 0, 0);
     const tg_matrix dx = tg_acts_gradient(a, X);
 
+    wte_wpe.positions = a->positions;
     tg_dropout_apply(tg_floats(dx), &drop, a->B * a->T * a->C);
     tg_embedding_backward(tg_floats(dx), ids, &wte_wpe, a->B, a->T);
 }

@@ -46,9 +46,10 @@ static float *own(const tg_attention_scratch *scratch)
 
 /* ---- the heads of an operation */
 
-/* One head of one sequence. */
+/* One head of one sequence, or of one of the documents in it. */
 struct head {
     const tg_attention *a;
+    size_t first, T; /* the document's first token, and their number: all of the sequence's */
     size_t each;     /* bytes of an element */
     size_t b, h, g;  /* the sequence; the head; that of keys and values, which it reads */
     size_t in_group; /* its number among those that read them: the first writes their gradients, others add */
@@ -65,17 +66,31 @@ struct arrays {
     float *lse;
 };
 
+/* The tokens of the document that begins at a token of a sequence. */
+static size_t document_length(const tg_attention *a, size_t sequence, size_t first)
+{
+    size_t end = a->positions ? first + 1 : a->T;
+
+    while (end < a->T && a->positions[sequence * a->T + end] != 0)
+        end++;
+    return end - first;
+}
+
 static void some_heads(void *context, size_t begin, size_t end)
 {
     const struct arrays *x = context;
     const tg_attention *a = x->a;
     const size_t each = tg_type_size(x->out.type), group = a->H / a->KV;
 
-    for (size_t bh = begin * x->group; bh < end * x->group; bh++) {
-        const size_t h = bh % a->H;
+    for (size_t n = begin * x->group; n < end * x->group; n += x->group)
+        for (size_t first = 0, T; first < a->T; first += T) {
+            T = document_length(a, n / a->H, first);
+            for (size_t bh = n; bh < n + x->group; bh++) {
+                const size_t h = bh % a->H;
 
-        x->one(x, &(struct head){a, each, bh / a->H, h, h / group, h % group, bh});
-    }
+                x->one(x, &(struct head){a, first, T, each, bh / a->H, h, h / group, h % group, bh});
+            }
+        }
 }
 
 /* Each head, by several threads if every query has so many keys. */
@@ -88,10 +103,10 @@ static void each_head(struct arrays *x, size_t keys)
     tg_threads_run_on(a->scratch->threads, n, large ? 1 : n, some_heads, x);
 }
 
-/* The rows of head number `n` of m, in the sequence of h. */
+/* The rows of head number `n` of m, in the document of h. */
 static tg_matrix part(tg_matrix m, const struct head *h, size_t n)
 {
-    const size_t at = h->b * h->a->T * m.ld + n * h->a->D;
+    const size_t at = (h->b * h->a->T + h->first) * m.ld + n * h->a->D;
 
     return (tg_matrix){(char *)m.data + at * h->each, m.type, h->a->D, m.ld};
 }
@@ -113,7 +128,7 @@ static void keep(float *factors, size_t query, size_t first, size_t n, const voi
     const struct head *h = context;
     const size_t T = h->a->T;
 
-    tg_dropout_factors(factors, h->a->drop, (h->number * T + query) * T + first, n);
+    tg_dropout_factors(factors, h->a->drop, (h->number * T + h->first + query) * T + h->first + first, n);
 }
 
 /* The window, or 0 where all keys are within it: kernels without one are faster. */
@@ -131,7 +146,7 @@ static tg_attention_head inputs(const struct arrays *x, const struct head *h)
     const tg_qkv in = parts(&x->in, h);
 
     return (tg_attention_head){
-        .queries = a->T,
+        .queries = h->T,
         .D = a->D,
         .scale = a->rule.scale > 0 ? (float)a->rule.scale : 1.0f / sqrtf((float)a->D),
         .cap = (float)a->rule.cap,
@@ -170,7 +185,7 @@ static void forward(const struct arrays *x, const struct head *h)
     if (h->a->cache)
         attend_to_cache(&op, h);
     else
-        op.lse = x->lse + h->number * h->a->T;
+        op.lse = x->lse + h->number * h->a->T + h->first;
     (x->out.type == TG_TYPE_BF16 ? kernels->attend16_forward : kernels->attend_forward)(&op,
                                                                                         own(h->a->scratch));
 }
@@ -193,7 +208,7 @@ static void add_rows16(tg_matrix to, float *sum, tg_matrix one, const struct hea
     const tg_bf16 *from = tg_halves(one);
     tg_bf16 *rounded = tg_halves(to);
 
-    for (size_t t = 0; t < h->a->T; t++)
+    for (size_t t = 0; t < h->T; t++)
         for (size_t d = 0; d < to.cols; d++) {
             float *s = &sum[t * to.cols + d];
 
@@ -208,7 +223,7 @@ static void add_rows16(tg_matrix to, float *sum, tg_matrix one, const struct hea
 static void backward(const struct arrays *x, const struct head *h)
 {
     const tg_kernels *kernels = tg_kernels_get();
-    const size_t T = h->a->T, TD = T * h->a->D;
+    const size_t T = h->T, TD = T * h->a->D;
     const bool half = x->out.type == TG_TYPE_BF16, apart = half ? x->group > 1 : h->in_group > 0;
     const tg_qkv d = parts(&x->d, h);
     float *work = own(h->a->scratch), *shared = work + h->a->scratch->kernel;
@@ -220,7 +235,7 @@ static void backward(const struct arrays *x, const struct head *h)
         dv = tg_matrix_from(dk, T);
     }
     op.saved_out = part(x->out, h, h->h).data;
-    op.saved_lse = x->lse + h->number * T;
+    op.saved_lse = x->lse + h->number * h->a->T + h->first;
     op.dout = part(x->dout, h, h->h).data;
     op.dq = d.q.data;
     op.dk = dk.data;
@@ -241,7 +256,7 @@ static void backward(const struct arrays *x, const struct head *h)
 
 static void forward64(const struct arrays *x, const struct head *h)
 {
-    const size_t T = h->a->T, D = h->a->D;
+    const size_t T = h->T, D = h->a->D;
     const tg_qkv in = parts(&x->in, h);
     const tg_matrix out = part(x->out, h, h->h);
     double *scores = (void *)own(h->a->scratch), *probs = scores + T;
@@ -264,7 +279,7 @@ static void zero_rows(tg_matrix m, size_t T)
 
 static void backward64(const struct arrays *x, const struct head *h)
 {
-    const size_t T = h->a->T, D = h->a->D;
+    const size_t T = h->T, D = h->a->D;
     const tg_qkv in = parts(&x->in, h), d = parts(&x->d, h);
     const tg_matrix dout = part(x->dout, h, h->h);
     double *scores = (void *)own(h->a->scratch), *probs = scores + T, *dprobs = probs + T,
@@ -301,6 +316,7 @@ void tg_attention_forward(tg_matrix out, tg_matrix lse, const tg_qkv *inp, const
     size_t keys = a->T;
 
     assert(!is_double || (!a->cache && !drops(a)));
+    assert(!a->positions || !a->cache);
     if (a->cache) {
         tg_kv_cache_append(a->cache, a->layer, tg_floats(inp->k), inp->k.ld, tg_floats(inp->v), inp->v.ld,
                            a->first, a->B, a->T);

@@ -20,6 +20,7 @@
 #define TG_NN_ATTENTION_H
 
 #include <stddef.h>
+#include <stdint.h>
 
 #include "lib/base/api.h"
 #include "lib/base/arena.h"
@@ -50,7 +51,10 @@ typedef struct tg_attention {
     const tg_dropout *drop; /* of the probabilities; an element's number is its offset in [B,H,T,T].
                              * NULL or p = 0: none */
     const tg_attention_scratch *scratch;
-    tg_kv_cache *cache;  /* of the preceding tokens; NULL: no cache */
+    tg_kv_cache *cache; /* of the preceding tokens; NULL: no cache */
+    /* [B,T] of each token in its document: a 0 begins one, and no token sees another document's; NULL: a
+     * sequence is one.  Not with a cache. */
+    const int32_t *positions;
     size_t layer, first; /* in the cache: the layer, and the first of the B sequences */
 } tg_attention;
 

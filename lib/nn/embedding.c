@@ -12,6 +12,11 @@ struct tokens {
     size_t first, B, T;
 };
 
+static size_t position_of(const struct tokens *t, size_t bt)
+{
+    return t->embedding->positions ? (size_t)t->embedding->positions[bt] : bt % t->T;
+}
+
 static void forward_rows(void *context, size_t begin, size_t end)
 {
     const struct tokens *t = context;
@@ -19,7 +24,8 @@ static void forward_rows(void *context, size_t begin, size_t end)
 
     for (size_t bt = begin; bt < end; bt++) {
         const float *token = t->embedding->wte + (size_t)t->ids[bt] * C;
-        const float *wpe = t->embedding->wpe, *position = wpe ? wpe + (t->first + bt % t->T) * C : NULL;
+        const float *wpe = t->embedding->wpe,
+                    *position = wpe ? wpe + (t->first + position_of(t, bt)) * C : NULL;
 
         for (size_t c = 0; position && c < C; c++)
             t->out[bt * C + c] = token[c] + position[c];
@@ -60,7 +66,7 @@ static void backward_columns(void *context, size_t begin, size_t end)
 
             add_scaled(t->embedding->dwte + (size_t)t->ids[bt] * C + c, dout, t->embedding->scale, n);
             if (t->embedding->dwpe)
-                kernels->add(t->embedding->dwpe + bt % t->T * C + c, dout, n);
+                kernels->add(t->embedding->dwpe + position_of(t, bt) * C + c, dout, n);
         }
     }
 }

@@ -1,7 +1,7 @@
 /*
  * embedding: token vectors, scaled, plus position vectors.
  *
- *   out[b,t,c] = wte[ids[b,t],c] * scale + wpe[first + t,c]
+ *   out[b,t,c] = wte[ids[b,t],c] * scale + wpe[first + position[b,t],c]
  *
  * The caller ensures that ids are in [0, V).  Reference: tg_embedding_*_ref.
  */
@@ -20,10 +20,11 @@ typedef struct tg_embedding {
     const float *wte, *wpe; /* [V,C], [n_ctx,C]; wpe NULL: none */
     float *dwte, *dwpe;     /* the same shapes; NULL when no gradient is wanted */
     size_t C;
-    float scale; /* 1, except in Gemma; with wpe it is 1 */
+    float scale;              /* 1, except in Gemma; with wpe it is 1 */
+    const int32_t *positions; /* [B,T]; NULL: that of token t is t */
 } tg_embedding;
 
-/* out [B,T,C] is written; ids [B,T] are read; first + T <= n_ctx. */
+/* out [B,T,C] is written; ids [B,T] are read; first + each position < n_ctx. */
 void tg_embedding_forward(float *out, const int32_t *ids, const tg_embedding *embedding, size_t first,
                           size_t B, size_t T);
 

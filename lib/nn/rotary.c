@@ -32,13 +32,19 @@ struct rows {
     int sign; /* -1: back */
 };
 
+/* The row of the table of angles that row n has. */
+static size_t position_of(const tg_rotary *rotary, size_t n)
+{
+    return rotary->positions ? (size_t)rotary->positions[n] : n % rotary->T;
+}
+
 /* ---- float, bf16 */
 
 /* The head whose first channel is col of row n. */
 static void rotate_head(const struct rows *r, size_t n, size_t col)
 {
     const tg_matrix angles = r->rotary->angles;
-    const size_t half = angles.cols / 2, t = n % r->rotary->T;
+    const size_t half = angles.cols / 2, t = position_of(r->rotary, n);
     const float *cosines = tg_floats(angles) + t * angles.ld, *sines = cosines + half;
     float a[TG_PIECE], b[TG_PIECE];
 
@@ -60,7 +66,8 @@ static void rotate_head64(const struct rows *r, size_t n, size_t col)
 {
     const tg_matrix angles = r->rotary->angles;
     const size_t half = angles.cols / 2;
-    const double *cosines = tg_doubles(angles) + n % r->rotary->T * angles.ld, *sines = cosines + half;
+    const double *cosines = tg_doubles(angles) + position_of(r->rotary, n) * angles.ld,
+                 *sines = cosines + half;
     const double *inp = tg_doubles(r->inp) + n * r->inp.ld + col;
     double *out = tg_doubles(r->out) + n * r->out.ld + col;
 

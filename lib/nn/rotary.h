@@ -12,14 +12,16 @@
 #define TG_NN_ROTARY_H
 
 #include <stddef.h>
+#include <stdint.h>
 
 #include "lib/base/matrix.h"
 
 typedef struct tg_rotary {
     tg_matrix angles; /* [T,d]: the cosines of a position's d/2 angles, then their sines; float, or double for
                        * matrices of double */
-    size_t T;         /* row n is at position n mod T of `angles` */
+    size_t T;         /* row n is at position n mod T of `angles`, unless there are positions */
     size_t D;         /* channels of a head, at least d */
+    const int32_t *positions; /* [N] of each row; NULL: none */
 } tg_rotary;
 
 /* Fill a pair's columns of a table, i < d/2, for the positions first .. first+T-1: the angles are position

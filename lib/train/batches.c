@@ -49,7 +49,7 @@ static void hold_out_documents(tg_batches *b, double fraction)
         return;
     b->windows = first;
     b->val_windows = n - first;
-    b->train_tokens = b->documents.begin[first];
+    b->train_tokens = tg_documents_begin(&b->documents, first);
     b->val_tokens = b->tokens->count - b->train_tokens;
 }
 
@@ -62,7 +62,7 @@ static tg_status init_documents(tg_batches *b, tg_held_out held_out, tg_err *err
             err, TG_EDATA,
             "of a text with a loss mask whole documents at the end are held out, not the ends of %zu blocks",
             held_out.blocks);
-    if ((status = tg_documents_init(&b->documents, b->tokens, b->T, err)))
+    if ((status = tg_documents_init(&b->documents, b->tokens, b->T, b->packed, err)))
         return status;
     b->windows = b->documents.n;
     if (!held_out.text)
@@ -78,7 +78,7 @@ static tg_status init_val(tg_batches *b, const tg_tokens *text, tg_err *err)
     b->val = text;
     b->val_tokens = text->count;
     if (text->mask) {
-        status = tg_documents_init(&b->val_documents, text, b->T, err);
+        status = tg_documents_init(&b->val_documents, text, b->T, b->packed, err);
         b->val_windows = b->val_documents.n;
         return status;
     }
@@ -103,12 +103,12 @@ static tg_status init_windows(tg_batches *b, tg_held_out held_out, tg_err *err)
     return TG_OK;
 }
 
-tg_status tg_batches_init(tg_batches *b, const tg_tokens *tokens, uint64_t seed, size_t T,
+tg_status tg_batches_init(tg_batches *b, const tg_tokens *tokens, uint64_t seed, size_t T, bool packed,
                           tg_held_out held_out, tg_err *err)
 {
     tg_status status;
 
-    *b = (tg_batches){.tokens = tokens, .val = tokens, .seed = seed, .T = T};
+    *b = (tg_batches){.tokens = tokens, .val = tokens, .seed = seed, .T = T, .packed = packed};
     b->blocks = 1;
     b->block = b->train_tokens = tokens->count;
     status = tokens->mask ? init_documents(b, held_out, err) : init_windows(b, held_out, err);
@@ -170,6 +170,17 @@ void tg_batches_train(const tg_batches *b, int32_t *ids, int32_t *targets, uint6
                                                              first + i);
 }
 
+bool tg_batches_train_positions(const tg_batches *b, int32_t *positions, uint64_t first, size_t n)
+{
+    size_t place;
+
+    for (size_t i = 0; i < n && b->documents.n > 0; i++) {
+        (void)shuffle(b, first + i, &place);
+        tg_documents_positions(&b->documents, place, positions + i * b->T);
+    }
+    return b->documents.n > 0;
+}
+
 size_t tg_batches_train_targets(const tg_batches *b, uint64_t first, size_t n)
 {
     size_t place, sum = 0;
@@ -215,6 +226,20 @@ void tg_batches_val(const tg_batches *b, int32_t *ids, int32_t *targets, size_t 
         else
             window(b, b->val, ids + i * T, targets + i * T, at);
     }
+}
+
+bool tg_batches_val_positions(const tg_batches *b, int32_t *positions, size_t first, size_t n, size_t of)
+{
+    const tg_documents *documents = NULL;
+
+    for (size_t i = 0; i < n; i++) {
+        size_t place = (first + i) * b->val_windows / of;
+
+        if (!(documents = val_documents(b, &place)))
+            return false;
+        tg_documents_positions(documents, place, positions + i * b->T);
+    }
+    return documents != NULL;
 }
 
 size_t tg_batches_val_targets(const tg_batches *b, size_t first, size_t n, size_t of)

@@ -14,6 +14,7 @@
 #ifndef TG_TRAIN_BATCHES_H
 #define TG_TRAIN_BATCHES_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -35,6 +36,7 @@ typedef struct tg_batches {
     const tg_tokens *tokens, *val; /* the same, unless a separate text is held out */
     uint64_t seed;
     size_t T;
+    bool packed;          /* documents: several in a window */
     size_t blocks, block; /* how many, and their tokens; the last one also has what is left over */
     size_t train_tokens;  /* of all blocks, at the beginning of each */
     size_t val_tokens;    /* the rest, or the other text's; 0: no validation */
@@ -45,14 +47,14 @@ typedef struct tg_batches {
 } tg_batches;
 
 /*
- * Split tokens, which must outlive *b, into windows of T + 1.  When a block's part for training or
- * for validation would be shorter than a window, val_tokens is 0 and the whole text is for training.
- * TG_EDATA, with the numbers: the text, or the text that is held out, is shorter than a window; of one with a
- * loss mask, nothing is predicted, or several blocks are to be held out.  TG_ENOMEM: for a text with a mask.
- * After a failure *b needs no free.
+ * Split tokens, which must outlive *b, into windows of T + 1; packed: short documents of a text with a loss
+ * mask share windows.  When a block's part for training or for validation would be shorter than a window,
+ * val_tokens is 0 and the whole text is for training. TG_EDATA, with the numbers: the text, or the text that
+ * is held out, is shorter than a window; of one with a loss mask, nothing is predicted, or several blocks are
+ * to be held out.  TG_ENOMEM: for a text with a mask. After a failure *b needs no free.
  */
 TG_MUST_CHECK tg_status tg_batches_init(tg_batches *b, const tg_tokens *tokens, uint64_t seed, size_t T,
-                                        tg_held_out held_out, tg_err *err);
+                                        bool packed, tg_held_out held_out, tg_err *err);
 
 /* Free what it owns, of texts with a mask, and zero it. */
 void tg_batches_free(tg_batches *b);
@@ -64,6 +66,11 @@ void tg_batches_train(const tg_batches *b, int32_t *ids, int32_t *targets, uint6
 /* `of` <= val_windows windows are spread evenly over what is held out: copy windows
  * first .. first + n - 1 of these into ids and targets [n,T]. */
 void tg_batches_val(const tg_batches *b, int32_t *ids, int32_t *targets, size_t first, size_t n, size_t of);
+
+/* Likewise the positions of their tokens in their documents, into positions [n,T].  False: the text has no
+ * loss mask, and each window is a piece of one text. */
+bool tg_batches_train_positions(const tg_batches *b, int32_t *positions, uint64_t first, size_t n);
+bool tg_batches_val_positions(const tg_batches *b, int32_t *positions, size_t first, size_t n, size_t of);
 
 /* How many tokens these windows predict: n * T without a mask. */
 size_t tg_batches_train_targets(const tg_batches *b, uint64_t first, size_t n);

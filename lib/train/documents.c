@@ -27,28 +27,64 @@ static size_t predicted(const tg_tokens *tokens, size_t at, size_t n)
     return sum;
 }
 
-tg_status tg_documents_init(tg_documents *d, const tg_tokens *tokens, size_t T, tg_err *err)
+/* List the pieces, and count the documents. */
+static tg_status find_pieces(tg_documents *d, tg_err *err)
 {
+    const tg_tokens *tokens = d->tokens;
+    const size_t T = d->T;
     size_t capacity = 0;
     tg_status status = TG_OK;
 
-    *d = (tg_documents){.tokens = tokens, .T = T};
     for (size_t at = 0; !status && at < tokens->count;) {
         const size_t n = left(tokens, at, T + 1), targets = predicted(tokens, at + 1, n - 1);
-        const bool goes_on = n == T + 1; /* its last token is the next window's first */
+        const bool goes_on = n == T + 1; /* its last token is the next piece's first */
         const bool is_first = at == 0 || tokens->mask[at] == TG_MASK_FIRST;
 
         d->documents += is_first;
         d->cut += is_first && left(tokens, at, T + 2) > T + 1;
         d->predicted += targets;
         if (targets > 0 &&
-            !(status = tg_grow(&d->begin, &capacity, d->n + 1, sizeof *d->begin, "the windows", err)))
-            d->begin[d->n++] = at;
+            !(status = tg_grow(&d->begin, &capacity, d->pieces + 1, sizeof *d->begin, "the windows", err)))
+            d->begin[d->pieces++] = at;
         at += goes_on ? T : n;
     }
-    if (!status && d->n == 0)
+    if (!status && d->pieces == 0)
         status = tg_fail(err, TG_EDATA, "the loss mask marks no token of the text as predicted");
-    if (status)
+    return status;
+}
+
+/* The inputs of a piece. */
+static size_t inputs_of(const tg_documents *d, size_t piece)
+{
+    return left(d->tokens, d->begin[piece], d->T + 1) - 1;
+}
+
+/* Divide the pieces into windows. */
+static tg_status find_windows(tg_documents *d, bool packed, tg_err *err)
+{
+    size_t room = 0;
+
+    if (!(d->piece = calloc(d->pieces + 1, sizeof *d->piece)))
+        return tg_fail_memory(err, (d->pieces + 1) * sizeof *d->piece, "the windows");
+    for (size_t i = 0; i < d->pieces; i++) {
+        const size_t inputs = inputs_of(d, i);
+
+        if (!packed || inputs > room) {
+            d->piece[d->n++] = i;
+            room = d->T;
+        }
+        room -= inputs;
+    }
+    d->piece[d->n] = d->pieces;
+    return TG_OK;
+}
+
+tg_status tg_documents_init(tg_documents *d, const tg_tokens *tokens, size_t T, bool packed, tg_err *err)
+{
+    tg_status status;
+
+    *d = (tg_documents){.tokens = tokens, .T = T};
+    if ((status = find_pieces(d, err)) || (status = find_windows(d, packed, err)))
         tg_documents_free(d);
     return status;
 }
@@ -56,36 +92,71 @@ tg_status tg_documents_init(tg_documents *d, const tg_tokens *tokens, size_t T, 
 void tg_documents_free(tg_documents *d)
 {
     free(d->begin);
+    free(d->piece);
     *d = (tg_documents){0};
+}
+
+/* Copy a piece of n inputs. */
+static void get_piece(const tg_documents *d, size_t at, size_t n, int32_t *ids, int32_t *targets)
+{
+    tg_tokens_get(d->tokens, ids, at, n);
+    tg_tokens_get(d->tokens, targets, at + 1, n);
+    for (size_t t = 0; t < n; t++)
+        if (d->tokens->mask[at + t + 1] != TG_MASK_PREDICTED)
+            targets[t] = TG_NO_TARGET;
 }
 
 void tg_documents_get(const tg_documents *d, size_t window, int32_t *ids, int32_t *targets)
 {
-    const size_t at = d->begin[window], n = left(d->tokens, at, d->T + 1), inputs = tg_size_min(n, d->T);
+    size_t t = 0;
 
-    tg_tokens_get(d->tokens, ids, at, inputs);
-    tg_tokens_get(d->tokens, targets, at + 1, n - 1);
-    for (size_t t = inputs; t < d->T; t++)
+    for (size_t i = d->piece[window]; i < d->piece[window + 1]; i++) {
+        const size_t n = inputs_of(d, i);
+
+        get_piece(d, d->begin[i], n, ids + t, targets + t);
+        t += n;
+    }
+    for (; t < d->T; t++) {
         ids[t] = 0;
-    for (size_t t = 0; t < d->T; t++)
-        if (t + 1 >= n || d->tokens->mask[at + t + 1] != TG_MASK_PREDICTED)
-            targets[t] = TG_NO_TARGET;
+        targets[t] = TG_NO_TARGET;
+    }
+}
+
+void tg_documents_positions(const tg_documents *d, size_t window, int32_t *positions)
+{
+    size_t t = 0;
+
+    for (size_t i = d->piece[window]; i < d->piece[window + 1]; i++) {
+        const size_t n = inputs_of(d, i);
+
+        for (size_t k = 0; k < n; k++)
+            positions[t++] = (int32_t)k;
+    }
+    while (t < d->T)
+        positions[t++] = 0;
 }
 
 size_t tg_documents_targets(const tg_documents *d, size_t window)
 {
-    const size_t at = d->begin[window];
+    size_t sum = 0;
 
-    return predicted(d->tokens, at + 1, left(d->tokens, at, d->T + 1) - 1);
+    for (size_t i = d->piece[window]; i < d->piece[window + 1]; i++)
+        sum += predicted(d->tokens, d->begin[i] + 1, inputs_of(d, i));
+    return sum;
+}
+
+size_t tg_documents_begin(const tg_documents *d, size_t window)
+{
+    return d->begin[d->piece[window]];
 }
 
 size_t tg_documents_first(const tg_documents *d, size_t window)
 {
-    size_t at = d->begin[window];
+    size_t at = tg_documents_begin(d, window);
 
     while (at > 0 && d->tokens->mask[at] != TG_MASK_FIRST)
         at--;
-    while (window > 0 && d->begin[window - 1] >= at)
+    while (window > 0 && tg_documents_begin(d, window - 1) >= at)
         window--;
     return window;
 }

@@ -376,7 +376,7 @@ tg_status tg_run_use_text(tg_run *run, tg_batches *b, const tg_tokens *tokens, c
 
     if ((status = tg_tokenizer_same(m->tokenizer, tokens->tokenizer, err)) ||
         (val && (status = tg_tokenizer_same(m->tokenizer, val->tokenizer, err))) ||
-        (status = tg_batches_init(b, tokens, s->seed, s->context, held_out, err)))
+        (status = tg_batches_init(b, tokens, s->seed, s->context, s->packing, held_out, err)))
         return status;
     changes->text = record_text(tokens, run->step, &run->text_tokens, &run->text_crc);
     changes->val = record_text(val, run->step, &run->val_tokens, &run->val_crc);

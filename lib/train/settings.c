@@ -27,14 +27,17 @@ static const tg_field rows[TG_SETTINGS] = {
     [TG_SET_OPTIMIZER] = TG_CHOICE_FIELD("train/optimizer", tg_settings, optimizer, TG_OPTIMIZERS),
     [TG_SET_MOMENTUM] = REAL_ROW(momentum, 0, 0.999999),
     [TG_SET_DECAY] = SIZE_ROW(decay, 0, TG_STEPS_MAX),
+    [TG_SET_PACKING] = TG_BOOL_FIELD("train/packing", tg_settings, packing),
 };
 
 const tg_fields tg_settings_fields = {rows, TG_SETTINGS};
 
 tg_fields tg_settings_saved(const tg_settings *s)
 {
-    if (s->decay > 0)
+    if (!s->packing)
         return tg_settings_fields;
+    if (s->decay > 0)
+        return (tg_fields){rows, TG_SET_PACKING};
     if (s->optimizer != TG_OPTIMIZER_ADAMW)
         return (tg_fields){rows, TG_SET_DECAY};
     return (tg_fields){rows, s->val_blocks > 1 ? TG_SET_OPTIMIZER : TG_SET_VAL_BLOCKS};
@@ -61,6 +64,7 @@ tg_settings tg_settings_default(void)
         .val_blocks = 1,
         .optimizer = TG_OPTIMIZER_ADAMW,
         .momentum = 0.95,
+        .packing = true,
     };
 }
 

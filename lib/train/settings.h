@@ -41,6 +41,7 @@ typedef struct tg_settings {
     size_t val_blocks;      /* 1: the end of the text */
     tg_optimizer_kind optimizer;
     double momentum; /* Muon */
+    bool packing;    /* short documents of a text with a loss mask share windows */
     size_t decay;    /* steps at the end in which lr falls linearly; 0: by a cosine after the warm-up */
 } tg_settings;
 
@@ -69,6 +70,7 @@ typedef enum tg_setting_id {
     TG_SET_OPTIMIZER,
     TG_SET_MOMENTUM,
     TG_SET_DECAY,
+    TG_SET_PACKING,
     TG_SETTINGS /* how many */
 } tg_setting_id;
 

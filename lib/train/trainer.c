@@ -53,6 +53,7 @@ static void place_trainer(tg_arena *arena, void *context)
     t->val_losses = tg_arena_take(arena, tg_ceil_div(t->batches->val_windows, B), sizeof *t->val_losses);
     t->ids = tg_arena_take_rows(arena, B, T, sizeof(int32_t));
     t->targets = tg_arena_take_rows(arena, B, T, sizeof(int32_t));
+    t->positions = tg_arena_take_rows(arena, B, T, sizeof(int32_t));
 }
 
 size_t tg_trainer_bytes(const tg_run *run, const tg_batches *batches, const tg_team *team)
@@ -134,6 +135,9 @@ static double run_pass(tg_trainer *t, size_t pass, float *grads)
     const float scale = (float)(t->weight / (double)s->accumulate);
 
     tg_batches_train(t->batches, t->ids, t->targets, number * s->batch, s->batch);
+    t->pass.acts.positions = tg_batches_train_positions(t->batches, t->positions, number * s->batch, s->batch)
+                                 ? t->positions
+                                 : NULL;
     t->pass.acts.dropout = (float)s->dropout;
     t->pass.acts.rng = (tg_rng){.seed = s->seed, .step = number};
     return tg_pass_run(&t->pass, t->ids, t->targets, grads, scale) * t->weight;
@@ -301,6 +305,8 @@ static double evaluate_pass(tg_trainer *t, size_t i, size_t windows)
     const size_t B = t->run->settings.batch, n = tg_size_min(B, windows - i * B);
 
     tg_batches_val(t->batches, t->ids, t->targets, i * B, n, windows);
+    t->pass.acts.positions =
+        tg_batches_val_positions(t->batches, t->positions, i * B, n, windows) ? t->positions : NULL;
     t->pass.acts.B = n;
     return tg_pass_run(&t->pass, t->ids, t->targets, NULL, 1.0f) * (double)n;
 }

@@ -497,7 +497,7 @@ static struct figure step(const struct row *row)
     run.settings.lr = 1e-5;
     run.settings.optimizer = row->d ? TG_OPTIMIZER_MUON : TG_OPTIMIZER_ADAMW;
     run.settings.precision = row->bf16 ? TG_PRECISION_BF16 : TG_PRECISION_FLOAT32;
-    check(tg_batches_init(&batches, &text, 1, row->c, (tg_held_out){0, 1, NULL}, &err), &err);
+    check(tg_batches_init(&batches, &text, 1, row->c, true, (tg_held_out){0, 1, NULL}, &err), &err);
     check(tg_trainer_open(&t, &run, &batches, &tg_team_alone, &err), &err);
     return against_peak(run_step, &t, 0.5, row->bf16);
 }

@@ -4,8 +4,9 @@
     families_masks.py BIN [FAMILY]...    BIN: the directory of the tools
 
 As families_grad.py, whose limits these are, but the text is two documents of different lengths, of which some tokens are
-predicted.  Here they are windows with padding, in a step of one pass, or of two; there each document is a batch of its
-own, without padding, and the loss is the sum over the predicted tokens of both, divided by their number.
+predicted.  Here both share a window, or they are windows with padding, in a step of one pass, or of two; there each
+document is a batch of its own, without padding, and the loss is the sum over the predicted tokens of both, divided by
+their number.
 """
 import sys
 
@@ -40,9 +41,9 @@ def theirs(model, ids):
 
 
 def ours_with_mask(path, ids, V, where):
-    batch = 1 + int(ids.sum()) % 2
+    batch, accumulate, packing = ((1, 1, "yes"), (2, 1, "no"), (1, 1, "yes"), (1, 2, "no"))[int(ids.sum()) % 4]
     return ours(path, ids, V, where, {"mask/00000000": mask_of(ids)},
-                ("--batch", str(batch), "--accumulate", str(2 // batch)))
+                ("--batch", str(batch), "--accumulate", str(accumulate), "--packing", packing))
 
 
 if __name__ == "__main__":

@@ -67,7 +67,7 @@ static void rope_angles(void)
 static void check_rotated(const float *want, const tg_attn_steps *s)
 {
     float from[12], got[12];
-    const tg_rotary rotary = {s->angles, 3, 4};
+    const tg_rotary rotary = {s->angles, 3, 4, NULL};
 
     memcpy(from, s->projected, sizeof from);
     tg_rotary_forward(tg_matrix_of(got, TG_TYPE_FLOAT, 4), tg_matrix_of(from, TG_TYPE_FLOAT, 4), &rotary, 3);

@@ -321,7 +321,7 @@ static void trains(void)
     run.settings.context = 8;
     run.settings.lr = 0.02;
     run.settings.warmup = 2;
-    CHECK_OK(tg_batches_init(&b, &text, 1, 8, (tg_held_out){0.1, 1, NULL}, &err), &err);
+    CHECK_OK(tg_batches_init(&b, &text, 1, 8, true, (tg_held_out){0.1, 1, NULL}, &err), &err);
     CHECK_OK(tg_trainer_open(&t, &run, &b, &tg_team_alone, &err), &err);
     for (size_t step = 0; step < 40; step++) {
         CHECK_OK(tg_trainer_step(&t, &report, &err), &err);

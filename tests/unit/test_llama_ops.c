@@ -283,7 +283,7 @@ static void check_rotary(tg_type type, size_t D, size_t d)
         CHECK(fabs(back[i] - x[i]) <= 1e-14); /* a rotation's inverse is its transpose */
 
     inp = matrix(type, x, N, H * D), out = matrix(type, NULL, N, H * D);
-    rotary = (tg_rotary){matrix(type == TG_TYPE_DOUBLE ? type : TG_TYPE_FLOAT, table, T, d), T, D};
+    rotary = (tg_rotary){matrix(type == TG_TYPE_DOUBLE ? type : TG_TYPE_FLOAT, table, T, d), T, D, NULL};
     tg_rotary_forward(out, inp, &rotary, N);
     NEAR(out, want, n, 8 * EPS);
     tg_rotary_forward(inp, inp, &rotary, N); /* in place */

@@ -132,14 +132,14 @@ static void windows_of_documents(void)
 {
     enum { T = 4 };
     static const char want[][2][T + 1] = {
-        {"abcD", "..DE"}, {"fgHI", ".HIJ"}, {"JKLM", "KLMN"}, {"NopQ", "..Q."}, {"uV", "V..."}};
+        {"abcD", "..DE"}, {"fgHI", ".HIJ"}, {"JKLM", "KLMN"}, {"Nop", "..Q."}, {"u", "V..."}};
     static const size_t targets_of[] = {2, 3, 4, 1, 1}, first_of[] = {0, 1, 1, 1, 4};
     tg_tokens tokens = load_documents();
     tg_documents d;
     int32_t ids[T], targets[T];
     tg_err err;
 
-    CHECK_OK(tg_documents_init(&d, &tokens, T, &err), &err);
+    CHECK_OK(tg_documents_init(&d, &tokens, T, false, &err), &err);
     CHECK_EQ(d.n, 5);
     CHECK(d.documents == DOCUMENTS && d.cut == 1 && d.predicted == PREDICTED);
     for (size_t w = 0; w < d.n; w++) {
@@ -156,8 +156,40 @@ static void windows_of_documents(void)
     tg_documents_free(&d);
     for (size_t i = 0; i < tokens.count; i++)
         tokens.mask[i] = i == 0 ? TG_MASK_FIRST : TG_MASK_READ;
-    CHECK_EQ(tg_documents_init(&d, &tokens, T, &err), TG_EDATA);
+    CHECK_EQ(tg_documents_init(&d, &tokens, T, false, &err), TG_EDATA);
     CHECK_HAS(err.message, "marks no token of the text");
+    tg_tokens_free(&tokens);
+}
+
+/* Short pieces share a window, in order; the padding is documents of one token. */
+static void windows_that_are_shared(void)
+{
+    enum { T = 8, WINDOWS = 3 };
+    static const char *const want[WINDOWS][3] = {
+        {"abcD", "..DE", "0123"}, {"fgHIJKLM", ".HIJKLMN", "01234567"}, {"Nopu", "..QV", "0120"}};
+    static const size_t targets_of[WINDOWS] = {2, 7, 2};
+    tg_tokens tokens = load_documents();
+    tg_documents d;
+    int32_t ids[T], targets[T], positions[T];
+    tg_err err;
+
+    CHECK_OK(tg_documents_init(&d, &tokens, T, true, &err), &err);
+    CHECK(d.n == WINDOWS && d.pieces == 4 && d.predicted == PREDICTED && d.documents == DOCUMENTS &&
+          d.cut == 1);
+    for (size_t w = 0; w < WINDOWS; w++) {
+        const size_t n = strlen(want[w][0]);
+
+        tg_documents_get(&d, w, ids, targets);
+        tg_documents_positions(&d, w, positions);
+        for (size_t t = 0; t < T; t++) {
+            CHECK_EQ(ids[t], t < n ? want[w][0][t] : 0);
+            CHECK_EQ(targets[t], t >= n || want[w][1][t] == '.' ? TG_NO_TARGET : want[w][1][t]);
+            CHECK_EQ(positions[t], t < n ? want[w][2][t] - '0' : 0);
+        }
+        CHECK_EQ(tg_documents_targets(&d, w), targets_of[w]);
+    }
+    CHECK(tg_documents_first(&d, 2) == 1 && tg_documents_first(&d, 1) == 1 && tg_documents_first(&d, 0) == 0);
+    tg_documents_free(&d);
     tg_tokens_free(&tokens);
 }
 
@@ -171,7 +203,7 @@ static void documents_that_are_held_out(void)
     size_t seen[256] = {0};
     tg_err err;
 
-    CHECK_OK(tg_batches_init(&b, &tokens, 1, T, (tg_held_out){0.2, 1, NULL}, &err), &err);
+    CHECK_OK(tg_batches_init(&b, &tokens, 1, T, false, (tg_held_out){0.2, 1, NULL}, &err), &err);
     CHECK(b.windows == 4 && b.val_windows == 1 && b.train_tokens == TOKENS - 2 && b.val_tokens == 2);
     for (size_t w = 0; w < 2 * b.windows; w++) {
         tg_batches_train(&b, ids, targets, w, 1);
@@ -186,18 +218,18 @@ static void documents_that_are_held_out(void)
     CHECK(tg_batches_probe(&b, ids, T) == 2 && ids[0] == 'u');
     tg_batches_free(&b);
     /* two of five windows, and so the whole second document, which leaves one */
-    CHECK_OK(tg_batches_init(&b, &tokens, 1, T, (tg_held_out){0.5, 1, NULL}, &err), &err);
+    CHECK_OK(tg_batches_init(&b, &tokens, 1, T, false, (tg_held_out){0.5, 1, NULL}, &err), &err);
     CHECK(b.windows == 1 && b.val_windows == 4);
     tg_batches_free(&b);
-    CHECK_EQ(tg_batches_init(&b, &tokens, 1, T, (tg_held_out){0.5, 2, NULL}, &err), TG_EDATA);
+    CHECK_EQ(tg_batches_init(&b, &tokens, 1, T, false, (tg_held_out){0.5, 2, NULL}, &err), TG_EDATA);
     CHECK_HAS(err.message, "not the ends of 2 blocks");
     /* a text of its own, which has a mask, for one that has none, and the other way round */
     tg_tokens plain = {.tokenizer = tokens.tokenizer, .count = TOKENS, .width = 1, .data = tokens.data};
-    CHECK_OK(tg_batches_init(&b, &plain, 1, T, (tg_held_out){0, 1, &tokens}, &err), &err);
+    CHECK_OK(tg_batches_init(&b, &plain, 1, T, false, (tg_held_out){0, 1, &tokens}, &err), &err);
     CHECK(b.val_windows == 5 && tg_batches_val_targets(&b, 0, 5, 5) == PREDICTED && b.documents.n == 0);
     CHECK_EQ(tg_batches_train_targets(&b, 0, 3), 3 * T);
     tg_batches_free(&b);
-    CHECK_OK(tg_batches_init(&b, &tokens, 1, T, (tg_held_out){0, 1, &plain}, &err), &err);
+    CHECK_OK(tg_batches_init(&b, &tokens, 1, T, false, (tg_held_out){0, 1, &plain}, &err), &err);
     CHECK(b.val_windows == (TOKENS - 1) / T && tg_batches_val_targets(&b, 0, 2, 5) == 2 * T &&
           b.windows == 5);
     tg_batches_val(&b, ids, targets, 1, 1, b.val_windows);
@@ -209,11 +241,15 @@ static void documents_that_are_held_out(void)
 /* ---- training */
 
 /* A run of `accumulate` passes of `batch` windows of 4, from the same weights; its first step's loss. */
-static double first_step(tg_run *run, const tg_tokens *tokens, size_t batch, size_t accumulate)
+static double first_step(tg_run *run, const tg_tokens *tokens, size_t batch, size_t accumulate, bool packing)
 {
-    const tg_settings asked = {.batch = batch, .accumulate = accumulate, .context = 4, .steps = 1};
-    static const bool given[TG_SETTINGS] = {
-        [TG_SET_BATCH] = true, [TG_SET_ACCUMULATE] = true, [TG_SET_CONTEXT] = true, [TG_SET_STEPS] = true};
+    const tg_settings asked = {
+        .batch = batch, .accumulate = accumulate, .context = 4, .steps = 1, .packing = packing};
+    static const bool given[TG_SETTINGS] = {[TG_SET_BATCH] = true,
+                                            [TG_SET_ACCUMULATE] = true,
+                                            [TG_SET_CONTEXT] = true,
+                                            [TG_SET_STEPS] = true,
+                                            [TG_SET_PACKING] = true};
     tg_model model;
     tg_batches b;
     tg_trainer t;
@@ -247,7 +283,7 @@ static double mean_of_windows(const tg_tokens *tokens)
 
     small_model_create(&model, small_config(1, 2, 16, 8), 3);
     flat = small_model_params64(&model);
-    CHECK_OK(tg_documents_init(&d, tokens, T, &err), &err);
+    CHECK_OK(tg_documents_init(&d, tokens, T, false, &err), &err);
     for (size_t w = 0; w < d.n; w++) {
         tg_documents_get(&d, w, ids, targets);
         sum += T * ref_gpt_loss(&model.config, &model.table, flat, ids, targets, 1, T, NULL, NULL);
@@ -264,16 +300,23 @@ static void every_predicted_token_counts_the_same(void)
 {
     tg_tokens tokens = load_documents();
     const double want = mean_of_windows(&tokens);
+    static const struct {
+        size_t batch, accumulate;
+        bool packing;
+    } others[] = {{1, 5, false}, {4, 1, true}, {2, 2, true}, {1, 4, true}};
     tg_run one, many;
 
-    CHECK_NEAR(first_step(&one, &tokens, 5, 1), want, 1e-6);
-    CHECK_NEAR(first_step(&many, &tokens, 1, 5), want, 1e-6);
-    CHECK(check_distance(one.m, many.m, one.model.table.floats) < 1e-6);
-    for (size_t i = 0; i < one.model.table.floats; i++)
-        if (fabs((double)one.m[i]) > 1e-4)
-            CHECK_NEAR((double)many.m[i] / (double)one.m[i], 1, 1e-3);
+    CHECK_NEAR(first_step(&one, &tokens, 5, 1, false), want, 1e-6);
+    for (size_t n = 0; n < sizeof others / sizeof others[0]; n++) {
+        CHECK_NEAR(first_step(&many, &tokens, others[n].batch, others[n].accumulate, others[n].packing), want,
+                   1e-6);
+        CHECK(check_distance(one.m, many.m, one.model.table.floats) < 1e-6);
+        for (size_t i = 0; i < one.model.table.floats; i++)
+            if (fabs((double)one.m[i]) > 1e-4)
+                CHECK_NEAR((double)many.m[i] / (double)one.m[i], 1, 1e-3);
+        tg_run_free(&many);
+    }
     tg_run_free(&one);
-    tg_run_free(&many);
     tg_tokens_free(&tokens);
 }
 
@@ -316,6 +359,7 @@ int main(void)
     RUN(a_mask_is_kept);
     RUN(with_and_without_a_mask);
     RUN(windows_of_documents);
+    RUN(windows_that_are_shared);
     RUN(documents_that_are_held_out);
     RUN(every_predicted_token_counts_the_same);
     RUN(only_predicted_tokens_are_scored);

@@ -101,7 +101,7 @@ static void an_epoch_uses_every_window_once(void)
     tg_err err;
     size_t total = 0;
 
-    CHECK_OK(tg_batches_init(&b, &stream, 1, T, (tg_held_out){0.1, 1, NULL}, &err), &err);
+    CHECK_OK(tg_batches_init(&b, &stream, 1, T, true, (tg_held_out){0.1, 1, NULL}, &err), &err);
     CHECK_EQ(b.train_tokens, 4500);
     CHECK_EQ(b.val_tokens, 500);
     /* mark each position by a value of its own, so that a window tells where it lay */
@@ -137,7 +137,7 @@ static void held_out_in_blocks(void)
     tg_batches b;
     tg_err err;
 
-    CHECK_OK(tg_batches_init(&b, &marked, 1, T, (tg_held_out){0.2, BLOCKS, NULL}, &err), &err);
+    CHECK_OK(tg_batches_init(&b, &marked, 1, T, true, (tg_held_out){0.2, BLOCKS, NULL}, &err), &err);
     CHECK_EQ(b.train_tokens, BLOCKS * TRAIN);
     CHECK_EQ(b.val_tokens, N - BLOCKS * TRAIN);
     for (size_t w = 0; w < b.windows; w++) {
@@ -167,7 +167,7 @@ static void held_out_in_blocks(void)
     }
     CHECK((shifted & (shifted - 1)) != 0);
     /* too many of them */
-    CHECK_OK(tg_batches_init(&b, &marked, 1, T, (tg_held_out){0.2, N, NULL}, &err), &err);
+    CHECK_OK(tg_batches_init(&b, &marked, 1, T, true, (tg_held_out){0.2, N, NULL}, &err), &err);
     CHECK(b.val_tokens == 0 && b.val_windows == 0 && b.train_tokens == N && b.blocks == 1);
     free(marked.data);
 }
@@ -180,8 +180,8 @@ static void a_text_of_its_own_is_held_out(void)
     tg_batches b, whole;
     tg_err err;
 
-    CHECK_OK(tg_batches_init(&whole, &stream, 1, T, (tg_held_out){0, 1, NULL}, &err), &err);
-    CHECK_OK(tg_batches_init(&b, &stream, 1, T, (tg_held_out){0.1, 3, &marked}, &err), &err);
+    CHECK_OK(tg_batches_init(&whole, &stream, 1, T, true, (tg_held_out){0, 1, NULL}, &err), &err);
+    CHECK_OK(tg_batches_init(&b, &stream, 1, T, true, (tg_held_out){0.1, 3, &marked}, &err), &err);
     CHECK(b.train_tokens == sizeof text && b.windows == whole.windows && b.blocks == 1);
     CHECK(b.val_tokens == marked.count && b.val_windows == 2);
     tg_batches_val(&b, ids, targets, 1, 1, 2);
@@ -189,7 +189,7 @@ static void a_text_of_its_own_is_held_out(void)
     CHECK_EQ(tg_batches_probe(&b, ids, T), T);
     CHECK_EQ(ids[1], 1);
     short_one.count = T;
-    CHECK_EQ(tg_batches_init(&b, &stream, 1, T, (tg_held_out){0.1, 1, &short_one}, &err), TG_EDATA);
+    CHECK_EQ(tg_batches_init(&b, &stream, 1, T, true, (tg_held_out){0.1, 1, &short_one}, &err), TG_EDATA);
     CHECK_HAS(err.message, "the validation text has 7 tokens");
     free(marked.data);
 }
@@ -202,11 +202,11 @@ static void texts_at_the_limit(void)
     int32_t ids[64], targets[64];
 
     some.count = 64;
-    CHECK_EQ(tg_batches_init(&b, &some, 1, 64, (tg_held_out){0.1, 1, NULL}, &err), TG_EDATA);
+    CHECK_EQ(tg_batches_init(&b, &some, 1, 64, true, (tg_held_out){0.1, 1, NULL}, &err), TG_EDATA);
     CHECK_HAS(err.message, "64 tokens");
     CHECK_HAS(err.message, "needs 65");
     some.count = 65;
-    CHECK_OK(tg_batches_init(&b, &some, 1, 64, (tg_held_out){0.1, 1, NULL}, &err), &err);
+    CHECK_OK(tg_batches_init(&b, &some, 1, 64, true, (tg_held_out){0.1, 1, NULL}, &err), &err);
     CHECK_EQ(b.windows, 1);
     CHECK_EQ(b.val_tokens, 0);
     for (uint64_t w = 0; w < 3; w++)
@@ -228,7 +228,8 @@ static void parts_shorter_than_a_window(void)
 
     some.count = 100;
     for (size_t i = 0; i < sizeof known / sizeof known[0]; i++) {
-        CHECK_OK(tg_batches_init(&b, &some, 1, 16, (tg_held_out){known[i].fraction, 1, NULL}, &err), &err);
+        CHECK_OK(tg_batches_init(&b, &some, 1, 16, true, (tg_held_out){known[i].fraction, 1, NULL}, &err),
+                 &err);
         CHECK_EQ(b.val_tokens, known[i].val);
         CHECK_EQ(b.train_tokens, 100 - known[i].val);
         CHECK_EQ(b.val_windows > 0, known[i].val > 0);
@@ -433,7 +434,7 @@ static void train_to(tg_run *run, size_t step)
     tg_step_report report;
     tg_err err;
 
-    CHECK_OK(tg_batches_init(&b, &stream, run->settings.seed, run->settings.context,
+    CHECK_OK(tg_batches_init(&b, &stream, run->settings.seed, run->settings.context, true,
                              (tg_held_out){0.1, 1, NULL}, &err),
              &err);
     CHECK_OK(tg_trainer_open(&t, run, &b, &tg_team_alone, &err), &err);
@@ -560,7 +561,7 @@ static void sizes_beyond_all_memory(void)
     tg_err err = {0};
 
     begin(&run);
-    CHECK_OK(tg_batches_init(&b, &stream, 0, 16, (tg_held_out){0.1, 1, NULL}, &err), &err);
+    CHECK_OK(tg_batches_init(&b, &stream, 0, 16, true, (tg_held_out){0.1, 1, NULL}, &err), &err);
     CHECK(tg_trainer_bytes(&run, &b, &tg_team_alone) < tg_matmul_work(tg_threads()) + (4 << 20));
     run.settings.batch = SIZE_MAX / 8;
     CHECK(tg_trainer_bytes(&run, &b, &tg_team_alone) == SIZE_MAX);
@@ -1011,7 +1012,8 @@ static void begin_passes(tg_run *run, tg_batches *b, size_t n)
 
     begin(run);
     run->settings.accumulate = n;
-    CHECK_OK(tg_batches_init(b, &stream, run->settings.seed, 16, (tg_held_out){0.1, 1, NULL}, &err), &err);
+    CHECK_OK(tg_batches_init(b, &stream, run->settings.seed, 16, true, (tg_held_out){0.1, 1, NULL}, &err),
+             &err);
 }
 
 static void passes_are_summed_in_a_tree(void)
@@ -1371,7 +1373,7 @@ static size_t step_until(tg_run *run, size_t limit, bool *abandoned)
     tg_step_report report;
     tg_err err;
 
-    CHECK_OK(tg_batches_init(&b, &stream, run->settings.seed, run->settings.context,
+    CHECK_OK(tg_batches_init(&b, &stream, run->settings.seed, run->settings.context, true,
                              (tg_held_out){0.1, 1, NULL}, &err),
              &err);
     CHECK_OK(tg_trainer_open(&t, run, &b, &tg_team_alone, &err), &err);
@@ -1427,7 +1429,8 @@ static void an_abandoned_evaluation_has_no_loss(void)
     tg_err err;
 
     begin(&run);
-    CHECK_OK(tg_batches_init(&b, &stream, 0, run.settings.context, (tg_held_out){0.1, 1, NULL}, &err), &err);
+    CHECK_OK(tg_batches_init(&b, &stream, 0, run.settings.context, true, (tg_held_out){0.1, 1, NULL}, &err),
+             &err);
     CHECK_OK(tg_trainer_open(&t, &run, &b, &tg_team_alone, &err), &err);
     t.watch = &watch;
     CHECK(isnan(tg_trainer_evaluate(&t, 7)) && t.pass.abandoned);
@@ -1452,7 +1455,7 @@ static void training_lowers_the_loss(void)
     begin(&run);
     run.settings.steps = 60;
     run.settings.lr = 1e-2;
-    CHECK_OK(tg_batches_init(&b, &stream, 0, 16, (tg_held_out){0.1, 1, NULL}, &err), &err);
+    CHECK_OK(tg_batches_init(&b, &stream, 0, 16, true, (tg_held_out){0.1, 1, NULL}, &err), &err);
     CHECK_OK(tg_trainer_open(&t, &run, &b, &tg_team_alone, &err), &err);
     before = tg_trainer_evaluate(&t, b.val_windows);
     CHECK_NEAR(before, log(256), 0.1);
@@ -1473,7 +1476,7 @@ static void a_loss_that_is_not_finite_stops(void)
     tg_err err;
 
     begin(&run);
-    CHECK_OK(tg_batches_init(&b, &stream, 0, 16, (tg_held_out){0.1, 1, NULL}, &err), &err);
+    CHECK_OK(tg_batches_init(&b, &stream, 0, 16, true, (tg_held_out){0.1, 1, NULL}, &err), &err);
     CHECK_OK(tg_trainer_open(&t, &run, &b, &tg_team_alone, &err), &err);
     run.model.params[0] = INFINITY;
     for (size_t i = 0; i < run.model.table.entry[0].count; i++)
