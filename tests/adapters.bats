@@ -27,7 +27,7 @@ loss_of() {
     run -0 --separate-stderr tg-train -m base.npz -o new.npz --lora 4 --lora-targets q_proj,up_proj -n 40 c.npz
     cmp base.npz before.npz
     [[ $stderr == *"base.npz stays as it is: an adapter of rank 4, alpha 8, to self_attn.q_proj,mlp.up_proj in 2 layers"* ]]
-    [[ $stderr == *"chosen: --lr 0.001, --warmup 4, --precision float32"* ]]
+    [[ $stderr == *"chosen: --batch 4, --context 32, --lr 0.001, --warmup 4, --precision float32"* ]]
     # R (in + out) parameters of each matrix: 2 * 4 * (32 + 32 + 32 + 48)
     [[ $stderr == *"tg-train: 1,152 parameters, "* ]]
     awk -v a="$(loss_of -m base.npz c.npz)" -v b="$(loss_of -m base.npz --adapter new.npz c.npz)" \

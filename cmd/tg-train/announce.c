@@ -7,11 +7,13 @@
 #include "lib/train/plan.h"
 #include "lib/train/recipe.h"
 
-/* The memory for the weights and moments, the text, the trainer's buffers, and what else there is. */
+/* The memory for the weights and moments, for those that are lent, the text, the trainer's buffers, and what
+ * else there is. */
 static tg_status memory_needed(const train_setup *s, size_t more, size_t *bytes, tg_err *err)
 {
     const size_t parts[] = {
         3 * tg_model_trained(&s->run.model)->floats * sizeof(float),
+        s->run.model.lent_bytes,
         s->tokens.count * s->tokens.width,
         s->val.count * s->val.width,
         tg_trainer_bytes(&s->run, &s->batches, s->team),
@@ -52,17 +54,21 @@ static void exact_text(char *text, size_t size, const tg_field *f, const tg_sett
     }
 }
 
+#define COUNT(a) (sizeof(a) / sizeof(a)[0])
+
 /* The settings of a run that begins which follow from the model, the steps and the processor. */
 static void say_recipe(const train_setup *s)
 {
     static const tg_setting_id usual[] = {TG_SET_STEPS, TG_SET_LR, TG_SET_WARMUP, TG_SET_PRECISION};
+    static const tg_setting_id of_adapter[] = {TG_SET_STEPS, TG_SET_BATCH,  TG_SET_CONTEXT,
+                                               TG_SET_LR,    TG_SET_WARMUP, TG_SET_PRECISION};
     static const tg_setting_id of_minutes[] = {TG_SET_OPTIMIZER, TG_SET_BATCH,   TG_SET_LR,
                                                TG_SET_WARMUP,    TG_SET_DROPOUT, TG_SET_WEIGHT_DECAY,
                                                TG_SET_PRECISION};
     const train_options *o = s->options;
     const bool timed = o->minutes > 0;
-    const tg_setting_id *chosen = timed ? of_minutes : usual;
-    const size_t n = timed ? sizeof of_minutes / sizeof of_minutes[0] : sizeof usual / sizeof usual[0];
+    const tg_setting_id *chosen = timed ? of_minutes : s->run.adapter ? of_adapter : usual;
+    const size_t n = timed ? COUNT(of_minutes) : s->run.adapter ? COUNT(of_adapter) : COUNT(usual);
     char line[256] = "", value[32];
     size_t used = 0;
 

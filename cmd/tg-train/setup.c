@@ -319,7 +319,8 @@ static tg_status padded_length(const train_setup *s, size_t *tokens, tg_err *err
     *tokens = s->tokens.count;
     if (!s->tokens.mask)
         return TG_OK;
-    if ((status = tg_documents_init(&d, &s->tokens, tg_recipe_context(&s->run.model, asked), packing, err)))
+    if ((status =
+             tg_documents_init(&d, &s->tokens, tg_recipe_context(&s->run.model, asked), packing, 0, err)))
         return status;
     *tokens = tg_size_mul_sat(d.n, d.T);
     tg_documents_free(&d);

@@ -239,6 +239,8 @@ void tg_acts_place(tg_arena *arena, tg_acts *a, const tg_binding *bound, const t
     a->row = tg_arena_take_rows(arena, a->L, a->family->n_acts, sizeof *a->row);
     place_scratch(&p);
     place_angles(&p);
+    if (size->logits > 0)
+        a->targets = tg_arena_take_rows(arena, a->B, a->T, sizeof *a->targets);
     a->final_stats = (tg_norm_stats){.mean = place(&p, false, 1), .rstd = place(&p, false, 1)};
     if (size->kind == TG_ACTS_KEPT)
         a->x = place(&p, false, a->C);

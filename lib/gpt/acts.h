@@ -86,6 +86,7 @@ typedef struct tg_acts {
     size_t angles_past;        /* 1 + the position of the first of them; 0: not filled yet */
     size_t angles_rows;        /* that are filled */
     float *logits;             /* scratch of a loss; the memory of TG_SCRATCH_WIDE */
+    int32_t *targets;          /* [N] likewise, of the tokens that are predicted */
     bool recomputed[TG_ACTS_MAX]; /* rows that backward computes again, because they are not small */
     const int32_t *positions; /* [B,T] of each token in its document (lib/nn/attention.h); set by the caller;
                                * NULL: each sequence is one */

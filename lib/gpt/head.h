@@ -13,8 +13,9 @@ void tg_head_forward(tg_acts *a, tg_matrix logits, tg_matrix x, size_t rows);
 /* The same before the cap. */
 void tg_head_forward_uncapped(tg_acts *a, tg_matrix logits, tg_matrix x, size_t rows);
 
-/* The losses [N] of all of a->x; if gradients are bound, also the gradient of scale * (their sum), of the
- * norm's output.  a->logits is used. */
+/* The losses [N] of all of a->x, 0 where the target is negative: that token's logits are not computed.  If
+ * gradients are bound, also the gradient of scale * (their sum), of the norm's output.  a->logits and
+ * a->targets are used. */
 void tg_head_losses(tg_acts *a, float *losses, const int32_t *targets, float scale);
 
 /* To the gradient of a->x: from that of tg_head_forward()'s logits of its rows from `first` on, which with a

@@ -47,6 +47,7 @@ typedef struct tg_model {
     void *source;                  /* keeps mapped tensors readable; NULL: none are; owned */
     void (*close_source)(void *source);
     const tg_lender *lender; /* of tensors that are read when they are used; NULL: all are in memory */
+    size_t lent_bytes;       /* of memory for lent values that are not used where the file has them, about */
     /* What is trained: an adapter, with which the lent values are computed, and nothing else; NULL: all
      * parameters are.  Not owned. */
     const struct tg_adapter *adapter;

@@ -278,6 +278,17 @@ static tg_status make_places(struct lending *l, tg_err *err)
     return TG_OK;
 }
 
+/* The bytes of places into which values are converted. */
+static size_t converted_bytes(const struct lending *l)
+{
+    size_t bytes = 0;
+
+    for (size_t i = 0; i < l->file.table.n; i++)
+        if (place_of(l, i) == i && !tg_model_file_direct(&l->file, i) && !tg_model_file_direct16(&l->file, i))
+            bytes += l->file.table.entry[i].count * sizeof(float);
+    return bytes;
+}
+
 /* They are few, and a pass can hide that one is not finite. */
 static tg_status check_vectors(struct lending *l, tg_err *err)
 {
@@ -306,6 +317,7 @@ tg_status tg_model_file_lend(tg_model *m, tg_model_file *f, tg_err *err)
     m->lender = &lender;
     if (!(status = make_places(l, err)))
         status = check_vectors(l, err);
+    m->lent_bytes = converted_bytes(l);
     if (status)
         tg_model_free(m);
     return status;

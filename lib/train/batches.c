@@ -39,20 +39,6 @@ static void hold_out(tg_batches *b, double fraction, size_t blocks)
 
 /* ---- texts with a loss mask */
 
-/* Hold out the documents at the end. */
-static void hold_out_documents(tg_batches *b, double fraction)
-{
-    const size_t n = b->documents.n, val = (size_t)((double)n * fraction);
-    const size_t first = val == 0 ? 0 : tg_documents_first(&b->documents, n - val);
-
-    if (first == 0) /* nothing to hold out, or nothing to train on */
-        return;
-    b->windows = first;
-    b->val_windows = n - first;
-    b->train_tokens = tg_documents_begin(&b->documents, first);
-    b->val_tokens = b->tokens->count - b->train_tokens;
-}
-
 static tg_status init_documents(tg_batches *b, tg_held_out held_out, tg_err *err)
 {
     tg_status status;
@@ -62,11 +48,15 @@ static tg_status init_documents(tg_batches *b, tg_held_out held_out, tg_err *err
             err, TG_EDATA,
             "of a text with a loss mask whole documents at the end are held out, not the ends of %zu blocks",
             held_out.blocks);
-    if ((status = tg_documents_init(&b->documents, b->tokens, b->T, b->packed, err)))
+    if ((status = tg_documents_init(&b->documents, b->tokens, b->T, b->packed,
+                                    held_out.text ? 0 : held_out.fraction, err)))
         return status;
-    b->windows = b->documents.n;
-    if (!held_out.text)
-        hold_out_documents(b, held_out.fraction);
+    b->val_windows = b->documents.held_out;
+    b->windows = b->documents.n - b->val_windows;
+    if (b->val_windows > 0) {
+        b->train_tokens = tg_documents_begin(&b->documents, b->windows);
+        b->val_tokens = b->tokens->count - b->train_tokens;
+    }
     return TG_OK;
 }
 
@@ -78,7 +68,7 @@ static tg_status init_val(tg_batches *b, const tg_tokens *text, tg_err *err)
     b->val = text;
     b->val_tokens = text->count;
     if (text->mask) {
-        status = tg_documents_init(&b->val_documents, text, b->T, b->packed, err);
+        status = tg_documents_init(&b->val_documents, text, b->T, b->packed, 0, err);
         b->val_windows = b->val_documents.n;
         return status;
     }

@@ -59,9 +59,23 @@ static size_t inputs_of(const tg_documents *d, size_t piece)
     return left(d->tokens, d->begin[piece], d->T + 1) - 1;
 }
 
-/* Divide the pieces into windows. */
-static tg_status find_windows(tg_documents *d, bool packed, tg_err *err)
+/* The first piece of those that are held out, which begins a document; d->pieces: nothing is. */
+static size_t first_held_out(const tg_documents *d, double fraction)
 {
+    const size_t n = (size_t)((double)d->pieces * fraction);
+    size_t piece = d->pieces - n;
+
+    if (n == 0)
+        return d->pieces;
+    while (piece > 0 && d->tokens->mask[d->begin[piece]] != TG_MASK_FIRST)
+        piece--; /* a document's first pieces may have been left out */
+    return piece > 0 ? piece : d->pieces;
+}
+
+/* Divide the pieces into windows. */
+static tg_status find_windows(tg_documents *d, bool packed, double fraction, tg_err *err)
+{
+    const size_t held_out = first_held_out(d, fraction);
     size_t room = 0;
 
     if (!(d->piece = calloc(d->pieces + 1, sizeof *d->piece)))
@@ -69,7 +83,8 @@ static tg_status find_windows(tg_documents *d, bool packed, tg_err *err)
     for (size_t i = 0; i < d->pieces; i++) {
         const size_t inputs = inputs_of(d, i);
 
-        if (!packed || inputs > room) {
+        if (!packed || inputs > room || i == held_out) {
+            d->held_out += i >= held_out;
             d->piece[d->n++] = i;
             room = d->T;
         }
@@ -79,12 +94,13 @@ static tg_status find_windows(tg_documents *d, bool packed, tg_err *err)
     return TG_OK;
 }
 
-tg_status tg_documents_init(tg_documents *d, const tg_tokens *tokens, size_t T, bool packed, tg_err *err)
+tg_status tg_documents_init(tg_documents *d, const tg_tokens *tokens, size_t T, bool packed, double fraction,
+                            tg_err *err)
 {
     tg_status status;
 
     *d = (tg_documents){.tokens = tokens, .T = T};
-    if ((status = find_pieces(d, err)) || (status = find_windows(d, packed, err)))
+    if ((status = find_pieces(d, err)) || (status = find_windows(d, packed, fraction, err)))
         tg_documents_free(d);
     return status;
 }
@@ -148,15 +164,4 @@ size_t tg_documents_targets(const tg_documents *d, size_t window)
 size_t tg_documents_begin(const tg_documents *d, size_t window)
 {
     return d->begin[d->piece[window]];
-}
-
-size_t tg_documents_first(const tg_documents *d, size_t window)
-{
-    size_t at = tg_documents_begin(d, window);
-
-    while (at > 0 && d->tokens->mask[at] != TG_MASK_FIRST)
-        at--;
-    while (window > 0 && tg_documents_begin(d, window - 1) >= at)
-        window--;
-    return window;
 }

@@ -29,14 +29,16 @@ typedef struct tg_documents {
     size_t *begin; /* [pieces] each piece's first input, ascending; owned */
     size_t *piece; /* [n + 1] each window's first piece; owned */
     size_t pieces, n;
+    size_t held_out;       /* windows at the end, of whole documents, which share none with those before */
     size_t documents, cut; /* in the text; those of them that are longer than a window */
     size_t predicted;      /* tokens */
 } tg_documents;
 
-/* Of a text with a mask, which must outlive *d; packed or not.  TG_EDATA: no token is predicted.  TG_ENOMEM.
+/* Of a text with a mask, which must outlive *d; packed or not.  About that fraction of its pieces, at the
+ * end, are held out, unless it is less than a document, or all.  TG_EDATA: no token is predicted.  TG_ENOMEM.
  * After a failure *d needs no free. */
 TG_MUST_CHECK tg_status tg_documents_init(tg_documents *d, const tg_tokens *tokens, size_t T, bool packed,
-                                          tg_err *err);
+                                          double fraction, tg_err *err);
 
 /* Free what it owns and zero it.  A zeroed one is fine. */
 void tg_documents_free(tg_documents *d);
@@ -51,9 +53,6 @@ size_t tg_documents_targets(const tg_documents *d, size_t window);
 
 /* A window's first token. */
 size_t tg_documents_begin(const tg_documents *d, size_t window);
-
-/* The first window of the document with which a window begins. */
-size_t tg_documents_first(const tg_documents *d, size_t window);
 
 TG_API_END
 

@@ -124,18 +124,24 @@ size_t tg_recipe_context(const tg_model *model, size_t asked)
     return model->adapter ? tg_size_min(model->config.n_ctx, TG_RECIPE_ADAPTER_CONTEXT) : model->config.n_ctx;
 }
 
+static size_t adapter_steps(const tg_settings *s, size_t tokens)
+{
+    return tg_ceil_div(TG_RECIPE_ADAPTER_EPOCHS * tokens, s->accumulate * s->batch * s->context);
+}
+
 static void choose_adapter(tg_settings *s, const bool given[TG_SETTINGS], size_t tokens,
                            const tg_model *model)
 {
     const double narrower = TG_RECIPE_ADAPTER_WIDTH / (double)model->config.n_embd;
-    size_t per_step;
 
-    if (!given[TG_SET_BATCH])
-        s->batch = TG_RECIPE_ADAPTER_BATCH;
     s->context = tg_recipe_context(model, s->context);
-    per_step = s->accumulate * s->batch * s->context;
+    if (!given[TG_SET_BATCH]) {
+        s->batch = TG_RECIPE_ADAPTER_BATCH;
+        while (s->batch > 1 && tokens > 0 && adapter_steps(s, tokens) < TG_RECIPE_ADAPTER_STEPS)
+            s->batch /= 2;
+    }
     if (!given[TG_SET_STEPS] && tokens > 0)
-        s->steps = tg_ceil_div(TG_RECIPE_ADAPTER_EPOCHS * tokens, per_step);
+        s->steps = adapter_steps(s, tokens);
     if (!given[TG_SET_LR])
         s->lr = TG_RECIPE_ADAPTER_LR * fmin(1, narrower);
     if (!given[TG_SET_WEIGHT_DECAY])

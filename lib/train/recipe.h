@@ -35,9 +35,10 @@
 #define TG_RECIPE_EPOCHS 8
 #define TG_RECIPE_EPOCHS_DROPOUT 24
 
-/* A run that trains an adapter: how often the text is read, the tokens of a sequence, and sequences of a
- * pass; learning rate for TG_RECIPE_ADAPTER_WIDTH channels. */
+/* A run that trains an adapter: how often the text is read; the tokens of a sequence; the sequences of a
+ * pass, fewer where there would not be so many steps; learning rate for TG_RECIPE_ADAPTER_WIDTH channels. */
 #define TG_RECIPE_ADAPTER_EPOCHS 3
+#define TG_RECIPE_ADAPTER_STEPS 50
 #define TG_RECIPE_ADAPTER_CONTEXT 512
 #define TG_RECIPE_ADAPTER_BATCH 4
 #define TG_RECIPE_ADAPTER_LR 1e-3
@@ -91,8 +92,9 @@ size_t tg_recipe_context(const tg_model *model, size_t asked);
  *
  * Where an adapter is trained:
  *
- *   context    512, or the model's if that is shorter; batch 4
+ *   context    512, or the model's if that is shorter
  *   steps      as many as read the text three times
+ *   batch      4, or 2 or 1 where there would be fewer than 50 steps
  *   lr         0.001 times 640 / n_embd if that is below 1
  *   weight_decay  0; precision float32
  *

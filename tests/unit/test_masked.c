@@ -133,13 +133,13 @@ static void windows_of_documents(void)
     enum { T = 4 };
     static const char want[][2][T + 1] = {
         {"abcD", "..DE"}, {"fgHI", ".HIJ"}, {"JKLM", "KLMN"}, {"Nop", "..Q."}, {"u", "V..."}};
-    static const size_t targets_of[] = {2, 3, 4, 1, 1}, first_of[] = {0, 1, 1, 1, 4};
+    static const size_t targets_of[] = {2, 3, 4, 1, 1};
     tg_tokens tokens = load_documents();
     tg_documents d;
     int32_t ids[T], targets[T];
     tg_err err;
 
-    CHECK_OK(tg_documents_init(&d, &tokens, T, false, &err), &err);
+    CHECK_OK(tg_documents_init(&d, &tokens, T, false, 0, &err), &err);
     CHECK_EQ(d.n, 5);
     CHECK(d.documents == DOCUMENTS && d.cut == 1 && d.predicted == PREDICTED);
     for (size_t w = 0; w < d.n; w++) {
@@ -151,12 +151,11 @@ static void windows_of_documents(void)
             CHECK_EQ(targets[t], want[w][1][t] == '.' ? TG_NO_TARGET : want[w][1][t]);
         }
         CHECK_EQ(tg_documents_targets(&d, w), targets_of[w]);
-        CHECK_EQ(tg_documents_first(&d, w), first_of[w]);
     }
     tg_documents_free(&d);
     for (size_t i = 0; i < tokens.count; i++)
         tokens.mask[i] = i == 0 ? TG_MASK_FIRST : TG_MASK_READ;
-    CHECK_EQ(tg_documents_init(&d, &tokens, T, false, &err), TG_EDATA);
+    CHECK_EQ(tg_documents_init(&d, &tokens, T, false, 0, &err), TG_EDATA);
     CHECK_HAS(err.message, "marks no token of the text");
     tg_tokens_free(&tokens);
 }
@@ -173,7 +172,7 @@ static void windows_that_are_shared(void)
     int32_t ids[T], targets[T], positions[T];
     tg_err err;
 
-    CHECK_OK(tg_documents_init(&d, &tokens, T, true, &err), &err);
+    CHECK_OK(tg_documents_init(&d, &tokens, T, true, 0, &err), &err);
     CHECK(d.n == WINDOWS && d.pieces == 4 && d.predicted == PREDICTED && d.documents == DOCUMENTS &&
           d.cut == 1);
     for (size_t w = 0; w < WINDOWS; w++) {
@@ -188,7 +187,6 @@ static void windows_that_are_shared(void)
         }
         CHECK_EQ(tg_documents_targets(&d, w), targets_of[w]);
     }
-    CHECK(tg_documents_first(&d, 2) == 1 && tg_documents_first(&d, 1) == 1 && tg_documents_first(&d, 0) == 0);
     tg_documents_free(&d);
     tg_tokens_free(&tokens);
 }
@@ -283,7 +281,7 @@ static double mean_of_windows(const tg_tokens *tokens)
 
     small_model_create(&model, small_config(1, 2, 16, 8), 3);
     flat = small_model_params64(&model);
-    CHECK_OK(tg_documents_init(&d, tokens, T, false, &err), &err);
+    CHECK_OK(tg_documents_init(&d, tokens, T, false, 0, &err), &err);
     for (size_t w = 0; w < d.n; w++) {
         tg_documents_get(&d, w, ids, targets);
         sum += T * ref_gpt_loss(&model.config, &model.table, flat, ids, targets, 1, T, NULL, NULL);
