@@ -178,12 +178,11 @@ static tg_status find_targets(tg_adapter_shape *shape, const tg_params *model, c
 static tg_status take_tensor(const tg_adapter *a, const tg_param *p, const tg_stored *s, tg_err *err)
 {
     float *where = a->params + p->offset;
-    tg_status status;
 
     if (s->array.ndim != 2 || s->array.shape[0] != p->shape[0] || s->array.shape[1] != p->shape[1])
         return tg_fail(err, TG_EDATA, "%s has %zu elements, expected [%zu,%zu]", s->array.name,
                        s->array.count, p->shape[0], p->shape[1]);
-    if ((status = tg_stored_load(where, s, 0, p->count, err)))
+    if (tg_stored_load(where, s, 0, p->count, err))
         return tg_err_in(err, s->array.name);
     return tg_check_finite(s->array.name, where, p->count, err);
 }

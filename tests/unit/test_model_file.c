@@ -867,7 +867,7 @@ static void names_of_formats(void)
 {
     char all[100], some[11];
 
-    CHECK(strcmp(tg_model_writer_names(all, sizeof all), "npz|hf|safetensors|gguf|llmc") == 0);
+    CHECK(strcmp(tg_model_writer_names(all, sizeof all), "npz|hf|safetensors|gguf|llmc|peft") == 0);
     CHECK(strcmp(tg_model_writer_names(some, sizeof some), "npz|hf|saf") == 0);
 }
 
