@@ -200,7 +200,12 @@ check_guide() {
     head -n 1 "$en" | grep -qF "]($1.zh-CN.md)"
     head -n 1 "$zh" | grep -qF "]($1.md)"
     leads_on "$1" "" && leads_on "$1" .zh-CN
-    # the same pictures, and each is shown
+    if [[ $1 != fine-tuning ]]; then has_pictures "$1"; fi # what a processor has trained
+}
+
+# The same pictures in both, and each is shown.
+has_pictures() {
+    local en=$ROOT/docs/$1.md zh=$ROOT/docs/$1.zh-CN.md
     diff <(grep -o '](images/[^)]*' "$en") <(grep -o '](images/[^)]*' "$zh")
     grep -q '](images/' "$en" && grep -q '^\$ tg-attn-view' "$en"
 }
@@ -219,6 +224,7 @@ check_guide() {
 @test "what a head writes: the lens, and a logit as a sum" { slow; check_guide what-a-head-writes; }
 
 @test "which head matters: patching, a circuit, and what the weights say" { slow; check_guide which-head-matters; }
+@test "fine-tuning: from a page of examples to a tuned model" { slow; check_guide fine-tuning; }
 
 # section FILE TITLE: the lines of a section that begins with "## TITLE".
 section() { sed -n "/^## $2/,/^## /p" "$1"; }

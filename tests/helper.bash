@@ -201,7 +201,7 @@ export -f eventually taken filled mapped
 # ---- documents
 
 # docs/NAME.md and docs/NAME.zh-CN.md of each.
-GUIDES=(walkthrough indexing multi-head shapes autograd from-text-to-tokens checkpoints from-gpt2-to-llama what-a-head-writes which-head-matters)
+GUIDES=(walkthrough indexing multi-head shapes autograd from-text-to-tokens checkpoints from-gpt2-to-llama what-a-head-writes which-head-matters fine-tuning)
 
 # What the documents' commands may take as given, a file text and a trained model.npz, in
 # $MODEL_DIR.  Called from setup_file; made once for all files.
