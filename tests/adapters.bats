@@ -56,12 +56,26 @@ loss_of() {
         $tool -q -m base.npz > other
         run ! cmp -s got other
     done
+    for options in --summary '--trace 0,1,2,1' '--ablate all'; do
+        # shellcheck disable=SC2086 # options are words
+        tg-attn-dump -q -m base.npz --adapter adapter.npz -p Hello $options > got
+        # shellcheck disable=SC2086 # options are words
+        tg-attn-dump -q -m changed.npz -p Hello $options | cmp got -
+    done
     # also by what reads layer by layer, or has another layout
     tg-convert -q base.npz --to hf -o base
     tg-eval -q -m base --adapter adapter.npz -p Hello --per-token > got
     tg-eval -q -m changed.npz -p Hello --per-token | cmp got -
     tg-convert -q base.npz --adapter adapter.npz --to gguf -o changed.gguf
     tg-eval -q -m changed.gguf -p Hello --per-token | cmp got -
+}
+
+@test "the attention as an adapter learns" {
+    tg-train -q -m base.npz -o a.npz --lora 2 -n 4 --probe Hello --probe-every 2 c.npz
+    [[ $(ls a.probe) = $'000000.npz\n000002.npz\n000004.npz' ]]
+    tg-attn-dump --summary --dump a.probe/000004.npz -f tsv > got
+    tg-attn-dump -q -m base.npz --adapter a.npz -p Hello --summary -f tsv > want
+    cmp <(cut -f 1-12 got) <(cut -f 1-12 want) # without the tokens' texts
 }
 
 @test "several adapters add up, each with its weight" {

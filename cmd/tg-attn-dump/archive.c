@@ -16,14 +16,16 @@ static bool losses;        /* also the change in loss without each head */
 static bool mean;          /* instead, vectors: the means of the residual stream */
 
 /* What names the input, for the command that tg-attn-view's page copies.  NULL: nothing does so later
- * (standard input), or the name is too long to keep. */
+ * (standard input), an adapter changes it, or the name is too long to keep. */
 static const char *source_of(char text[TG_DUMP_SOURCE_SIZE], const attn_input *in, const attn_options *o)
 {
     char name[TG_CHOICE_SIZE];
 
     if (o->example != NOT_GIVEN)
         return tg_dump_source(text, "--example", tg_choice_name(name, EXAMPLES, o->example));
-    return in->path && cli_is_dash(in->path) ? NULL : tg_dump_source(text, o->qkv ? "--qkv" : "-m", in->path);
+    if ((in->path && cli_is_dash(in->path)) || cli_adapters.n > 0)
+        return NULL;
+    return tg_dump_source(text, o->qkv ? "--qkv" : "-m", in->path);
 }
 
 /* ---- what there is besides the stages */

@@ -77,6 +77,8 @@ static bool accepts(const job *j, const char *option)
         return j->accepts && tg_choice_find(&number, j->accepts, "target");
     if (tg_choice_find(&number, "ids|probe|bos|no-bos", option)) /* they go wherever a text goes */
         option = "prompt";
+    if (strcmp(option, "adapter") == 0) /* likewise with a model */
+        option = "model";
     return !j->accepts || tg_choice_find(&number, j->accepts, option);
 }
 

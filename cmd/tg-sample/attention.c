@@ -129,7 +129,8 @@ static tg_status write_layers(sample_attention *a, tg_attn_layers *layers, tg_er
         .ids = a->ids,
         .text = a->text,
         .text_size = a->text_size,
-        .source = cli_is_dash(a->m->path) ? NULL : tg_dump_source(source, "-m", a->m->path)};
+        .source =
+            cli_is_dash(a->m->path) || cli_adapters.n > 0 ? NULL : tg_dump_source(source, "-m", a->m->path)};
     cli_job job;
     tg_status status;
 

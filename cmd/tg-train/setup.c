@@ -464,7 +464,7 @@ static void use_target(train_setup *s)
 
     s->continued = true;
     if (train_wants_adapter(s->options)) {
-        if (s->options->adapter)
+        if (s->options->adapter && strcmp(s->options->adapter, s->target) != 0)
             cli_say("%s exists and is continued: %s is not read", s->target, s->options->adapter);
         s->source = s->target;
         return;
