@@ -27,7 +27,7 @@ loss_of() {
     run -0 --separate-stderr tg-train -m base.npz -o new.npz --lora 4 --lora-targets q_proj,up_proj -n 40 c.npz
     cmp base.npz before.npz
     [[ $stderr == *"base.npz stays as it is: an adapter of rank 4, alpha 8, to self_attn.q_proj,mlp.up_proj in 2 layers"* ]]
-    [[ $stderr == *"chosen: --batch 4, --context 32, --lr 0.001, --warmup 4, --precision float32"* ]]
+    [[ $stderr == *"chosen: --batch 4, --context 32, --lr 0.002, --warmup 4, --precision float32"* ]]
     # R (in + out) parameters of each matrix: 2 * 4 * (32 + 32 + 32 + 48)
     [[ $stderr == *"tg-train: 1,152 parameters, "* ]]
     awk -v a="$(loss_of -m base.npz c.npz)" -v b="$(loss_of -m base.npz --adapter new.npz c.npz)" \
@@ -108,7 +108,7 @@ loss_of() {
     cmp a.npz d.npz
     # a complete run; and one that goes on
     run -0 --separate-stderr tg-train -m base.npz "${options[@]}" -o d.npz c.npz
-    [[ $stderr == *"d.npz is complete: 12 of 12 steps are done"* ]]
+    [[ $stderr == *"d.npz is complete: 12 of 12 steps are done; to continue: tg-train -m base.npz -o d.npz --lora 4 --steps 24 c.npz"* ]]
     cmp a.npz d.npz
     run -0 --separate-stderr tg-train -m base.npz --lora 4 -n 14 -o d.npz c.npz
     [[ $stderr == *"d.npz: resuming at step 12 of 14"* ]]
@@ -199,6 +199,7 @@ END
         ["-m base.npz --lora 4 --optimizer muon -o new.npz"]="optimizer muon is for whole matrices"
         ["-m base.npz --lora 4 --precision bf16 -o new.npz"]="precision bf16 would round away small changes"
         ["-m base.npz --lora 8 -n 50 -o adapter.npz"]="adapter.npz: an adapter of rank 4 and alpha 8, which a run cannot change"
+        ["-m base.npz -n 50 -o adapter.npz"]="adapter.npz: an adapter: the model that it is for is named with -m, and --lora says that it is continued"
         ["-m none.npz --lora 4 -o new.npz"]="none.npz: No such file or directory"
     )
     local before

@@ -37,10 +37,15 @@ void train_command_of_steps(char command[TRAIN_COMMAND_SIZE], const train_option
     bool dashed = false; /* a file looks like an option */
 
     *command = '\0';
-    snprintf(number, sizeof number, "%zu", steps);
     add_word(command, "tg-train");
     add_option(command, "-m", o->model);
     add_option(command, "-o", o->output);
+    add_option(command, "--adapter", o->adapter);
+    if (o->lora.rank > 0) {
+        snprintf(number, sizeof number, "%zu", o->lora.rank);
+        add_option(command, "--lora", number);
+    }
+    snprintf(number, sizeof number, "%zu", steps);
     add_option(command, "--steps", number);
     for (size_t i = 0; i < o->n_files; i++)
         dashed |= o->files[i][0] == '-' && !cli_is_dash(o->files[i]);

@@ -7,6 +7,7 @@
 
 #include "cmd/cli/model.h"
 #include "cmd/tg-train/speed.h"
+#include "formats/archive.h"
 #include "formats/format.h"
 #include "formats/path.h"
 #include "formats/source.h"
@@ -243,6 +244,14 @@ static tg_status load_adapter(train_setup *s, tg_err *err)
 
 /* ---- the model that is trained, or has the adapter */
 
+static bool is_adapter(const char *path)
+{
+    unsigned char first[TG_FORMAT_BYTES];
+    size_t n;
+
+    return !tg_path_peek(path, first, sizeof first, &n, NULL) && tg_archive_begins(first, n, "adapter");
+}
+
 static tg_status load_model(train_setup *s, tg_err *err)
 {
     int fd;
@@ -258,6 +267,10 @@ static tg_status load_model(train_setup *s, tg_err *err)
         return err->sys == ENOENT ? missing_model(s, err) : status;
     status = tg_run_read(&s->run, fd, err);
     cli_close_input(fd);
+    if (status && is_adapter(s->source))
+        (void)tg_fail(err, TG_EUSAGE,
+                      "an adapter: the model that it is for is named with -m, and --lora says that it is "
+                      "continued");
     return status ? tg_err_in(err, cli_input_name(s->source)) : TG_OK;
 }
 

@@ -124,24 +124,29 @@ size_t tg_recipe_context(const tg_model *model, size_t asked)
     return model->adapter ? tg_size_min(model->config.n_ctx, TG_RECIPE_ADAPTER_CONTEXT) : model->config.n_ctx;
 }
 
-static size_t adapter_steps(const tg_settings *s, size_t tokens)
+static size_t steps_of(const tg_settings *s, size_t epochs, size_t tokens)
 {
-    return tg_ceil_div(TG_RECIPE_ADAPTER_EPOCHS * tokens, s->accumulate * s->batch * s->context);
+    return tg_ceil_div(epochs * tokens, s->accumulate * s->batch * s->context);
 }
 
 static void choose_adapter(tg_settings *s, const bool given[TG_SETTINGS], size_t tokens,
                            const tg_model *model)
 {
     const double narrower = TG_RECIPE_ADAPTER_WIDTH / (double)model->config.n_embd;
+    size_t steps;
 
     s->context = tg_recipe_context(model, s->context);
     if (!given[TG_SET_BATCH]) {
         s->batch = TG_RECIPE_ADAPTER_BATCH;
-        while (s->batch > 1 && tokens > 0 && adapter_steps(s, tokens) < TG_RECIPE_ADAPTER_STEPS)
+        while (s->batch > 1 && tokens > 0 &&
+               steps_of(s, TG_RECIPE_ADAPTER_EPOCHS, tokens) < TG_RECIPE_ADAPTER_STEPS)
             s->batch /= 2;
     }
+    steps = steps_of(s, TG_RECIPE_ADAPTER_EPOCHS, tokens);
+    if (steps < TG_RECIPE_ADAPTER_STEPS)
+        steps = tg_size_min(TG_RECIPE_ADAPTER_STEPS, steps_of(s, TG_RECIPE_ADAPTER_MOST_EPOCHS, tokens));
     if (!given[TG_SET_STEPS] && tokens > 0)
-        s->steps = adapter_steps(s, tokens);
+        s->steps = steps;
     if (!given[TG_SET_LR])
         s->lr = TG_RECIPE_ADAPTER_LR * fmin(1, narrower);
     if (!given[TG_SET_WEIGHT_DECAY])

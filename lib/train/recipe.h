@@ -35,13 +35,15 @@
 #define TG_RECIPE_EPOCHS 8
 #define TG_RECIPE_EPOCHS_DROPOUT 24
 
-/* A run that trains an adapter: how often the text is read; the tokens of a sequence; the sequences of a
- * pass, fewer where there would not be so many steps; learning rate for TG_RECIPE_ADAPTER_WIDTH channels. */
+/* A run that trains an adapter: how often the text is read, and how often at most where there would not be so
+ * many steps; the tokens of a sequence; the sequences of a pass, fewer where there would not be so many
+ * steps; the learning rate for TG_RECIPE_ADAPTER_WIDTH channels. */
 #define TG_RECIPE_ADAPTER_EPOCHS 3
+#define TG_RECIPE_ADAPTER_MOST_EPOCHS 5
 #define TG_RECIPE_ADAPTER_STEPS 50
 #define TG_RECIPE_ADAPTER_CONTEXT 512
 #define TG_RECIPE_ADAPTER_BATCH 4
-#define TG_RECIPE_ADAPTER_LR 1e-3
+#define TG_RECIPE_ADAPTER_LR 2e-3
 #define TG_RECIPE_ADAPTER_WIDTH 640
 
 /* The time of a run that is to take some minutes (lib/train/plan.h). */
@@ -93,9 +95,9 @@ size_t tg_recipe_context(const tg_model *model, size_t asked);
  * Where an adapter is trained:
  *
  *   context    512, or the model's if that is shorter
- *   steps      as many as read the text three times
  *   batch      4, or 2 or 1 where there would be fewer than 50 steps
- *   lr         0.001 times 640 / n_embd if that is below 1
+ *   steps      as many as read the text three times, or, up to 50 steps, five times
+ *   lr         0.002 times 640 / n_embd if that is below 1
  *   weight_decay  0; precision float32
  *
  * With minutes also:

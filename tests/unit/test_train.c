@@ -741,6 +741,26 @@ static void a_vocabulary_has_a_rate_of_its_own(void)
     tg_tokenizer_free(m.tokenizer);
 }
 
+static void an_adapter_has_defaults_of_its_own(void)
+{
+    const tg_adapter adapter = {0};
+    tg_model m = {
+        .config = {.n_embd = 1280, .n_ctx = 1024}, .adapter = &adapter, .tokenizer = stream.tokenizer};
+    static const struct {
+        size_t tokens, batch, steps;
+    } cases[] = {{1000000, 4, 1465}, {30000, 2, 88}, {9000, 1, 53},
+                 {6000, 1, 50},      {3000, 1, 30},  {100, 1, 1}};
+
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        tg_settings s = tg_settings_default();
+
+        tg_recipe_choose(&s, nothing_given, cases[i].tokens, (tg_recipe_time){0, 0}, &m, TG_ORIGIN_TRAINED);
+        CHECK_EQ(s.batch, cases[i].batch);
+        CHECK_EQ(s.steps, cases[i].steps);
+        CHECK(s.context == 512 && s.lr == 1e-3 && s.weight_decay == 0 && s.precision == TG_PRECISION_FLOAT32);
+    }
+}
+
 /* ---- the optimizer */
 
 enum { ADAMW_STEPS = 8 };
@@ -1517,6 +1537,7 @@ int main(void)
     RUN(settings_follow_the_model);
     RUN(a_short_text_is_not_learned_by_heart);
     RUN(a_vocabulary_has_a_rate_of_its_own);
+    RUN(an_adapter_has_defaults_of_its_own);
     RUN(adamw_follows_its_formula);
     RUN(bf16_has_a_greatest_width);
     RUN(a_complete_run_keeps_its_settings);
