@@ -116,6 +116,16 @@ loss_of() {
     cmp a.npz d.npz
 }
 
+@test "a model in other types is the same; a context of 0 is the model's" {
+    tg-convert -q base.npz --to hf --dtype bf16 -o halves
+    tg-eval -q -m halves --adapter adapter.npz -p Hello > /dev/null
+    tg-convert -q base.npz --to gguf --dtype f16 -o base.gguf
+    tg-eval -q -m base.gguf --adapter adapter.npz -p Hello > /dev/null
+    run -0 --separate-stderr tg-train -m base.npz -o a.npz --lora 2 -c 0 -n 2 c.npz
+    run -0 --separate-stderr tg-train -m base.npz -o a.npz --lora 2 -c 0 -n 3 c.npz
+    [[ $stderr != *"--context was"* ]]
+}
+
 @test "PEFT's directory: written, read with the same values, and trained further" {
     run -0 --separate-stderr tg-convert base.npz --adapter adapter.npz --to peft -o peft
     [[ $(ls peft) = $'adapter_config.json\nadapter_model.safetensors' ]]
@@ -179,6 +189,8 @@ s/"r": 4,/"r": 4, "use_dora": true,/|"use_dora": not supported
 s/"r": 4,/"r": 4, "rank_pattern": {"q": 1},/|"rank_pattern": not supported
 s/"r": 4,/"r": 3,/|layers.0.self_attn.q_proj.lora_A.weight has 128 elements, expected [3,32]
 s/"r": 4,/"r": 0,/|a rank of 0, expected 1 to 4096
+s/"lora_alpha": 8/"lora_alpha": -8/|an alpha of -8, expected 0 to 1e+06
+s/"r": 4,/"r": 4, "init_lora_weights": "pissa_niter_4",/|"init_lora_weights": "pissa" changes the model, too
 s/"r": 4,/"r": /|changed/adapter_config.json: line 6
 END
     head -c 3000 adapter.npz > cut.npz
@@ -214,6 +226,8 @@ END
     [[ $(sha256sum base.npz adapter.npz) = "$before" ]]
     run -2 --separate-stderr tg-convert base.npz --to peft -o peft
     said "PEFT's directory has one adapter: name it with --adapter"
+    run -2 --separate-stderr tg-convert c.npz --adapter adapter.npz -o tokens.npz
+    said "c.npz: not a model, which --adapter is for"
     run -2 --separate-stderr tg-init -o adapter.npz
     said "adapter.npz: a trained adapter; --force replaces it"
     [[ $(sha256sum base.npz adapter.npz) = "$before" ]]

@@ -219,6 +219,19 @@ same_as_alone() {
     cmp one.npz many.npz
 }
 
+@test "an adapter of which a process has another model" {
+    need_mpi
+    tg-train -q -m untrained.npz -o other.npz --force -n 3 t.npz
+    cat > each << 'END'
+#!/bin/sh
+[ "${PMI_RANK:-$OMPI_COMM_WORLD_RANK}" = 0 ] && model=untrained.npz || model=other.npz
+exec tg-train -m $model -o many.npz --lora 3 -n 6 -a 2 t.npz
+END
+    chmod +x each
+    run "$MPIRUN" "${OPTIONS[@]}" -n 2 ./each
+    [[ $status != 0 && $output = *"the adapter's model is not the one that process 0 has read"* && ! -e many.npz ]]
+}
+
 @test "so do they with --optimizer muon, also one that resumes" {
     need_mpi
     local n options

@@ -47,6 +47,8 @@ static tg_status convert_file(const convert_options *o, const tg_tokenizer *tok,
 
 tg_status convert_tokens(const convert_options *o, tg_source *input, const tg_tokenizer *tok, tg_err *err)
 {
+    if (cli_adapters.n > 0)
+        return tg_fail(err, TG_EUSAGE, "%s: not a model, which --adapter is for", cli_input_name(o->source));
     if (!o->format || strcmp(o->format->name, "npz") == 0)
         return input ? convert(o, input, tok, err) : convert_file(o, tok, err);
     if (input)

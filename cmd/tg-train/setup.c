@@ -324,7 +324,7 @@ static tg_status choose_plan(train_setup *s, tg_err *err)
 static tg_status padded_length(const train_setup *s, size_t *tokens, tg_err *err)
 {
     const train_options *o = s->options;
-    const size_t asked = o->asked.context;
+    const size_t T = tg_recipe_context(&s->run.model, o->asked.context, o->given[TG_SET_CONTEXT]);
     const bool packing = o->given[TG_SET_PACKING] ? o->asked.packing : s->run.settings.packing;
     tg_documents d;
     tg_status status;
@@ -332,8 +332,7 @@ static tg_status padded_length(const train_setup *s, size_t *tokens, tg_err *err
     *tokens = s->tokens.count;
     if (!s->tokens.mask)
         return TG_OK;
-    if ((status =
-             tg_documents_init(&d, &s->tokens, tg_recipe_context(&s->run.model, asked), packing, 0, err)))
+    if ((status = tg_documents_init(&d, &s->tokens, T, packing, 0, err)))
         return status;
     *tokens = tg_size_mul_sat(d.n, d.T);
     tg_documents_free(&d);

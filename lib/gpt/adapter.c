@@ -132,6 +132,9 @@ tg_status tg_adapter_create(tg_adapter *a, const tg_params *model, const tg_adap
     if (shape->rank < 1 || shape->rank > TG_ADAPTER_RANK_MAX)
         return tg_fail(err, TG_EUSAGE, "an adapter of rank %zu, expected 1 to %d", shape->rank,
                        TG_ADAPTER_RANK_MAX);
+    if (!(shape->alpha >= 0 && shape->alpha <= TG_ADAPTER_ALPHA_MAX))
+        return tg_fail(err, TG_EUSAGE, "an adapter of alpha %g, expected 0 to %g", shape->alpha,
+                       TG_ADAPTER_ALPHA_MAX);
     if (shape->targets == 0 || (shape->targets & ~tg_adapter_all_targets(model)))
         return tg_fail(err, TG_EUSAGE, "an adapter of what is no matrix of the model's blocks");
     if ((status = build_table(a, model, err)) || (status = tg_arena_build(&a->memory, place, a, err)))

@@ -32,6 +32,7 @@ typedef struct tg_adapter_shape {
 } tg_adapter_shape;
 
 #define TG_ADAPTER_RANK_MAX 4096
+#define TG_ADAPTER_ALPHA_MAX 1e6
 #define TG_ADAPTER_TARGETS_SIZE 512 /* bytes of the names of targets, with the NUL */
 
 typedef struct tg_adapter tg_adapter;
@@ -52,7 +53,7 @@ struct tg_adapter {
 };
 
 /*
- * An adapter of zeros for the model of that table.  TG_EUSAGE: its rank exceeds TG_ADAPTER_RANK_MAX, or a
+ * An adapter of zeros for the model of that table.  TG_EUSAGE: its rank or alpha exceeds the maximum, or a
  * target is no matrix of the model's blocks; TG_ENOMEM.  After a failure *a needs no free.  The number of
  * threads must not be raised afterwards.
  */

@@ -8,6 +8,7 @@
 #include "formats/crc.h"
 #include "formats/fields.h"
 #include "formats/path.h"
+#include "lib/base/convert.h"
 #include "lib/base/finite.h"
 #include "lib/models/peft.h"
 
@@ -22,11 +23,21 @@ struct header {
 enum { RANK, ALPHA, RANK_STABILIZED, IDENTITY, FIELDS };
 static const tg_field rows[FIELDS] = {
     [RANK] = TG_SIZE_FIELD("adapter/rank", struct header, shape.rank, 1, TG_ADAPTER_RANK_MAX),
-    [ALPHA] = TG_REAL_FIELD("adapter/alpha", struct header, shape.alpha, 0, 1e6),
+    [ALPHA] = TG_REAL_FIELD("adapter/alpha", struct header, shape.alpha, 0, TG_ADAPTER_ALPHA_MAX),
     [RANK_STABILIZED] = TG_BOOL_FIELD("adapter/rank_stabilized", struct header, shape.rank_stabilized),
     [IDENTITY] = TG_SIZE_FIELD("adapter/base_crc", struct header, identity, 0, (double)UINT32_MAX),
 };
 static const tg_fields fields = {rows, FIELDS};
+
+static uint32_t add_rounded(uint32_t crc, const float *x, size_t n)
+{
+    for (size_t i = 0; i < n; i++) {
+        const tg_bf16 rounded = tg_bf16_from_float(x[i]);
+
+        crc = tg_crc32(crc, &rounded, sizeof rounded);
+    }
+    return crc;
+}
 
 tg_status tg_adapter_identify(uint32_t *identity, const tg_model_file *base, tg_err *err)
 {
@@ -39,7 +50,7 @@ tg_status tg_adapter_identify(uint32_t *identity, const tg_model_file *base, tg_
         const float *x;
 
         if (p->ndim == 1 && !(status = tg_model_file_get(&x, &buffer, base, i, false, err)))
-            *identity = tg_crc32(*identity, x, p->count * sizeof *x);
+            *identity = add_rounded(*identity, x, p->count);
     }
     free(buffer.x);
     return status;

@@ -16,8 +16,8 @@
 
 #define TG_ADAPTER_VERSION 1
 
-/* What tells models of one shape apart: a CRC-32 of the values of their vectors, those of norms and biases.
- */
+/* What tells models of one shape apart: a CRC-32 of the values of their vectors, those of norms and biases,
+ * rounded to bf16: files of a model in other types have the same, also quantised ones. */
 TG_MUST_CHECK tg_status tg_adapter_identify(uint32_t *identity, const tg_model_file *base, tg_err *err);
 
 /*

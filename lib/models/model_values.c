@@ -126,7 +126,9 @@ tg_status tg_model_file_read(float *out, const tg_model_file *f, size_t i, bool 
     for (size_t a = 0; a < f->n_adapters; a++)
         if (tg_adapter_of(f->adapter[a], p->kind, p->layer))
             f->adapter[a]->apply(f->adapter[a], out, p, transposed);
-    return v->n == 0 ? TG_OK : tg_check_finite(p->name, out, p->count, err);
+    if (v->n == 0 || !tg_check_finite(p->name, out, p->count, err))
+        return TG_OK;
+    return tg_model_file_is_changed(f, i) ? tg_err_in(err, "with its adapter") : TG_EDATA;
 }
 
 bool tg_model_file_has_rows(const tg_model_file *f, size_t i)

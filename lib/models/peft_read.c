@@ -91,10 +91,26 @@ static void expect_text(tg_json *j, const char *name, const char *text)
             tg_fail(j->err, TG_EDATA, "\"%s\": \"%s\", expected \"%s\"", name, tg_shown(shown, found), text);
 }
 
+/* Ways of initialising that change the model as well, when PEFT loads it. */
+static void refuse_changed_base(tg_json *j)
+{
+    static const char *const ways[] = {"pissa", "olora", "corda"};
+    tg_span way;
+
+    if (!tg_json_find(j, 0, "init_lora_weights") || tg_json_peek(j) != TG_JSON_STRING)
+        return;
+    way = tg_json_get_text(j);
+    for (size_t i = 0; i < sizeof ways / sizeof ways[0] && !j->status; i++)
+        if (way.n >= strlen(ways[i]) && memcmp(way.p, ways[i], strlen(ways[i])) == 0)
+            (void)tg_json_fail(j, "\"init_lora_weights\": \"%s\" changes the model, too: not supported",
+                               ways[i]);
+}
+
 /* Rank, alpha and how they make a scale; no targets. */
 static void read_config(tg_json *j, tg_adapter_shape *shape)
 {
     static const char *const others[] = {"use_dora",
+                                         "use_qalora",
                                          "modules_to_save",
                                          "rank_pattern",
                                          "alpha_pattern",
@@ -107,10 +123,13 @@ static void read_config(tg_json *j, tg_adapter_shape *shape)
     expect_text(j, "bias", "none");
     for (size_t i = 0; i < sizeof others / sizeof others[0]; i++)
         refuse_unless_empty(j, others[i]);
+    refuse_changed_base(j);
     shape->rank = tg_json_find(j, 0, "r") ? tg_json_get_size(j) : 8;
     if (!j->status && (shape->rank < 1 || shape->rank > TG_ADAPTER_RANK_MAX))
         (void)tg_json_fail(j, "a rank of %zu, expected 1 to %d", shape->rank, TG_ADAPTER_RANK_MAX);
     shape->alpha = tg_json_find(j, 0, "lora_alpha") ? tg_json_get_number(j) : 8;
+    if (!j->status && !(shape->alpha >= 0 && shape->alpha <= TG_ADAPTER_ALPHA_MAX))
+        (void)tg_json_fail(j, "an alpha of %g, expected 0 to %g", shape->alpha, TG_ADAPTER_ALPHA_MAX);
     shape->rank_stabilized = tg_json_find(j, 0, "use_rslora") && tg_json_get_bool(j);
 }
 

@@ -63,12 +63,15 @@ static size_t inputs_of(const tg_documents *d, size_t piece)
 static size_t first_held_out(const tg_documents *d, double fraction)
 {
     const size_t n = (size_t)((double)d->pieces * fraction);
-    size_t piece = d->pieces - n;
+    size_t piece = d->pieces - n, at;
 
     if (n == 0)
         return d->pieces;
-    while (piece > 0 && d->tokens->mask[d->begin[piece]] != TG_MASK_FIRST)
-        piece--; /* a document's first pieces may have been left out */
+    at = d->begin[piece];
+    while (at > 0 && d->tokens->mask[at] != TG_MASK_FIRST)
+        at--; /* that piece may have been left out */
+    while (piece > 0 && d->begin[piece - 1] >= at)
+        piece--;
     return piece > 0 ? piece : d->pieces;
 }
 

@@ -117,11 +117,13 @@ static void choose_timed(tg_settings *s, const bool given[TG_SETTINGS], size_t t
         s->weight_decay = 1;
 }
 
-size_t tg_recipe_context(const tg_model *model, size_t asked)
+size_t tg_recipe_context(const tg_model *model, size_t asked, bool given)
 {
-    if (asked > 0)
-        return asked;
-    return model->adapter ? tg_size_min(model->config.n_ctx, TG_RECIPE_ADAPTER_CONTEXT) : model->config.n_ctx;
+    const size_t n_ctx = model->config.n_ctx;
+
+    if (!given && model->adapter)
+        return tg_size_min(n_ctx, TG_RECIPE_ADAPTER_CONTEXT);
+    return asked > 0 ? asked : n_ctx;
 }
 
 static size_t steps_of(const tg_settings *s, size_t epochs, size_t tokens)
@@ -135,7 +137,7 @@ static void choose_adapter(tg_settings *s, const bool given[TG_SETTINGS], size_t
     const double narrower = TG_RECIPE_ADAPTER_WIDTH / (double)model->config.n_embd;
     size_t steps;
 
-    s->context = tg_recipe_context(model, s->context);
+    s->context = tg_recipe_context(model, s->context, given[TG_SET_CONTEXT]);
     if (!given[TG_SET_BATCH]) {
         s->batch = TG_RECIPE_ADAPTER_BATCH;
         while (s->batch > 1 && tokens > 0 &&

@@ -77,8 +77,8 @@ tg_config tg_recipe_config(const tg_tokenizer *tokenizer);
  */
 tg_config tg_recipe_timed_config(const tg_tokenizer *tokenizer, double operations);
 
-/* The tokens of a sequence of a new run for which `asked` are asked (0: none). */
-size_t tg_recipe_context(const tg_model *model, size_t asked);
+/* The tokens of a sequence of a new run: those that are asked, if that is given; 0: the model's. */
+size_t tg_recipe_context(const tg_model *model, size_t asked, bool given);
 
 /*
  * Choose the settings that are not given (by tg_setting_id), for a model, a text of so many tokens (0: not

@@ -415,14 +415,18 @@ static tg_status spread_adapter(tg_run *run, const tg_team *team, tg_model_file 
 {
     const tg_run state = *run;
     tg_adapter_shape shape = run->adapter ? run->adapter->shape : (tg_adapter_shape){0};
+    size_t base[] = {run->base_identity, run->model.table.count};
     const size_t first = offsetof(tg_run, settings), end = offsetof(tg_run, m);
     tg_status status;
 
     tg_team_spread(team, &shape, sizeof shape);
+    tg_team_spread(team, base, sizeof base);
     if (team->rank == 0)
         return TG_OK;
     if ((status = tg_run_begin_adapter(run, f, &shape, 0, err)))
         return status;
+    if (run->base_identity != base[0] || run->model.table.count != base[1])
+        return tg_fail(err, TG_EUSAGE, "the adapter's model is not the one that process 0 has read");
     memcpy((unsigned char *)run + first, (const unsigned char *)&state + first, end - first);
     return TG_OK;
 }

@@ -191,6 +191,27 @@ static void windows_that_are_shared(void)
     tg_tokens_free(&tokens);
 }
 
+/* The first piece of a document may have no target, and is left out: what is held out is whole documents. */
+static void held_out_without_first_pieces(void)
+{
+    enum { T = 4 };
+    static uint8_t mask[] = {2, 0, 0, 0, 0, 0, 1, 1, 2, 0, 0, 0, 0, 0, 1, 1, 2, 0, 0, 0, 0, 0, 1, 1};
+    tg_tokens tokens = load_documents();
+    tg_tokens long_ones = {.tokenizer = tokens.tokenizer,
+                           .count = sizeof mask,
+                           .width = 1,
+                           .data = (unsigned char[sizeof mask]){0},
+                           .mask = mask};
+    tg_documents d;
+    tg_err err;
+
+    CHECK_OK(tg_documents_init(&d, &long_ones, T, true, 0.4, &err), &err);
+    CHECK(d.documents == 3 && d.pieces == 3 && d.n == 3 && d.held_out == 1);
+    CHECK_EQ(tg_documents_begin(&d, 2), 16 + T);
+    tg_documents_free(&d);
+    tg_tokens_free(&tokens);
+}
+
 /* Whole documents are held out, and an epoch has each other window once. */
 static void documents_that_are_held_out(void)
 {
@@ -358,6 +379,7 @@ int main(void)
     RUN(with_and_without_a_mask);
     RUN(windows_of_documents);
     RUN(windows_that_are_shared);
+    RUN(held_out_without_first_pieces);
     RUN(documents_that_are_held_out);
     RUN(every_predicted_token_counts_the_same);
     RUN(only_predicted_tokens_are_scored);
