@@ -104,6 +104,7 @@ tiny() {
 @test "unit: gradient" { unit gradient; }
 @test "unit: muon" { unit muon; }
 @test "unit: masked" { unit masked; }
+@test "unit: adapter" { unit adapter; }
 @test "unit: train" { unit train; }
 
 # Kernels, products, operations and models: up to ten seconds each, because the naive references are slow.
