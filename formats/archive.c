@@ -272,6 +272,32 @@ tg_status tg_archive_expect_version(tg_archive_reader *r, const tg_array *a, siz
     return TG_OK;
 }
 
+tg_status tg_archive_read_start(tg_archive_reader *r, const char *kind, size_t version, tg_err *err)
+{
+    tg_archive_event event;
+    tg_array a;
+    size_t number;
+    tg_status status;
+
+    if ((status = tg_archive_read_kind(r, kind, &number, err)) ||
+        (status = tg_archive_next(r, &a, &event, err)))
+        return status;
+    if (event != TG_ARCHIVE_ARRAY)
+        return tg_fail(err, TG_EDATA, "archive ends after \"kind\": \"version\" is missing");
+    return tg_archive_expect_version(r, &a, version, err);
+}
+
+tg_status tg_archive_next_of_one(tg_archive_reader *r, tg_array *a, bool *more, tg_err *err)
+{
+    tg_archive_event event = TG_ARCHIVE_EOF;
+    tg_status status = tg_archive_next(r, a, &event, err);
+
+    *more = event == TG_ARCHIVE_ARRAY;
+    if (status || *more || (status = tg_archive_next(r, a, &event, err)))
+        return status;
+    return event == TG_ARCHIVE_EOF ? TG_OK : tg_fail(err, TG_EDATA, "another archive follows the first");
+}
+
 /* ---- writing */
 
 tg_status tg_archive_put(tg_archive_writer *w, const char *name, tg_dtype dtype, size_t ndim,

@@ -115,6 +115,14 @@ TG_MUST_CHECK tg_status tg_archive_read_kind(tg_archive_reader *, const char *ki
 TG_MUST_CHECK tg_status tg_archive_expect_version(tg_archive_reader *, const tg_array *a, size_t version,
                                                   tg_err *);
 
+/* Read both: the first two arrays. */
+TG_MUST_CHECK tg_status tg_archive_read_start(tg_archive_reader *, const char *kind, size_t version,
+                                              tg_err *);
+
+/* The next array of an archive that is all of the input; *more = false: there is none.  Fails like
+ * tg_archive_next(); TG_EDATA also: another archive follows. */
+TG_MUST_CHECK tg_status tg_archive_next_of_one(tg_archive_reader *, tg_array *a, bool *more, tg_err *);
+
 /*
  * Writing
  *

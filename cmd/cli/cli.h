@@ -94,6 +94,10 @@ typedef struct cli_texts {
     size_t n;
 } cli_texts;
 
+/* Take the factor X off a text "NAME*X": what follows the last asterisk, if it is a number, else 1.  Returns
+ * the bytes of the name. */
+size_t cli_take_factor(const char *text, size_t n, double *factor);
+
 /* The adapters of --adapter FILE[*X]: their files, and the weights of their changes, 1 unless given. */
 #define CLI_ADAPTERS_MAX 8
 typedef struct cli_adapter_files {

@@ -100,52 +100,35 @@ static tg_status lend(tg_model *m, tg_model_file *f, const char *path, tg_err *e
     return TG_OK;
 }
 
-void cli_adapters_free(tg_adapter *adapter, size_t n)
-{
-    for (size_t i = 0; i < n; i++)
-        tg_adapter_free(&adapter[i]);
-    free(adapter);
-}
-
-tg_status cli_adapters_apply(tg_adapter **adapter, size_t *n, tg_model_file *f, tg_err *err)
+tg_status cli_adapters_apply(tg_model_file *f, tg_err *err)
 {
     tg_status status = TG_OK;
 
-    *n = 0;
-    if (!(*adapter = calloc(cli_adapters.n + 1, sizeof **adapter)))
-        return tg_fail_memory(err, sizeof **adapter, "the list of adapters");
-    while (!status && *n < cli_adapters.n) {
-        tg_adapter *a = &(*adapter)[*n];
+    for (size_t i = 0; i < cli_adapters.n && !status; i++) {
+        tg_adapter *a;
 
-        if ((status = tg_adapter_open(a, cli_adapters.file[*n].path, f, err)))
-            break;
-        a->weight = cli_adapters.file[(*n)++].weight;
-        status = tg_model_file_adapt(f, a, err);
+        if (!(status = tg_model_file_adapt(f, &a, err)) &&
+            !(status = tg_adapter_open(a, cli_adapters.file[i].path, f, err)))
+            a->weight = cli_adapters.file[i].weight;
     }
-    if (status)
-        cli_adapters_free(*adapter, *n);
     return status;
 }
 
-static tg_status open_other(cli_model *m, bool once, tg_err *err)
+static tg_status open_other(tg_model *m, const char *path, bool once, tg_err *err)
 {
     tg_model_file f;
-    tg_status status = tg_model_file_open(&f, m->path, NULL, err);
+    tg_status status = tg_model_file_open(&f, path, NULL, err);
 
     if (status)
         return status;
-    cli_say_notes(m->path, &f.notes);
-    if ((status = cli_adapters_apply(&m->adapter, &m->n_adapters, &f, err))) {
+    cli_say_notes(path, &f.notes);
+    if ((status = cli_adapters_apply(&f, err))) {
         tg_model_file_close(&f);
         return status;
     }
     if (tg_model_file_copied(&f) > (once ? 0 : COPIED_MAX))
-        status = lend(&m->model, &f, m->path, err);
-    else
-        status = copy(&m->model, &f, m->path, false, err);
-    if (status)
-        cli_adapters_free(m->adapter, m->n_adapters);
-    return status;
+        return lend(m, &f, path, err);
+    return copy(m, &f, path, false, err);
 }
 
 tg_status cli_model_open(cli_model *m, const char *given, bool once, const char *remedy, tg_err *err)
@@ -158,7 +141,8 @@ tg_status cli_model_open(cli_model *m, const char *given, bool once, const char 
         return status;
     if (cli_adapters.n > 0 && cli_is_dash(m->path))
         return tg_fail(err, TG_EUSAGE, "--adapter needs the model as a file, not standard input");
-    return foreign || cli_adapters.n > 0 ? open_other(m, once, err) : open_own(m, remedy, err);
+    return foreign || cli_adapters.n > 0 ? open_other(&m->model, m->path, once, err)
+                                         : open_own(m, remedy, err);
 }
 
 tg_status cli_model_check(const cli_model *m, tg_err *err)
@@ -171,7 +155,6 @@ tg_status cli_model_check(const cli_model *m, tg_err *err)
 void cli_model_close(cli_model *m)
 {
     tg_model_free(&m->model);
-    cli_adapters_free(m->adapter, m->n_adapters);
     cli_close_input(m->fd);
 }
 

@@ -12,10 +12,8 @@
 
 typedef struct cli_model {
     tg_model model;
-    const char *path;    /* "-": standard input */
-    tg_adapter *adapter; /* [n_adapters] that change it; owned */
-    size_t n_adapters;
-    int fd; /* stays open as long as the model, if it is mapped from it; -1: it is not */
+    const char *path; /* "-": standard input */
+    int fd;           /* stays open as long as the model, if it is mapped from it; -1: it is not */
 } cli_model;
 
 /* The option of tools that take a model with adapters. */
@@ -24,10 +22,8 @@ typedef struct cli_model {
                         "change the model by an adapter of tg-train --lora's or PEFT's, times X; "           \
                         "repeat to add up several")
 
-/* Change the model in f by the adapters of cli_adapters: into *adapter [*n], which must outlive it and are
- * freed with cli_adapters_free().  Errors name the file; nothing needs to be freed after them. */
-TG_MUST_CHECK tg_status cli_adapters_apply(tg_adapter **adapter, size_t *n, tg_model_file *f, tg_err *err);
-void cli_adapters_free(tg_adapter *adapter, size_t n);
+/* Change the model in f by the adapters of cli_adapters.  Errors name the file. */
+TG_MUST_CHECK tg_status cli_adapters_apply(tg_model_file *f, tg_err *err);
 
 /* Read the model from `given`, the FILE of -m, or NULL: a model of tg's from any input, or one of another
  * project (cli_model_convert()).  If the file does not exist, and could be one of tg-train's, the

@@ -179,22 +179,37 @@ static int add_text(const cli_option *o, const char *text)
 
 cli_adapter_files cli_adapters;
 
-/* FILE or FILE*X: the last asterisk counts if a number follows. */
+size_t cli_take_factor(const char *text, size_t n, double *factor)
+{
+    size_t name = n;
+    char *end;
+    double x;
+
+    *factor = 1;
+    while (name > 0 && text[name - 1] != '*')
+        name--;
+    if (name == 0 || name == n)
+        return n;
+    x = strtod(text + name, &end);
+    if (end != text + n || !isfinite(x))
+        return n;
+    *factor = x;
+    return name - 1;
+}
+
 static int add_adapter(const char *text)
 {
-    const char *star = strrchr(text, '*');
-    char *end = NULL;
-    const double weight = star ? strtod(star + 1, &end) : 1;
-    const bool weighted = star && end != star + 1 && *end == '\0' && isfinite(weight);
-    const size_t n = weighted ? (size_t)(star - text) : strlen(text);
+    const size_t i = cli_adapters.n, size = sizeof cli_adapters.file[0].path;
+    size_t n;
 
-    if (cli_adapters.n == CLI_ADAPTERS_MAX)
+    if (i == CLI_ADAPTERS_MAX)
         return cli_usage("--adapter may be given at most %d times", CLI_ADAPTERS_MAX);
-    if (n == 0 || n >= sizeof cli_adapters.file[0].path)
+    n = cli_take_factor(text, strlen(text), &cli_adapters.file[i].weight);
+    if (n == 0 || n >= size)
         return cli_usage("--adapter must be a file name, got '%.80s'", text);
-    memcpy(cli_adapters.file[cli_adapters.n].path, text, n);
-    cli_adapters.file[cli_adapters.n].path[n] = '\0';
-    cli_adapters.file[cli_adapters.n++].weight = weighted ? weight : 1;
+    memcpy(cli_adapters.file[i].path, text, n);
+    cli_adapters.file[i].path[n] = '\0';
+    cli_adapters.n++;
     return CLI_OK;
 }
 

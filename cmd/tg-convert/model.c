@@ -188,25 +188,18 @@ static tg_status refuse_fusing(const char *name, const tg_config *config, tg_err
 tg_status convert_model(const convert_options *o, tg_source *input, const tg_tokenizer *tok, tg_err *err)
 {
     const char *name = cli_input_name(o->source);
-    tg_adapter *adapter;
-    size_t n;
     tg_model_file f;
     tg_status status = input ? tg_model_file_open_source(&f, input, name, &o->ask, err)
                              : tg_model_file_open(&f, o->source, &o->ask, err);
 
     if (status)
         return status;
-    if ((status = cli_adapters_apply(&adapter, &n, &f, err))) {
-        tg_model_file_close(&f);
-        return status;
-    }
     if (o->ask.fuse_qkv && f.config.family > 0)
         status = refuse_fusing(name, &f.config, err);
     else if (tok && tg_model_file_set_tokenizer(&f, tok, err))
         status = tg_err_in(err, o->tokenizer);
-    else
+    else if (!(status = cli_adapters_apply(&f, err)))
         status = write_model(o, &f, err);
     tg_model_file_close(&f);
-    cli_adapters_free(adapter, n);
     return status;
 }

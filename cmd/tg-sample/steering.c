@@ -1,6 +1,5 @@
 #include "cmd/tg-sample/steering.h"
 
-#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -15,37 +14,21 @@ struct item {
     char path[4096];
 };
 
-/* Take the factor after the last asterisk, if a number follows that, off the path. */
-static void take_scale(struct item *item)
-{
-    char *at = strrchr(item->path, '*'), *end;
-    double scale;
-
-    item->scale = 1;
-    if (!at || at[1] == '\0')
-        return;
-    scale = strtod(at + 1, &end);
-    if (*end != '\0' || !isfinite(scale))
-        return;
-    item->scale = scale;
-    *at = '\0';
-}
-
 /* The next item of a list; false: it is not one. */
 static bool take_item(const char **at, struct item *item)
 {
-    size_t n;
+    size_t n, name;
 
     if (!cli_take_size(at, &item->layer) || *(*at)++ != ':')
         return false;
     n = strcspn(*at, ",");
-    if (n == 0 || n >= sizeof item->path)
+    name = cli_take_factor(*at, n, &item->scale);
+    if (name == 0 || name >= sizeof item->path)
         return false;
-    memcpy(item->path, *at, n);
-    item->path[n] = '\0';
-    take_scale(item);
+    memcpy(item->path, *at, name);
+    item->path[name] = '\0';
     *at += n;
-    return item->path[0] != '\0' && (**at == '\0' || *++*at != '\0');
+    return **at == '\0' || *++*at != '\0';
 }
 
 /* Items of a list that was checked. */

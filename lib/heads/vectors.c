@@ -89,14 +89,10 @@ static tg_status take_vector(float *x, tg_archive_reader *r, const tg_array *a, 
     return tg_check_finite(a->name, x, C, err);
 }
 
-/* Take array number n of the archive, if it is the wanted one. */
-static tg_status take_array(float *x, bool *found, tg_archive_reader *r, const tg_array *a, size_t n,
+/* Take an array of the archive, if it is the wanted one. */
+static tg_status take_array(float *x, bool *found, tg_archive_reader *r, const tg_array *a,
                             const char *wanted, size_t C, tg_err *err)
 {
-    if (n == 0)
-        return tg_archive_expect_kind(r, a, "vectors", err);
-    if (n == 1)
-        return tg_archive_expect_version(r, a, TG_VECTORS_VERSION, err);
     if (*found || strcmp(a->name, wanted) != 0)
         return TG_OK;
     *found = true;
@@ -110,15 +106,15 @@ tg_status tg_vectors_read(float *x, int fd, size_t layer, size_t C, tg_err *err)
     tg_array array;
     char wanted[NAME_SIZE];
     bool found = false;
-    size_t n = 0;
     tg_status status;
 
     name_of(wanted, layer);
     if ((status = tg_archive_open(&r, fd, err)))
         return status;
-    while (!(status = tg_archive_next(r, &array, &event, err)) && event == TG_ARCHIVE_ARRAY &&
-           !(status = take_array(x, &found, r, &array, n++, wanted, C, err)))
-        continue;
+    if (!(status = tg_archive_read_start(r, "vectors", TG_VECTORS_VERSION, err)))
+        while (!(status = tg_archive_next(r, &array, &event, err)) && event == TG_ARCHIVE_ARRAY &&
+               !(status = take_array(x, &found, r, &array, wanted, C, err)))
+            continue;
     tg_archive_close(r);
     if (!status && !found)
         status = tg_fail(err, TG_EDATA, "there is no vector of layer %zu", layer);

@@ -69,15 +69,6 @@ struct load {
     void *context;
 };
 
-static tg_status next_array(struct load *load, tg_array *a, bool *more, tg_err *err)
-{
-    tg_archive_event event = TG_ARCHIVE_EOF;
-    const tg_status status = tg_archive_next(load->r, a, &event, err);
-
-    *more = event == TG_ARCHIVE_ARRAY;
-    return status;
-}
-
 static tg_status take_targets(struct load *load, const tg_array *a, tg_err *err)
 {
     char list[TG_ADAPTER_TARGETS_SIZE];
@@ -88,27 +79,23 @@ static tg_status take_targets(struct load *load, const tg_array *a, tg_err *err)
     return status;
 }
 
+static tg_status take_header(struct load *load, const tg_array *a, bool *taken, tg_err *err)
+{
+    *taken = strcmp(a->name, TARGETS) == 0;
+    return *taken ? take_targets(load, a, err)
+                  : tg_fields_take(fields, &load->header, &load->seen, load->r, a, taken, err);
+}
+
 /* Kind, version and the header; *a is the first array after it, unless *more is false. */
 static tg_status read_header(struct load *load, tg_array *a, bool *more, tg_err *err)
 {
     bool taken = true;
-    tg_status status;
+    tg_status status = tg_archive_read_start(load->r, "adapter", TG_ADAPTER_VERSION, err);
 
-    if ((status = next_array(load, a, more, err)) ||
-        (status = tg_archive_expect_kind(load->r, a, "adapter", err)) ||
-        (status = next_array(load, a, more, err)))
-        return status;
-    if (*more && (status = tg_archive_expect_version(load->r, a, TG_ADAPTER_VERSION, err)))
-        return status;
-    while (*more && taken) {
-        if ((status = next_array(load, a, more, err)) || !*more)
-            break;
-        taken = strcmp(a->name, TARGETS) == 0;
-        status = taken ? take_targets(load, a, err)
-                       : tg_fields_take(fields, &load->header, &load->seen, load->r, a, &taken, err);
-        if (status)
-            break;
-    }
+    *more = true;
+    while (!status && *more && taken)
+        if (!(status = tg_archive_next_of_one(load->r, a, more, err)) && *more)
+            status = take_header(load, a, &taken, err);
     return status;
 }
 
@@ -185,7 +172,7 @@ static tg_status read_all(struct load *load, tg_err *err)
     if ((status = read_header(load, &a, &more, err)) || (status = finish_header(load, err)))
         return status;
     while (more)
-        if ((status = take_body(load, &a, err)) || (status = next_array(load, &a, &more, err)))
+        if ((status = take_body(load, &a, err)) || (status = tg_archive_next_of_one(load->r, &a, &more, err)))
             return status;
     return check_complete(load, err);
 }

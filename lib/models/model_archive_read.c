@@ -50,39 +50,28 @@ static tg_status take_header(struct load *load, const tg_array *a, bool *taken, 
     return tg_tokenizer_take(&load->tokenizer, load->r, a, taken, err);
 }
 
-/* The next array; *more = false at the end of the archive, which is also the end of the input. */
+/* The next array; *more = false at the end of the archive. */
 static tg_status next_array(struct load *load, tg_array *a, bool *more, tg_err *err)
 {
-    tg_archive_event event = TG_ARCHIVE_EOF;
-    tg_status status = tg_archive_next(load->r, a, &event, err);
+    const tg_status status = tg_archive_next_of_one(load->r, a, more, err);
 
     if (load->lean)
         tg_archive_forget(load->r);
-    *more = event == TG_ARCHIVE_ARRAY;
-    if (status || *more)
-        return status;
-    if ((status = tg_archive_next(load->r, a, &event, err)))
-        return status;
-    return event == TG_ARCHIVE_EOF ? TG_OK : tg_fail(err, TG_EDATA, "another archive follows the first");
+    return status;
 }
 
-/* Read kind, version and the header.  *a is the first array after it, unless *more is false. */
-static tg_status read_header(struct load *load, tg_array *a, bool *more, tg_err *err)
+/* Read kind, version and the header.  *a is the first array after it. */
+static tg_status read_header(struct load *load, tg_array *a, tg_err *err)
 {
-    bool taken = true;
-    tg_status status;
+    bool taken = true, more = true;
+    tg_status status = tg_archive_read_start(load->r, "model", TG_MODEL_VERSION, err);
 
-    if ((status = next_array(load, a, more, err)) ||
-        (status = tg_archive_expect_kind(load->r, a, "model", err)) ||
-        (status = next_array(load, a, more, err)))
+    while (!status && more && taken)
+        if (!(status = next_array(load, a, &more, err)) && more)
+            status = take_header(load, a, &taken, err);
+    if (status)
         return status;
-    if (*more && (status = tg_archive_expect_version(load->r, a, TG_MODEL_VERSION, err)))
-        return status;
-    while (*more && taken)
-        if ((status = next_array(load, a, more, err)) ||
-            (*more && (status = take_header(load, a, &taken, err))))
-            return status;
-    return *more ? TG_OK : tg_fail(err, TG_EDATA, "the archive holds no tensors");
+    return more ? TG_OK : tg_fail(err, TG_EDATA, "the archive holds no tensors");
 }
 
 /* Weights that cannot be in the file are refused before memory is allocated for them. */
@@ -188,10 +177,10 @@ static tg_status take_body(struct load *load, const tg_array *a, tg_err *err)
 static tg_status read_all(struct load *load, tg_err *err)
 {
     tg_array a;
-    bool more;
+    bool more = true;
     tg_status status;
 
-    if ((status = read_header(load, &a, &more, err)) || (status = finish_header(load, err)))
+    if ((status = read_header(load, &a, err)) || (status = finish_header(load, err)))
         return status;
     while (more)
         if ((status = take_body(load, &a, err)) || (status = next_array(load, &a, &more, err)))

@@ -18,6 +18,10 @@ void tg_model_file_close(tg_model_file *f)
     for (size_t i = 0; i < f->n_files; i++)
         tg_loaded_free(f->file[i]);
     free(f->file);
+    for (size_t i = 0; i < f->n_adapters; i++) {
+        tg_adapter_free(f->adapter[i]);
+        free(f->adapter[i]);
+    }
     free(f->adapter);
     free(f->values);
     tg_params_free(&f->table);

@@ -79,7 +79,7 @@ typedef struct tg_model_file {
     tg_loaded **file;              /* [n_files]; tensors are in their lists */
     size_t n_files, file_capacity;
     tg_notes notes;
-    const tg_adapter **adapter; /* [n_adapters] that change the values */
+    tg_adapter **adapter; /* [n_adapters] that change the values; owned */
     size_t n_adapters, adapter_capacity;
     tg_model own; /* of our own archive; values point to its weights */
 } tg_model_file;
@@ -116,10 +116,10 @@ TG_MUST_CHECK tg_status tg_model_file_open_source(tg_model_file *f, tg_source *s
 TG_MUST_CHECK tg_status tg_model_file_set_tokenizer(tg_model_file *f, const tg_tokenizer *tok, tg_err *err);
 
 /*
- * Change the values by an adapter, which was made for f's table and must outlive f and a model that is made
- * of it: from now on all that reads values gets those with the change.  Several add up.  TG_ENOMEM.
+ * Add an adapter, a zeroed one, which f owns, and which the caller makes for f's table: from then on all that
+ * reads values gets those with its change.  Several add up.  TG_ENOMEM.
  */
-TG_MUST_CHECK tg_status tg_model_file_adapt(tg_model_file *f, const tg_adapter *adapter, tg_err *err);
+TG_MUST_CHECK tg_status tg_model_file_adapt(tg_model_file *f, tg_adapter **adapter, tg_err *err);
 
 /* Whether an adapter changes table entry i. */
 bool tg_model_file_is_changed(const tg_model_file *f, size_t i);

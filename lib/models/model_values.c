@@ -148,14 +148,18 @@ tg_status tg_model_file_read_row(float *out, const tg_model_file *f, size_t i, s
     return bad == columns ? TG_OK : tg_fail_not_finite(p->name, r * columns + bad, (double)out[bad], err);
 }
 
-tg_status tg_model_file_adapt(tg_model_file *f, const tg_adapter *adapter, tg_err *err)
+tg_status tg_model_file_adapt(tg_model_file *f, tg_adapter **adapter, tg_err *err)
 {
-    const tg_status status = tg_grow(&f->adapter, &f->adapter_capacity, f->n_adapters + 1, sizeof(void *),
-                                     "the list of adapters", err);
+    tg_status status = tg_grow(&f->adapter, &f->adapter_capacity, f->n_adapters + 1, sizeof *f->adapter,
+                               "the list of adapters", err);
 
-    if (!status)
-        f->adapter[f->n_adapters++] = adapter;
-    return status;
+    *adapter = status ? NULL : calloc(1, sizeof **adapter);
+    if (status)
+        return status;
+    if (!*adapter)
+        return tg_fail_memory(err, sizeof **adapter, "an adapter");
+    f->adapter[f->n_adapters++] = *adapter;
+    return TG_OK;
 }
 
 bool tg_model_file_is_changed(const tg_model_file *f, size_t i)

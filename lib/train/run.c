@@ -33,9 +33,6 @@ void tg_run_free(tg_run *run)
 {
     tg_arena_free(&run->moments);
     tg_model_free(&run->model);
-    if (run->adapter)
-        tg_adapter_free(run->adapter);
-    free(run->adapter);
     *run = (tg_run){0};
 }
 
@@ -207,29 +204,21 @@ failed:
 
 /* ---- an adapter */
 
-static tg_status make_adapter(tg_run *run, tg_err *err)
+static tg_status make_adapter(tg_run *run, tg_model_file *f, tg_err *err)
 {
-    *run = (tg_run){.settings = tg_settings_default(), .adapter = calloc(1, sizeof(tg_adapter))};
-    return run->adapter ? TG_OK : tg_fail_memory(err, sizeof(tg_adapter), "an adapter");
+    *run = (tg_run){.settings = tg_settings_default()};
+    return tg_model_file_adapt(f, &run->adapter, err);
 }
 
-static tg_status lend_base(tg_run *run, tg_model_file *f, tg_err *err)
-{
-    tg_status status;
-
-    if ((status = tg_adapter_identify(&run->base_identity, f, err)) ||
-        (status = tg_model_file_adapt(f, run->adapter, err)) ||
-        (status = tg_model_file_lend(&run->model, f, err)))
-        return status;
-    run->model.adapter = run->adapter;
-    return run->moments.base ? TG_OK : tg_arena_build(&run->moments, place_moments, run, err);
-}
-
-/* The adapter has been made, or that has failed.  Lend it the model. */
+/* The adapter has been made, or that has failed.  Lend the model to the run. */
 static tg_status finish_adapter(tg_run *run, tg_model_file *f, tg_status status, tg_err *err)
 {
-    if (!status)
-        status = lend_base(run, f, err);
+    if (!status && !(status = tg_adapter_identify(&run->base_identity, f, err)) &&
+        !(status = tg_model_file_lend(&run->model, f, err))) {
+        run->model.adapter = run->adapter;
+        if (!run->moments.base)
+            status = tg_arena_build(&run->moments, place_moments, run, err);
+    }
     tg_model_file_close(f);
     if (status)
         tg_run_free(run);
@@ -239,7 +228,7 @@ static tg_status finish_adapter(tg_run *run, tg_model_file *f, tg_status status,
 tg_status tg_run_begin_adapter(tg_run *run, tg_model_file *f, const tg_adapter_shape *shape, uint64_t seed,
                                tg_err *err)
 {
-    tg_status status = make_adapter(run, err);
+    tg_status status = make_adapter(run, f, err);
 
     if (!status && !(status = tg_adapter_create(run->adapter, &f->table, shape, err)))
         tg_adapter_init(run->adapter, seed);
@@ -248,7 +237,7 @@ tg_status tg_run_begin_adapter(tg_run *run, tg_model_file *f, const tg_adapter_s
 
 tg_status tg_run_begin_from_adapter(tg_run *run, tg_model_file *f, const char *path, tg_err *err)
 {
-    tg_status status = make_adapter(run, err);
+    tg_status status = make_adapter(run, f, err);
 
     if (!status)
         status = tg_adapter_open(run->adapter, path, f, err);
@@ -257,7 +246,7 @@ tg_status tg_run_begin_from_adapter(tg_run *run, tg_model_file *f, const char *p
 
 tg_status tg_run_read_adapter(tg_run *run, tg_model_file *f, int fd, tg_err *err)
 {
-    tg_status status = make_adapter(run, err);
+    tg_status status = make_adapter(run, f, err);
 
     if (!status)
         status = tg_adapter_read(run->adapter, fd, f, take, run, err);

@@ -32,7 +32,7 @@ struct tg_model_file; /* lib/models/model_file.h */
 
 typedef struct tg_run {
     tg_model model;         /* with flat parameters, or lent, of which an adapter is trained: */
-    tg_adapter *adapter;    /* NULL: the model itself is trained; owned */
+    tg_adapter *adapter;    /* the model's; NULL: the model itself is trained */
     uint32_t base_identity; /* of that model (lib/models/adapter_file.h) */
     /* as bytes, to the others of a team (tg_run_spread()): */
     tg_settings settings;
