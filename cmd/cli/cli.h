@@ -139,8 +139,8 @@ typedef struct cli_option {
     CLI_OPTION(CLI_APPEND, letter, name, CLI_VALUE(const char *, value), metavar, 0, 0, __VA_ARGS__)
 #define CLI_TEXTS_OPTION(letter, name, value, metavar, ...)                                                  \
     CLI_OPTION(CLI_TEXTS, letter, name, CLI_VALUE(cli_texts, value), metavar, 0, 0, __VA_ARGS__)
-#define CLI_ADAPTERS_OPTION(name, help)                                                                      \
-    CLI_OPTION(CLI_ADAPTERS, 0, name, &cli_adapters, "FILE[*X]", 0, 0, help)
+#define CLI_ADAPTERS_OPTION(what, ...)                                                                       \
+    CLI_OPTION(CLI_ADAPTERS, 0, "adapter", &cli_adapters, what, 0, 0, __VA_ARGS__)
 #define CLI_SIZE_OPTION(letter, name, value, metavar, min, max, ...)                                         \
     CLI_OPTION(CLI_SIZE, letter, name, CLI_VALUE(size_t, value), metavar, min, max, __VA_ARGS__)
 #define CLI_U64_OPTION(letter, name, value, metavar, ...)                                                    \

@@ -18,7 +18,7 @@ typedef struct cli_model {
 
 /* The option of tools that take a model with adapters. */
 #define CLI_ADAPTER_OPTION                                                                                   \
-    CLI_ADAPTERS_OPTION("adapter",                                                                           \
+    CLI_ADAPTERS_OPTION("FILE[*X]",                                                                          \
                         "change the model by an adapter of tg-train --lora's or PEFT's, times X; "           \
                         "repeat to add up several")
 

@@ -96,15 +96,15 @@ static bool is_save_due(const struct job *job)
 static double bytes_per_token(const struct job *job, size_t windows)
 {
     const tg_batches *b = &job->setup.batches;
-    const tg_trainer *t = &job->trainer; /* its ids are scratch between passes */
+    const tg_windows *w = &job->trainer.windows; /* scratch between passes */
     size_t bytes = 0;
 
     for (size_t i = 0; i < windows; i++) {
-        tg_batches_val(b, t->ids, t->targets, i, 1, windows);
+        tg_batches_val(b, w, i, 1, windows);
         for (size_t k = 0; k < b->T; k++)
-            bytes += t->targets[k] < 0
+            bytes += w->targets[k] < 0
                          ? 0
-                         : tg_eval_token_bytes(job->setup.run.model.tokenizer, t->ids[k], t->targets[k]);
+                         : tg_eval_token_bytes(job->setup.run.model.tokenizer, w->ids[k], w->targets[k]);
     }
     return (double)bytes / (double)tg_batches_val_targets(b, 0, windows, windows);
 }

@@ -182,8 +182,8 @@ static const cli_tool about = {
         CLI_TEXT_OPTION(0, "lora-targets", &(o)->lora_targets, "NAMES",                                      \
                         "the matrices that it changes, as q_proj,v_proj (default: all of the blocks)"),      \
         CLI_FLAG_OPTION(0, "rslora", &(o)->lora.rank_stabilized, "multiply with X/sqrt(R) instead"),         \
-        CLI_ADAPTERS_OPTION("adapter", "leave the model as it is, and train the adapter in FILE, or in a "   \
-                                       "directory of PEFT's, further")
+        CLI_ADAPTERS_OPTION("FILE", "leave the model as it is, and train the adapter in FILE, or in a "      \
+                                    "directory of PEFT's, further")
 
 #define RATE_OPTIONS(o)                                                                                      \
     setting(o, 'l', TG_SET_LR, "X", "peak learning rate (default: 0.004 or less, see tg-train(1))"),         \

@@ -176,74 +176,7 @@ static tg_status missing_model(train_setup *s, tg_err *err)
     return tg_fail(err, why.code, "%s; a new model needs a name that ends in .npz", why.message);
 }
 
-/* ---- an adapter */
-
-/* Every process of a team reads the model that stays as it is. */
-static tg_status open_base(train_setup *s, tg_err *err)
-{
-    const char *path = cli_model_path(s->options->model);
-    tg_status status;
-
-    if (cli_is_dash(path))
-        return tg_fail(err, TG_EUSAGE, "an adapter's model is a file, not standard input");
-    if ((status = cli_check_output_differs_model(s->target, path, err)) ||
-        (status = tg_model_file_open(&s->base, path, NULL, err)))
-        return status;
-    if (s->team->rank == 0)
-        cli_say_notes(path, &s->base.notes);
-    return TG_OK;
-}
-
-/* What is asked of an adapter that is continued must be what it has. */
-static tg_status check_shape(const train_setup *s, tg_err *err)
-{
-    const train_options *o = s->options;
-    const tg_adapter_shape *has = &s->run.adapter->shape;
-    uint64_t targets = has->targets;
-    tg_status status = TG_OK;
-
-    if (o->lora_targets)
-        status = tg_adapter_find_targets(&targets, &s->run.model.table, o->lora_targets, err);
-    if (status || o->lora.rank == 0 ||
-        (o->lora.rank == has->rank && (o->lora_alpha == 0 || o->lora_alpha == has->alpha) &&
-         targets == has->targets && (!o->lora.rank_stabilized || has->rank_stabilized)))
-        return status;
-    return tg_fail(err, TG_EUSAGE,
-                   "%s: an adapter of rank %zu and alpha %g, which a run cannot change; another name with -o "
-                   "begins a new one",
-                   s->target, has->rank, has->alpha);
-}
-
-static tg_status new_adapter(train_setup *s, tg_err *err)
-{
-    const train_options *o = s->options;
-    tg_adapter_shape shape = o->lora;
-    tg_status status = TG_OK;
-
-    if (o->adapter)
-        return tg_run_begin_from_adapter(&s->run, &s->base, o->adapter, err);
-    shape.targets = tg_adapter_all_targets(&s->base.table);
-    if (o->lora_targets)
-        status = tg_adapter_find_targets(&shape.targets, &s->base.table, o->lora_targets, err);
-    return status ? status : tg_run_begin_adapter(&s->run, &s->base, &shape, o->asked.seed, err);
-}
-
-static tg_status load_adapter(train_setup *s, tg_err *err)
-{
-    int fd;
-    tg_status status;
-
-    if (!s->continued)
-        return new_adapter(s, err);
-    if ((status = cli_open_input(&fd, s->target, err)))
-        return status;
-    status = tg_run_read_adapter(&s->run, &s->base, fd, err);
-    cli_close_input(fd);
-    return status ? tg_err_in(err, s->target) : check_shape(s, err);
-}
-
-/* ---- the model that is trained, or has the adapter */
-
+/* Whether a file is an adapter of ours. */
 static bool is_adapter(const char *path)
 {
     unsigned char first[TG_FORMAT_BYTES];
@@ -258,7 +191,7 @@ static tg_status load_model(train_setup *s, tg_err *err)
     tg_status status;
 
     if (train_wants_adapter(s->options))
-        return load_adapter(s, err);
+        return train_adapter_load(s, err);
     if ((status = cli_model_is_foreign(s->source, &s->foreign, err)))
         return status;
     if (s->foreign)
@@ -567,7 +500,7 @@ tg_status train_setup_load(train_setup *s, const train_options *o, const tg_team
     if ((status = team_settle(team, first ? find_target(s, err) : TG_OK, err)) ||
         (status = load_text(s, err)))
         return status;
-    if (train_wants_adapter(o) && (status = team_settle(team, open_base(s, err), err)))
+    if (train_wants_adapter(o) && (status = team_settle(team, train_adapter_open_base(s, err), err)))
         return status;
     if (first && !(status = measure(s, err)) && !(status = load_model(s, err)) &&
         !(status = choose_settings(s, err)) && o->keep_best)

@@ -49,6 +49,15 @@ TG_MUST_CHECK tg_status train_setup_load(train_setup *setup, const train_options
                                          const tg_team *team, tg_err *err);
 void train_setup_free(train_setup *setup);
 
+/* ---- adapter.c */
+
+/* Open the model that stays as it is, which every process of a team reads.  Errors name the file. */
+TG_MUST_CHECK tg_status train_adapter_open_base(train_setup *setup, tg_err *err);
+
+/* The run of a new adapter to that model, of one that is there, or of the one in the target, which continues.
+ * TG_EUSAGE: what is asked of that one is not what it has. */
+TG_MUST_CHECK tg_status train_adapter_load(train_setup *setup, tg_err *err);
+
 /* ---- announce.c */
 
 /* Report what is trained, on what, and the memory needed, which includes `more` bytes.  TG_ENOMEM: the size

@@ -1,15 +1,12 @@
 /* Reading an adapter of PEFT's. */
 #include "lib/models/peft.h"
 
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "formats/json.h"
 #include "formats/path.h"
 #include "formats/safetensors.h"
-#include "formats/source.h"
 #include "lib/base/finite.h"
 #include "lib/gpt/family.h"
 #include "lib/models/model_format.h"
@@ -18,36 +15,6 @@
 #define TENSORS "adapter_model.safetensors"
 #define PREFIX "base_model.model."
 #define SUFFIX_A ".lora_A.weight"
-#define CONFIG_MAX ((size_t)1 << 20)
-
-/* ---- a file in memory */
-
-struct loaded {
-    char *path;
-    int fd;
-    tg_source source;
-};
-
-static void unload(struct loaded *file)
-{
-    tg_source_close(&file->source);
-    if (file->fd >= 0)
-        close(file->fd);
-    free(file->path);
-}
-
-/* Only unload() is needed after a failure. */
-static tg_status load(struct loaded *file, const char *directory, const char *name, size_t max, tg_err *err)
-{
-    *file = (struct loaded){.fd = -1, .path = tg_path_in(directory, name)};
-    if (!file->path)
-        return tg_fail_memory(err, strlen(directory), "a path");
-    if ((file->fd = tg_path_open(file->path)) < 0)
-        return tg_fail_sys(err, "%s", file->path);
-    if (tg_source_open(&file->source, file->fd, err) || tg_source_all(&file->source, max, err))
-        return tg_err_in(err, file->path);
-    return TG_OK;
-}
 
 /* ---- the config */
 
@@ -133,20 +100,25 @@ static void read_config(tg_json *j, tg_adapter_shape *shape)
     shape->rank_stabilized = tg_json_find(j, 0, "use_rslora") && tg_json_get_bool(j);
 }
 
-static tg_status read_config_file(tg_adapter_shape *shape, const char *directory, tg_err *err)
+/* Load a file of the directory, which `files` closes. */
+static tg_status load(tg_loaded **loaded, tg_model_file *files, const char *directory, const char *name,
+                      tg_err *err)
 {
-    struct loaded file;
-    tg_json j;
-    tg_status status = load(&file, directory, CONFIG, CONFIG_MAX, err);
+    char *path = tg_path_in(directory, name);
+    const tg_status status = path ? tg_model_file_add(files, path, NULL, loaded, err)
+                                  : tg_fail_memory(err, strlen(directory), "a path");
 
-    if (!status) {
-        tg_json_open(&j, file.source.next, file.source.ready, err);
-        read_config(&j, shape);
-        if ((status = tg_json_close(&j)))
-            (void)tg_err_in(err, file.path);
-    }
-    unload(&file);
+    free(path);
     return status;
+}
+
+static tg_status read_config_file(tg_adapter_shape *shape, const tg_loaded *file, tg_err *err)
+{
+    tg_json j;
+
+    tg_json_open(&j, file->bytes, file->n, err);
+    read_config(&j, shape);
+    return tg_json_close(&j) ? tg_err_in(err, file->path) : TG_OK;
 }
 
 /* ---- tensors */
@@ -227,37 +199,37 @@ static tg_status take_tensors(const tg_adapter *a, const tg_params *model, const
     return status;
 }
 
-static tg_status read_tensors(tg_adapter *a, tg_adapter_shape *shape, const struct loaded *file,
-                              const tg_params *model, tg_err *err)
+static tg_status read_tensors(tg_adapter *a, tg_adapter_shape *shape, tg_loaded *file, const tg_params *model,
+                              tg_err *err)
 {
-    tg_tensor_list list;
     tg_metadata metadata;
-    tg_status status = tg_safetensors_read(&list, &metadata, file->source.next, file->source.ready, err);
+    const bool listed = !tg_safetensors_read(&file->list, &metadata, file->bytes, file->n, err);
 
-    if (!status && !(status = find_targets(shape, model, &list, err)) &&
-        !(status = tg_adapter_create(a, model, shape, err)) && (status = take_tensors(a, model, &list, err)))
-        tg_adapter_free(a);
-    tg_tensor_list_free(&list);
     tg_metadata_free(&metadata);
-    return status;
+    if (!listed || find_targets(shape, model, &file->list, err) || tg_adapter_create(a, model, shape, err))
+        return tg_err_in(err, file->path);
+    if (!take_tensors(a, model, &file->list, err))
+        return TG_OK;
+    tg_adapter_free(a);
+    return tg_err_in(err, file->path);
 }
 
 tg_status tg_peft_read(tg_adapter *a, const char *directory, const tg_model_file *base, tg_err *err)
 {
     const char *family = tg_config_family(&base->config)->name;
     tg_adapter_shape shape = {0};
-    struct loaded file;
+    tg_model_file files = {0};
+    tg_loaded *config, *tensors;
     tg_status status;
 
     *a = (tg_adapter){0};
     if (base->config.family > 0 && tg_names_hf(family))
         return tg_fail(err, TG_EDATA, "%s: PEFT has other matrices in %s than this library", directory,
                        family);
-    if ((status = read_config_file(&shape, directory, err)))
-        return status;
-    if (!(status = load(&file, directory, TENSORS, PTRDIFF_MAX, err)) &&
-        read_tensors(a, &shape, &file, &base->table, err))
-        status = tg_err_in(err, file.path);
-    unload(&file);
+    if (!(status = load(&config, &files, directory, CONFIG, err)) &&
+        !(status = read_config_file(&shape, config, err)) &&
+        !(status = load(&tensors, &files, directory, TENSORS, err)))
+        status = read_tensors(a, &shape, tensors, &base->table, err);
+    tg_model_file_close(&files);
     return status;
 }

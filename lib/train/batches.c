@@ -118,11 +118,19 @@ void tg_batches_free(tg_batches *b)
 
 /* ---- windows */
 
-/* The window of a text that begins at token `at`. */
-static void window(const tg_batches *b, const tg_tokens *of, int32_t *ids, int32_t *targets, size_t at)
+/* Number i of some windows. */
+static tg_windows window_of(const tg_windows *w, size_t i, size_t T)
 {
-    tg_tokens_get(of, ids, at, b->T);
-    tg_tokens_get(of, targets, at + 1, b->T);
+    return (tg_windows){w->ids + i * T, w->targets + i * T, w->positions ? w->positions + i * T : NULL};
+}
+
+/* The window of a text that begins at token `at`. */
+static void window(const tg_batches *b, const tg_tokens *of, const tg_windows *to, size_t at)
+{
+    tg_tokens_get(of, to->ids, at, b->T);
+    tg_tokens_get(of, to->targets, at + 1, b->T);
+    for (size_t t = 0; to->positions && t < b->T; t++)
+        to->positions[t] = (int32_t)t;
 }
 
 /* What is random in the epoch of a training window; *place: where the window is. */
@@ -134,7 +142,7 @@ static tg_rng shuffle(const tg_batches *b, uint64_t number, size_t *place)
     return rng;
 }
 
-static void train_window(const tg_batches *b, int32_t *ids, int32_t *targets, uint64_t number)
+static void train_window(const tg_batches *b, const tg_windows *to, uint64_t number)
 {
     const size_t T = b->T, windows = b->windows / b->blocks, slack = block_train(b) - 1 - windows * T;
     size_t place, block, shift;
@@ -142,33 +150,24 @@ static void train_window(const tg_batches *b, int32_t *ids, int32_t *targets, ui
 
     block = place / windows;
     shift = (size_t)tg_rng_below(&rng, block, slack + 1);
-    window(b, b->tokens, ids, targets, block * b->block + shift + place % windows * T);
+    window(b, b->tokens, to, block * b->block + shift + place % windows * T);
 }
 
-static void train_document(const tg_batches *b, int32_t *ids, int32_t *targets, uint64_t number)
+static void train_document(const tg_batches *b, const tg_windows *to, uint64_t number)
 {
     size_t place;
 
     (void)shuffle(b, number, &place);
-    tg_documents_get(&b->documents, place, ids, targets);
+    tg_documents_get(&b->documents, place, to);
 }
 
-void tg_batches_train(const tg_batches *b, int32_t *ids, int32_t *targets, uint64_t first, size_t n)
+void tg_batches_train(const tg_batches *b, const tg_windows *to, uint64_t first, size_t n)
 {
-    for (size_t i = 0; i < n; i++)
-        (b->documents.n > 0 ? train_document : train_window)(b, ids + i * b->T, targets + i * b->T,
-                                                             first + i);
-}
+    for (size_t i = 0; i < n; i++) {
+        const tg_windows one = window_of(to, i, b->T);
 
-bool tg_batches_train_positions(const tg_batches *b, int32_t *positions, uint64_t first, size_t n)
-{
-    size_t place;
-
-    for (size_t i = 0; i < n && b->documents.n > 0; i++) {
-        (void)shuffle(b, first + i, &place);
-        tg_documents_positions(&b->documents, place, positions + i * b->T);
+        (b->documents.n > 0 ? train_document : train_window)(b, &one, first + i);
     }
-    return b->documents.n > 0;
 }
 
 size_t tg_batches_train_targets(const tg_batches *b, uint64_t first, size_t n)
@@ -202,34 +201,21 @@ static size_t val_begin(const tg_batches *b)
     return b->val != b->tokens || b->val_tokens == 0 ? 0 : block_train(b);
 }
 
-void tg_batches_val(const tg_batches *b, int32_t *ids, int32_t *targets, size_t first, size_t n, size_t of)
+void tg_batches_val(const tg_batches *b, const tg_windows *to, size_t first, size_t n, size_t of)
 {
     const size_t T = b->T, windows = b->val_windows / b->blocks;
 
     for (size_t i = 0; i < n; i++) {
+        const tg_windows one = window_of(to, i, T);
         size_t place = (first + i) * b->val_windows / of;
         const size_t at = place / windows * b->block + val_begin(b) + place % windows * T;
         const tg_documents *documents = val_documents(b, &place);
 
         if (documents)
-            tg_documents_get(documents, place, ids + i * T, targets + i * T);
+            tg_documents_get(documents, place, &one);
         else
-            window(b, b->val, ids + i * T, targets + i * T, at);
+            window(b, b->val, &one, at);
     }
-}
-
-bool tg_batches_val_positions(const tg_batches *b, int32_t *positions, size_t first, size_t n, size_t of)
-{
-    const tg_documents *documents = NULL;
-
-    for (size_t i = 0; i < n; i++) {
-        size_t place = (first + i) * b->val_windows / of;
-
-        if (!(documents = val_documents(b, &place)))
-            return false;
-        tg_documents_positions(documents, place, positions + i * b->T);
-    }
-    return documents != NULL;
 }
 
 size_t tg_batches_val_targets(const tg_batches *b, size_t first, size_t n, size_t of)

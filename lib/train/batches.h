@@ -59,18 +59,13 @@ TG_MUST_CHECK tg_status tg_batches_init(tg_batches *b, const tg_tokens *tokens, 
 /* Free what it owns, of texts with a mask, and zero it. */
 void tg_batches_free(tg_batches *b);
 
-/* Training windows first .. first + n - 1, numbered from the beginning of the run across
- * epochs, into ids and targets [n,T]. */
-void tg_batches_train(const tg_batches *b, int32_t *ids, int32_t *targets, uint64_t first, size_t n);
+/* Training windows first .. first + n - 1, numbered from the beginning of the run across epochs, into
+ * *to [n,T].  Without a loss mask a window is a document. */
+void tg_batches_train(const tg_batches *b, const tg_windows *to, uint64_t first, size_t n);
 
-/* `of` <= val_windows windows are spread evenly over what is held out: copy windows
- * first .. first + n - 1 of these into ids and targets [n,T]. */
-void tg_batches_val(const tg_batches *b, int32_t *ids, int32_t *targets, size_t first, size_t n, size_t of);
-
-/* Likewise the positions of their tokens in their documents, into positions [n,T].  False: the text has no
- * loss mask, and each window is a piece of one text. */
-bool tg_batches_train_positions(const tg_batches *b, int32_t *positions, uint64_t first, size_t n);
-bool tg_batches_val_positions(const tg_batches *b, int32_t *positions, size_t first, size_t n, size_t of);
+/* `of` <= val_windows windows are spread evenly over what is held out: copy windows first .. first + n - 1 of
+ * these into *to [n,T]. */
+void tg_batches_val(const tg_batches *b, const tg_windows *to, size_t first, size_t n, size_t of);
 
 /* How many tokens these windows predict: n * T without a mask. */
 size_t tg_batches_train_targets(const tg_batches *b, uint64_t first, size_t n);

@@ -115,44 +115,35 @@ void tg_documents_free(tg_documents *d)
     *d = (tg_documents){0};
 }
 
-/* Copy a piece of n inputs. */
-static void get_piece(const tg_documents *d, size_t at, size_t n, int32_t *ids, int32_t *targets)
+/* Copy a piece of n inputs to those from t on. */
+static void get_piece(const tg_documents *d, size_t at, size_t n, const tg_windows *to, size_t t)
 {
-    tg_tokens_get(d->tokens, ids, at, n);
-    tg_tokens_get(d->tokens, targets, at + 1, n);
-    for (size_t t = 0; t < n; t++)
-        if (d->tokens->mask[at + t + 1] != TG_MASK_PREDICTED)
-            targets[t] = TG_NO_TARGET;
+    tg_tokens_get(d->tokens, to->ids + t, at, n);
+    tg_tokens_get(d->tokens, to->targets + t, at + 1, n);
+    for (size_t k = 0; k < n; k++) {
+        if (d->tokens->mask[at + k + 1] != TG_MASK_PREDICTED)
+            to->targets[t + k] = TG_NO_TARGET;
+        if (to->positions)
+            to->positions[t + k] = (int32_t)k;
+    }
 }
 
-void tg_documents_get(const tg_documents *d, size_t window, int32_t *ids, int32_t *targets)
+void tg_documents_get(const tg_documents *d, size_t window, const tg_windows *to)
 {
     size_t t = 0;
 
     for (size_t i = d->piece[window]; i < d->piece[window + 1]; i++) {
         const size_t n = inputs_of(d, i);
 
-        get_piece(d, d->begin[i], n, ids + t, targets + t);
+        get_piece(d, d->begin[i], n, to, t);
         t += n;
     }
     for (; t < d->T; t++) {
-        ids[t] = 0;
-        targets[t] = TG_NO_TARGET;
+        to->ids[t] = 0;
+        to->targets[t] = TG_NO_TARGET;
+        if (to->positions)
+            to->positions[t] = 0;
     }
-}
-
-void tg_documents_positions(const tg_documents *d, size_t window, int32_t *positions)
-{
-    size_t t = 0;
-
-    for (size_t i = d->piece[window]; i < d->piece[window + 1]; i++) {
-        const size_t n = inputs_of(d, i);
-
-        for (size_t k = 0; k < n; k++)
-            positions[t++] = (int32_t)k;
-    }
-    while (t < d->T)
-        positions[t++] = 0;
 }
 
 size_t tg_documents_targets(const tg_documents *d, size_t window)

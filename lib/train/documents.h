@@ -23,6 +23,12 @@ TG_API_BEGIN
 /* A target that is none: its loss is 0. */
 #define TG_NO_TARGET (-1)
 
+/* Windows [n,T] of a text: their inputs; the targets, TG_NO_TARGET where none is predicted; and the positions
+ * of the inputs, each in its own document, or NULL, if they are not wanted. */
+typedef struct tg_windows {
+    int32_t *ids, *targets, *positions;
+} tg_windows;
+
 typedef struct tg_documents {
     const tg_tokens *tokens; /* the caller's */
     size_t T;
@@ -43,10 +49,8 @@ TG_MUST_CHECK tg_status tg_documents_init(tg_documents *d, const tg_tokens *toke
 /* Free what it owns and zero it.  A zeroed one is fine. */
 void tg_documents_free(tg_documents *d);
 
-/* Copy a window into ids and targets [T], of which those that are not predicted are TG_NO_TARGET; and the
- * positions of its tokens in their pieces [T]. */
-void tg_documents_get(const tg_documents *d, size_t window, int32_t *ids, int32_t *targets);
-void tg_documents_positions(const tg_documents *d, size_t window, int32_t *positions);
+/* Copy a window into *to [1,T]. */
+void tg_documents_get(const tg_documents *d, size_t window, const tg_windows *to);
 
 /* How many targets of a window are predicted: at least one. */
 size_t tg_documents_targets(const tg_documents *d, size_t window);

@@ -51,9 +51,10 @@ static void place_trainer(tg_arena *arena, void *context)
         place_team(arena, t, t->team, table);
     tg_optimizer_place(arena, &t->optimizer, &t->run->settings, table, &t->run->model.config, t->team);
     t->val_losses = tg_arena_take(arena, tg_ceil_div(t->batches->val_windows, B), sizeof *t->val_losses);
-    t->ids = tg_arena_take_rows(arena, B, T, sizeof(int32_t));
-    t->targets = tg_arena_take_rows(arena, B, T, sizeof(int32_t));
-    t->positions = tg_arena_take_rows(arena, B, T, sizeof(int32_t));
+    t->windows.ids = tg_arena_take_rows(arena, B, T, sizeof(int32_t));
+    t->windows.targets = tg_arena_take_rows(arena, B, T, sizeof(int32_t));
+    t->windows.positions = tg_arena_take_rows(arena, B, T, sizeof(int32_t));
+    t->pass.acts.positions = t->windows.positions;
 }
 
 size_t tg_trainer_bytes(const tg_run *run, const tg_batches *batches, const tg_team *team)
@@ -134,13 +135,10 @@ static double run_pass(tg_trainer *t, size_t pass, float *grads)
     const uint64_t number = (uint64_t)t->run->step * s->accumulate + pass;
     const float scale = (float)(t->weight / (double)s->accumulate);
 
-    tg_batches_train(t->batches, t->ids, t->targets, number * s->batch, s->batch);
-    t->pass.acts.positions = tg_batches_train_positions(t->batches, t->positions, number * s->batch, s->batch)
-                                 ? t->positions
-                                 : NULL;
+    tg_batches_train(t->batches, &t->windows, number * s->batch, s->batch);
     t->pass.acts.dropout = (float)s->dropout;
     t->pass.acts.rng = (tg_rng){.seed = s->seed, .step = number};
-    return tg_pass_run(&t->pass, t->ids, t->targets, grads, scale) * t->weight;
+    return tg_pass_run(&t->pass, t->windows.ids, t->windows.targets, grads, scale) * t->weight;
 }
 
 /* In the last pass of a team's member the gradients go to their owners as they become final. */
@@ -304,11 +302,9 @@ static double evaluate_pass(tg_trainer *t, size_t i, size_t windows)
 {
     const size_t B = t->run->settings.batch, n = tg_size_min(B, windows - i * B);
 
-    tg_batches_val(t->batches, t->ids, t->targets, i * B, n, windows);
-    t->pass.acts.positions =
-        tg_batches_val_positions(t->batches, t->positions, i * B, n, windows) ? t->positions : NULL;
+    tg_batches_val(t->batches, &t->windows, i * B, n, windows);
     t->pass.acts.B = n;
-    return tg_pass_run(&t->pass, t->ids, t->targets, NULL, 1.0f) * (double)n;
+    return tg_pass_run(&t->pass, t->windows.ids, t->windows.targets, NULL, 1.0f) * (double)n;
 }
 
 double tg_trainer_evaluate(tg_trainer *t, size_t windows)

@@ -40,11 +40,11 @@ typedef struct tg_trainer {
     size_t *square_block; /* [blocks] of which block each of them is */
     size_t *first_square; /* [size + 1] of each member */
     /* in any */
-    double *norm_work;                  /* [blocks] */
-    double *val_losses;                 /* of an evaluation's passes */
-    int32_t *ids, *targets, *positions; /* [B,T] */
-    const tg_watch *watch;              /* of a step or an evaluation; NULL: none; the caller may set it */
-    tg_watch pass_watch;                /* of one of its passes */
+    double *norm_work;     /* [blocks] */
+    double *val_losses;    /* of an evaluation's passes */
+    tg_windows windows;    /* [B,T] of a pass */
+    const tg_watch *watch; /* of a step or an evaluation; NULL: none; the caller may set it */
+    tg_watch pass_watch;   /* of one of its passes */
     size_t passes, passes_done;
     tg_arena arena;
 } tg_trainer;

@@ -145,7 +145,7 @@ static void windows_of_documents(void)
     for (size_t w = 0; w < d.n; w++) {
         const size_t n = strlen(want[w][0]);
 
-        tg_documents_get(&d, w, ids, targets);
+        tg_documents_get(&d, w, &(tg_windows){ids, targets, NULL});
         for (size_t t = 0; t < T; t++) {
             CHECK_EQ(ids[t], t < n ? want[w][0][t] : 0);
             CHECK_EQ(targets[t], want[w][1][t] == '.' ? TG_NO_TARGET : want[w][1][t]);
@@ -178,8 +178,7 @@ static void windows_that_are_shared(void)
     for (size_t w = 0; w < WINDOWS; w++) {
         const size_t n = strlen(want[w][0]);
 
-        tg_documents_get(&d, w, ids, targets);
-        tg_documents_positions(&d, w, positions);
+        tg_documents_get(&d, w, &(tg_windows){ids, targets, positions});
         for (size_t t = 0; t < T; t++) {
             CHECK_EQ(ids[t], t < n ? want[w][0][t] : 0);
             CHECK_EQ(targets[t], t >= n || want[w][1][t] == '.' ? TG_NO_TARGET : want[w][1][t]);
@@ -225,13 +224,13 @@ static void documents_that_are_held_out(void)
     CHECK_OK(tg_batches_init(&b, &tokens, 1, T, false, (tg_held_out){0.2, 1, NULL}, &err), &err);
     CHECK(b.windows == 4 && b.val_windows == 1 && b.train_tokens == TOKENS - 2 && b.val_tokens == 2);
     for (size_t w = 0; w < 2 * b.windows; w++) {
-        tg_batches_train(&b, ids, targets, w, 1);
+        tg_batches_train(&b, &(tg_windows){ids, targets, NULL}, w, 1);
         seen[ids[0]]++;
         CHECK(tg_batches_train_targets(&b, w, 1) <= T);
     }
     CHECK(seen['a'] == 2 && seen['f'] == 2 && seen['J'] == 2 && seen['N'] == 2);
     CHECK_EQ(tg_batches_train_targets(&b, 0, 4), PREDICTED - 1);
-    tg_batches_val(&b, ids, targets, 0, 1, 1);
+    tg_batches_val(&b, &(tg_windows){ids, targets, NULL}, 0, 1, 1);
     CHECK(ids[0] == 'u' && targets[0] == 'V' && targets[1] == TG_NO_TARGET);
     CHECK_EQ(tg_batches_val_targets(&b, 0, 1, 1), 1);
     CHECK(tg_batches_probe(&b, ids, T) == 2 && ids[0] == 'u');
@@ -251,7 +250,7 @@ static void documents_that_are_held_out(void)
     CHECK_OK(tg_batches_init(&b, &tokens, 1, T, false, (tg_held_out){0, 1, &plain}, &err), &err);
     CHECK(b.val_windows == (TOKENS - 1) / T && tg_batches_val_targets(&b, 0, 2, 5) == 2 * T &&
           b.windows == 5);
-    tg_batches_val(&b, ids, targets, 1, 1, b.val_windows);
+    tg_batches_val(&b, &(tg_windows){ids, targets, NULL}, 1, 1, b.val_windows);
     CHECK_EQ(targets[0], 'f');
     tg_batches_free(&b);
     tg_tokens_free(&tokens);
@@ -304,7 +303,7 @@ static double mean_of_windows(const tg_tokens *tokens)
     flat = small_model_params64(&model);
     CHECK_OK(tg_documents_init(&d, tokens, T, false, 0, &err), &err);
     for (size_t w = 0; w < d.n; w++) {
-        tg_documents_get(&d, w, ids, targets);
+        tg_documents_get(&d, w, &(tg_windows){ids, targets, NULL});
         sum += T * ref_gpt_loss(&model.config, &model.table, flat, ids, targets, 1, T, NULL, NULL);
     }
     free(flat);

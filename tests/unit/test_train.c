@@ -108,7 +108,7 @@ static void an_epoch_uses_every_window_once(void)
     tg_tokens marked = marked_tokens(sizeof text);
     b.tokens = b.val = &marked;
     for (size_t w = 0; w < b.windows; w++) {
-        tg_batches_train(&b, ids, targets, w, 1);
+        tg_batches_train(&b, &(tg_windows){ids, targets, NULL}, w, 1);
         for (size_t t = 0; t < T; t++) {
             CHECK_EQ(targets[t], ids[t] + 1);
             CHECK((size_t)targets[t] < b.train_tokens);
@@ -120,9 +120,9 @@ static void an_epoch_uses_every_window_once(void)
         CHECK(used[i] <= 1);
     CHECK(total > b.train_tokens - 3 * T);
 
-    tg_batches_val(&b, ids, targets, 0, 1, b.val_windows);
+    tg_batches_val(&b, &(tg_windows){ids, targets, NULL}, 0, 1, b.val_windows);
     CHECK_EQ(ids[0], 4500);
-    tg_batches_val(&b, ids, targets, b.val_windows - 1, 1, b.val_windows);
+    tg_batches_val(&b, &(tg_windows){ids, targets, NULL}, b.val_windows - 1, 1, b.val_windows);
     CHECK((size_t)targets[T - 1] < sizeof text);
     free(marked.data);
 }
@@ -141,14 +141,14 @@ static void held_out_in_blocks(void)
     CHECK_EQ(b.train_tokens, BLOCKS * TRAIN);
     CHECK_EQ(b.val_tokens, N - BLOCKS * TRAIN);
     for (size_t w = 0; w < b.windows; w++) {
-        tg_batches_train(&b, ids, targets, w, 1);
+        tg_batches_train(&b, &(tg_windows){ids, targets, NULL}, w, 1);
         CHECK(ids[0] % BLOCK + T < TRAIN && ids[0] / BLOCK < BLOCKS);
         for (size_t t = 0; t < T; t++, total++)
             used[ids[t]]++;
         CHECK_EQ(targets[T - 1], ids[0] + T);
     }
     for (size_t w = 0; w < b.val_windows; w++) {
-        tg_batches_val(&b, ids, targets, w, 1, b.val_windows);
+        tg_batches_val(&b, &(tg_windows){ids, targets, NULL}, w, 1, b.val_windows);
         CHECK(ids[0] % BLOCK >= TRAIN && ids[0] % BLOCK + T < BLOCK);
         for (size_t t = 0; t < T; t++, total++)
             used[ids[t]]++;
@@ -161,7 +161,7 @@ static void held_out_in_blocks(void)
     /* another epoch shifts each block by itself */
     size_t shifted = 0;
     for (size_t w = b.windows; w < 2 * b.windows; w++) {
-        tg_batches_train(&b, ids, targets, w, 1);
+        tg_batches_train(&b, &(tg_windows){ids, targets, NULL}, w, 1);
         CHECK(ids[0] % BLOCK + T < TRAIN);
         shifted |= (size_t)1 << ids[0] % BLOCK % T;
     }
@@ -184,7 +184,7 @@ static void a_text_of_its_own_is_held_out(void)
     CHECK_OK(tg_batches_init(&b, &stream, 1, T, true, (tg_held_out){0.1, 3, &marked}, &err), &err);
     CHECK(b.train_tokens == sizeof text && b.windows == whole.windows && b.blocks == 1);
     CHECK(b.val_tokens == marked.count && b.val_windows == 2);
-    tg_batches_val(&b, ids, targets, 1, 1, 2);
+    tg_batches_val(&b, &(tg_windows){ids, targets, NULL}, 1, 1, 2);
     CHECK(ids[0] == T && targets[T - 1] == 2 * T);
     CHECK_EQ(tg_batches_probe(&b, ids, T), T);
     CHECK_EQ(ids[1], 1);
@@ -210,7 +210,7 @@ static void texts_at_the_limit(void)
     CHECK_EQ(b.windows, 1);
     CHECK_EQ(b.val_tokens, 0);
     for (uint64_t w = 0; w < 3; w++)
-        tg_batches_train(&b, ids, targets, w, 1);
+        tg_batches_train(&b, &(tg_windows){ids, targets, NULL}, w, 1);
     CHECK_EQ(targets[63], text[64]);
 }
 
@@ -991,7 +991,7 @@ static float **separate_passes(tg_run *run, const tg_batches *b, size_t n, doubl
     for (size_t i = 0; i < n; i++) {
         grads[i] = calloc(floats, sizeof(float));
         pass.acts.rng = (tg_rng){.seed = run->settings.seed, .step = i};
-        tg_batches_train(b, ids, targets, i * B, B);
+        tg_batches_train(b, &(tg_windows){ids, targets, NULL}, i * B, B);
         losses[i] = tg_pass_run(&pass, ids, targets, grads[i], 1.0f / (float)n);
     }
     tg_arena_free(&arena);
