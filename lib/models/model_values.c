@@ -150,7 +150,7 @@ tg_status tg_model_file_read_row(float *out, const tg_model_file *f, size_t i, s
 
 tg_status tg_model_file_adapt(tg_model_file *f, tg_adapter **adapter, tg_err *err)
 {
-    tg_status status = tg_grow(&f->adapter, &f->adapter_capacity, f->n_adapters + 1, sizeof *f->adapter,
+    tg_status status = tg_grow(&f->adapter, &f->adapter_capacity, f->n_adapters + 1, sizeof(tg_adapter *),
                                "the list of adapters", err);
 
     *adapter = status ? NULL : calloc(1, sizeof **adapter);
