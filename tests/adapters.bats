@@ -115,6 +115,12 @@ loss_of() {
     cmp a.npz d.npz
 }
 
+@test "activations that are computed again: the same adapter" {
+    tg-train -q -m base.npz -o kept.npz --lora 4 -n 10 c.npz
+    tg-train -q -m base.npz -o again.npz --lora 4 -n 10 --recompute c.npz
+    cmp kept.npz again.npz
+}
+
 @test "a model in other types is the same; a context of 0 is the model's" {
     tg-convert -q base.npz --to hf --dtype bf16 -o halves
     tg-eval -q -m halves --adapter adapter.npz -p Hello > /dev/null

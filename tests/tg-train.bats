@@ -1432,6 +1432,36 @@ refused() {
     cmp model.npz untrained.npz
 }
 
+@test "less memory than a run needs: which settings would fit" {
+    need_plain_build
+    tg-init -q -P baby --n-layer 8 --n-ctx 512 -o wide.npz
+    run -3 --separate-stderr bash -c 'ulimit -v 400000; exec tg-train -m wide.npz -o new.npz -n 2 -b 16 t.npz'
+    [[ $stderr = *"390.6 MiB of memory are available: with --batch "[1248]" --accumulate "*", the run needs "* ]]
+    [[ ! -e new.npz ]]
+    options=$(sed -n 's/.* are available: with \(.*\), the run needs .*/\1/p' <<< "$stderr")
+    # shellcheck disable=SC2086 # options are words
+    run -0 --separate-stderr bash -c 'ulimit -v 400000; exec tg-train -m wide.npz -o new.npz -n 1 "$@" t.npz' - $options
+    [[ $stderr != *available* ]]
+    run -3 --separate-stderr bash -c 'ulimit -v 60000; exec tg-train -m wide.npz -o other.npz -n 2 -b 16 t.npz'
+    [[ $stderr = *"available: even with --batch 1 --recompute, the run needs "*"; a shorter --context and an adapter (--lora 16) need less"* ]]
+}
+
+@test "activations that are computed again take less memory, and give the same bytes" {
+    tg-init -q -P baby-llama --n-layer 6 --n-ctx 64 -o deep.npz
+    run -0 --separate-stderr tg-train -m deep.npz -o kept.npz -n 3 -b 16 --dropout 0.1 t.npz
+    kept=$(sed -n 's/.*needs \([0-9.]*\) MiB$/\1/p' <<< "$stderr")
+    run -0 --separate-stderr tg-train -m deep.npz -o again.npz -n 3 -b 16 --dropout 0.1 --recompute t.npz
+    again=$(sed -n 's/.*needs \([0-9.]*\) MiB$/\1/p' <<< "$stderr")
+    cmp kept.npz again.npz
+    awk -v a="$kept" -v b="$again" 'BEGIN { exit !(b < 0.7 * a) }'
+    # a run may be continued either way
+    tg-train -q -m deep.npz -o part.npz -n 4 -b 4 t.npz
+    tg-train -q -m deep.npz -o part.npz -n 6 -b 4 --recompute t.npz
+    tg-train -q -m deep.npz -o whole.npz -n 4 -b 4 --recompute t.npz
+    tg-train -q -m deep.npz -o whole.npz -n 6 -b 4 t.npz
+    cmp part.npz whole.npz
+}
+
 @test "missing files, a directory" {
     mkdir dir
     run -3 --separate-stderr tg-train missing.npz

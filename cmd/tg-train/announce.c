@@ -2,30 +2,9 @@
 #include <stdlib.h>
 
 #include "cmd/tg-train/setup.h"
-#include "lib/base/size.h"
 #include "lib/base/threads.h"
 #include "lib/train/plan.h"
 #include "lib/train/recipe.h"
-
-/* The memory for the weights and moments, for those that are lent, the text, the trainer's buffers, and what
- * else there is. */
-static tg_status memory_needed(const train_setup *s, size_t more, size_t *bytes, tg_err *err)
-{
-    const size_t parts[] = {
-        3 * tg_model_trained(&s->run.model)->floats * sizeof(float),
-        s->run.model.lent_bytes,
-        s->tokens.count * s->tokens.width,
-        s->val.count * s->val.width,
-        tg_trainer_bytes(&s->run, &s->batches, s->team),
-        more,
-    };
-
-    *bytes = 0;
-    for (size_t i = 0; i < sizeof parts / sizeof parts[0]; i++)
-        if (!tg_size_add(bytes, *bytes, parts[i]) || parts[i] == SIZE_MAX)
-            return tg_fail(err, TG_ENOMEM, "out of memory: the sizes exceed the address space");
-    return TG_OK;
-}
 
 /* Why the precision is what it is. */
 static const char *reason(const train_setup *s)
@@ -188,7 +167,7 @@ tg_status train_setup_announce(const train_setup *s, size_t more, tg_err *err)
     const tg_config *c = &run->model.config;
     const tg_batches *b = &s->batches;
     size_t bytes;
-    tg_status status = memory_needed(s, more, &bytes, err);
+    tg_status status = train_memory_needed(s, more, &bytes, err);
 
     if (status)
         return status;
@@ -204,6 +183,7 @@ tg_status train_setup_announce(const train_setup *s, size_t more, tg_err *err)
     if (run->step == 0)
         say_recipe(s);
     say_texts(s, bytes);
+    train_memory_advise(s, more, bytes);
     say_documents(&b->documents);
     if (s->team->size > 1)
         cli_note("%zu processes share the %zu passes of a step, this one with %zu thread%s", s->team->size,

@@ -241,6 +241,9 @@ static int parse(int argc, char **argv, train_options *o)
                         "also keep the model with the least validation loss, as NAME.best.npz"),
         PROBE_OPTIONS(o),
         CLI_APPEND_OPTION(0, "log", &o->log, "FILE", "append a line per step to FILE, as TSV"),
+        CLI_FLAG_OPTION(0, "recompute", &o->recompute,
+                        "keep little between forward and backward, and compute it again: less memory, more "
+                        "time, the same model"),
         CLI_FLAG_OPTION(
             0, "no-lock", &o->no_lock,
             "do not keep other runs away from the file that is saved to, where its file system has no locks"),

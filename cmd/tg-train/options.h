@@ -17,7 +17,7 @@
 typedef struct train_options {
     const char *model, *output, *log;
     const char *val; /* a separate token archive to validate on; NULL: a part of the text */
-    bool keep_best, no_lock;
+    bool keep_best, no_lock, recompute;
     char best[TRAIN_PATH_SIZE];            /* with keep_best: the file of the best model */
     const char *probe_text, *probe_dir;    /* NULL: not given */
     cli_text probe;                        /* with probe_text: what it names */

@@ -508,6 +508,7 @@ tg_status train_setup_load(train_setup *s, const train_options *o, const tg_team
     if ((status = team_settle(team, status, err)) ||
         (status = team_settle(team, broadcast_model(s, err), err)))
         return status;
+    s->run.recompute = o->recompute;
     if (!s->complete &&
         ((status = team_settle(team, begin_text(s, err), err)) || (status = compare_texts(s, err))))
         return status;

@@ -58,6 +58,15 @@ TG_MUST_CHECK tg_status train_adapter_open_base(train_setup *setup, tg_err *err)
  * TG_EUSAGE: what is asked of that one is not what it has. */
 TG_MUST_CHECK tg_status train_adapter_load(train_setup *setup, tg_err *err);
 
+/* ---- memory.c */
+
+/* The bytes that the run needs, with `more` for other than training.  TG_ENOMEM: no size_t holds them. */
+TG_MUST_CHECK tg_status train_memory_needed(const train_setup *setup, size_t more, size_t *bytes,
+                                            tg_err *err);
+
+/* Where there is less than these bytes: say so, and with which settings the run would fit. */
+void train_memory_advise(const train_setup *setup, size_t more, size_t bytes);
+
 /* ---- announce.c */
 
 /* Report what is trained, on what, and the memory needed, which includes `more` bytes.  TG_ENOMEM: the size

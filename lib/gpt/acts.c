@@ -100,6 +100,18 @@ static tg_matrix place(const struct placing *p, bool between, size_t cols)
                            cols);
 }
 
+/* Whether there are gradients. */
+static bool is_kept(const struct placing *p)
+{
+    return p->size->kind != TG_ACTS_IN_PLACE;
+}
+
+/* Whether each block that is run has a matrix of its own for this row. */
+static bool is_of_each(const struct placing *p, size_t row)
+{
+    return p->size->kind == TG_ACTS_KEPT || row == TG_ACT_X;
+}
+
 static bool is_between(tg_scratch s)
 {
     return s <= TG_SCRATCH_DATT;
@@ -120,7 +132,7 @@ static tg_scratch in_memory_of(const struct placing *p, tg_scratch s)
 static size_t widest(const struct placing *p, tg_scratch s)
 {
     const tg_family *family = p->a->family;
-    const bool gradients = p->size->kind == TG_ACTS_KEPT;
+    const bool gradients = is_kept(p);
     size_t cols = s == TG_SCRATCH_NORMED || (gradients && is_of_backward(s)) ? p->a->C : 0;
 
     for (size_t i = 1; i < family->n_acts; i++)
@@ -165,11 +177,13 @@ static tg_matrix place_common(const struct placing *p, const tg_act_row *row)
 }
 
 /* Whether the blocks' own matrices take more than KEPT_MAX, and need not be kept. */
-static bool is_too_much(const struct placing *p, const tg_act_row *row)
+static bool is_too_much(const struct placing *p, size_t i)
 {
+    const tg_act_row *row = &p->a->family->act[i];
+    const size_t n = is_of_each(p, i) ? p->a->L - p->size->layer : 1;
     const size_t each = tg_type_size(row->between ? p->size->between : p->size->type);
 
-    return p->size->B * p->size->T > KEPT_MAX / each / cols_of(p, row) / (p->a->L - p->size->layer);
+    return p->size->B * p->size->T > KEPT_MAX / each / cols_of(p, row) / n;
 }
 
 /* A row that is not memory of its own: the next block's x, part of another, or one that it overwrites. */
@@ -187,17 +201,17 @@ static void place_row(const struct placing *p, size_t i)
 {
     tg_acts *a = p->a;
     const tg_act_row *row = &a->family->act[i];
-    const bool kept = p->size->kind == TG_ACTS_KEPT;
+    const bool kept = is_kept(p);
     const bool is_alias = row->part_of || row->next || is_in_place(a, row) || (!kept && row->over);
     bool common = !kept || row->keep == TG_KEEP_NEVER;
     tg_matrix m = {0};
 
-    if (kept && row->keep == TG_KEEP_IF_SMALL && is_too_much(p, row))
+    if (kept && row->keep == TG_KEEP_IF_SMALL && is_too_much(p, i))
         a->recomputed[i] = common = true;
     if (common && !is_alias)
         m = place_common(p, row);
     for (size_t l = p->size->layer; l < a->L; l++) {
-        if (!common && !is_alias)
+        if (!common && !is_alias && (l == p->size->layer || is_of_each(p, i)))
             m = place(p, row->between, cols_of(p, row));
         if (a->row)
             a->row[l * a->family->n_acts + i] = is_alias ? alias(a, l, row) : m;
@@ -219,7 +233,7 @@ static void place_attention(const struct placing *p)
 {
     const tg_attention shape = tg_acts_attention(p->a);
     const size_t keys = p->size->keys > 0 ? p->size->keys : p->size->T;
-    const size_t group = p->size->kind == TG_ACTS_KEPT ? shape.H / shape.KV : 1;
+    const size_t group = is_kept(p) ? shape.H / shape.KV : 1;
 
     tg_attention_place(p->arena, &p->a->attention, p->size->between, keys, shape.D, group);
 }
@@ -232,6 +246,7 @@ void tg_acts_place(tg_arena *arena, tg_acts *a, const tg_binding *bound, const t
     assert(tg_config_family(c)->n_acts <= TG_ACTS_MAX);
     *a = (tg_acts){.bound = *bound,
                    .family = tg_config_family(c),
+                   .kind = size->kind,
                    .B = size->B,
                    .T = size->T,
                    .C = c->n_embd,
@@ -242,7 +257,7 @@ void tg_acts_place(tg_arena *arena, tg_acts *a, const tg_binding *bound, const t
     if (size->logits > 0)
         a->targets = tg_arena_take_rows(arena, a->B, a->T, sizeof *a->targets);
     a->final_stats = (tg_norm_stats){.mean = place(&p, false, 1), .rstd = place(&p, false, 1)};
-    if (size->kind == TG_ACTS_KEPT)
+    if (is_kept(&p))
         a->x = place(&p, false, a->C);
     for (size_t i = 1; i < a->family->n_acts; i++)
         place_row(&p, i);

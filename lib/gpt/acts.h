@@ -73,9 +73,18 @@ typedef struct tg_act_row {
     unsigned drop_site; /* of dropout, within a layer: 1 to 3; 0: none (tg_acts_drop()) */
 } tg_act_row;
 
+/* Which activations have memory of their own. */
+typedef enum tg_acts_kind {
+    TG_ACTS_IN_PLACE, /* one set for all blocks, each of which overwrites its input.  No gradients */
+    TG_ACTS_KEPT,     /* a set per block, kept from forward to backward, and the gradients */
+    TG_ACTS_X_KEPT /* the same of x alone: the other rows are one set for all blocks, which backward computes
+                    * again, with the same result */
+} tg_acts_kind;
+
 typedef struct tg_acts {
     tg_binding bound; /* the model to run */
     const struct tg_family *family;
+    tg_acts_kind kind;
     size_t B, T, C, L; /* sequences, the new tokens of each, channels, blocks */
     tg_matrix *row;    /* [L,n_acts]: tg_acts_row() */
     tg_matrix x;       /* [N,C] the last block's output; N = B*T rows */
@@ -114,12 +123,6 @@ tg_attention tg_acts_attention(const tg_acts *a);
 
 /* Dropout at a site of a layer, 1 to 3, or of the embedding, layer 0's 0. */
 tg_dropout tg_acts_drop(const tg_acts *a, size_t layer, unsigned site);
-
-/* Which activations have memory of their own. */
-typedef enum tg_acts_kind {
-    TG_ACTS_IN_PLACE, /* one set for all blocks, each of which overwrites its input.  No gradients */
-    TG_ACTS_KEPT      /* a set per block, kept from forward to backward, and the gradients */
-} tg_acts_kind;
 
 /* What is placed. */
 typedef struct tg_acts_size {

@@ -18,7 +18,9 @@ void tg_pass_place(tg_arena *arena, tg_pass *pass, const tg_model *model, const 
         .B = B,
         .T = T,
         .logits = tg_head_logits(B * T, c->vocab_size) * (is_copied ? 2 : 1),
-        .kind = size->gradients ? TG_ACTS_KEPT : TG_ACTS_IN_PLACE,
+        .kind = !size->gradients  ? TG_ACTS_IN_PLACE
+                : size->recompute ? TG_ACTS_X_KEPT
+                                  : TG_ACTS_KEPT,
         .between = size->precision == TG_PRECISION_BF16 ? TG_TYPE_BF16 : TG_TYPE_FLOAT,
     };
 

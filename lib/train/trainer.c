@@ -42,9 +42,12 @@ static void place_trainer(tg_arena *arena, void *context)
     const tg_params *table = tg_model_trained(&t->run->model);
 
     tg_team_range(t->team, passes, &t->first_pass, &t->end_pass);
-    tg_pass_place(
-        arena, &t->pass, &t->run->model,
-        &(tg_pass_size){.B = B, .T = T, .gradients = true, .precision = t->run->settings.precision});
+    tg_pass_place(arena, &t->pass, &t->run->model,
+                  &(tg_pass_size){.B = B,
+                                  .T = T,
+                                  .gradients = true,
+                                  .recompute = t->run->recompute,
+                                  .precision = t->run->settings.precision});
     tg_tree_sum_place(arena, &t->sum, table->floats, passes, t->first_pass, t->end_pass);
     t->norm_work = tg_arena_take(arena, tg_adamw_work(table), sizeof(double));
     if (t->team->size > 1)
