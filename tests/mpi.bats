@@ -219,6 +219,18 @@ same_as_alone() {
     cmp one.npz many.npz
 }
 
+@test "so do they train a model of which parts are frozen" {
+    need_mpi
+    local n options=(-m untrained.npz --force -n 5 -a 5 -b 2 --eval-every 3)
+    for freeze in embedding '*.bias' '*ln_*,*mlp*' layers:0; do
+        tg-train "${options[@]}" -o one.npz --freeze "$freeze" t.npz
+        for n in 2 3; do
+            team $n "${options[@]}" -o many.npz --freeze "$freeze" t.npz
+            cmp one.npz many.npz
+        done
+    done
+}
+
 @test "an adapter of which a process has another model" {
     need_mpi
     tg-train -q -m untrained.npz -o other.npz --force -n 3 t.npz

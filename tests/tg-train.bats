@@ -1462,6 +1462,116 @@ refused() {
     cmp part.npz whole.npz
 }
 
+# The arrays of an archive under a name, as one file.
+arrays() {
+    unzip -Z1 "$1" | grep "^$2" | sort | xargs unzip -p "$1"
+}
+
+@test "frozen parameters stay as they are, and have no moments" {
+    tg-init -q -P baby-llama --n-layer 3 --n-ctx 32 -o start.npz
+    run -0 --separate-stderr tg-train -m start.npz -o all.npz -n 4 -b 2 t.npz
+    all=$(sed -n 's/.*needs \([0-9.]*\) MiB$/\1/p' <<< "$stderr")
+    run -0 --separate-stderr tg-train -m start.npz -o some.npz -n 4 -b 2 --freeze 'embedding,layers:0,*.mlp.*' t.npz
+    some=$(sed -n 's/.*needs \([0-9.]*\) MiB$/\1/p' <<< "$stderr")
+    # 256 x 128 of the embedding; of a layer 3 x 128 x 384 of the MLP, 2 x (128 + 64) x 128 of attention, 2 norms
+    (( 524544 == 32768 + 3 * 147456 + 49152 + 256 ))
+    [[ $stderr = *"tg-train: of 623,488 parameters, 524,544 stay as they are: embedding,layers:0,*.mlp.*"* ]]
+    # 12 bytes of each, of the gradient and two moments
+    awk -v a="$all" -v b="$some" 'BEGIN { exit !(b < a - 4) }'
+    for name in model.embed_tokens model.layers.0. model.layers.1.mlp model.layers.2.mlp; do
+        cmp <(arrays start.npz $name) <(arrays some.npz $name)
+        run ! unzip -Z1 some.npz "opt/?/$name*"
+    done
+    for name in model.layers.1.self_attn.q_proj model.layers.2.input_layernorm model.norm; do
+        run ! cmp -s <(arrays start.npz $name) <(arrays some.npz $name)
+        [[ $(unzip -Z1 some.npz | grep -c "^opt/./$name") = 2 ]]
+    done
+}
+
+@test "frozen parameters: threads, a stop, what is computed again, other optimizers" {
+    tg-init -q -P baby-llama --n-layer 3 --n-ctx 32 -o start.npz
+    for optimizer in adamw muon; do
+        local options=(-m start.npz -b 2 -a 3 --freeze 'embedding,layers:0,*k_proj*' --optimizer "$optimizer" -n 6)
+        tg-train -q "${options[@]}" -o whole.npz t.npz
+        tg-train -q "${options[@]}" -o threads.npz --threads 3 --recompute t.npz
+        cmp whole.npz threads.npz
+        # a run that goes on knows what is frozen
+        tg-train -q "${options[@]}" -o part.npz --save-every 2 t.npz &
+        child=$!
+        eventually test -e part.npz
+        kill -KILL $child || true
+        wait $child || true
+        tg-train -q -m part.npz -n 6 t.npz
+        cmp whole.npz part.npz
+        mv whole.npz "$optimizer.npz"
+        rm part.npz threads.npz
+    done
+    mv adamw.npz whole.npz
+    run -2 --separate-stderr tg-train -m whole.npz -n 8 --freeze embedding t.npz
+    said "tg-train: the run has begun: model.layers.0.input_layernorm.weight is frozen; tg-convert MODEL -o NEW.npz makes a model without a run"
+    tg-train -q -m whole.npz -n 7 --freeze 'embedding,layers:0-0,*k_proj*' t.npz
+    tg-train -q -m start.npz -o other.npz -n 1 t.npz
+    run -2 --separate-stderr tg-train -m other.npz -n 8 --freeze embedding t.npz
+    said "tg-train: the run has begun: model.embed_tokens.weight is trained; tg-convert MODEL -o NEW.npz makes a model without a run"
+    tg-convert -q other.npz -o new.npz
+    tg-train -q -m new.npz -n 2 --freeze embedding t.npz
+}
+
+@test "a file that says wrongly what is frozen" {
+    need zip
+    tg-init -q -P baby-llama --n-layer 1 --n-ctx 32 -o start.npz
+    tg-train -q -m start.npz -o run.npz -n 2 -b 2 --freeze embedding t.npz
+    # 12 parameters: the table of tokens, 9 arrays and 2 norms of a layer, the last norm
+    [[ $(unzip -p run.npz train/frozen.npy | tail -c +129 | od -An -tu1) = "   1$(printf '   0%.0s' {1..10})" ]]
+    # packed LIST MESSAGE: what is said of an archive of these members
+    packed() {
+        rm -f bad.npz
+        xargs zip -qX0 bad.npz < "$1"
+        run -1 --separate-stderr tg-train -m bad.npz -n 3 t.npz
+        said "tg-train: bad.npz: $2"
+    }
+    unzip -q run.npz
+    unzip -Z1 run.npz > members
+    damaged() {
+        unzip -qo run.npz train/frozen.npy
+        # shellcheck disable=SC2059 # bytes in octal
+        printf "$1" | dd of=train/frozen.npy conv=notrunc bs=1 seek=128 status=none
+        packed members "$2"
+    }
+    damaged '\2' 'train/frozen[0] is 2, expected 0 or 1'
+    damaged '\0' 'train/frozen freezes 0 of 11 parameters'
+    damaged '\1\1\1\1\1\1\1\1\1\1\1' 'train/frozen freezes 11 of 11 parameters'
+    damaged '\1\1' 'opt/m/model.layers.0.input_layernorm.weight is not an array of this model'
+    unzip -qo run.npz train/frozen.npy
+    { grep -v frozen members; echo train/frozen.npy; } > late
+    packed late 'train/frozen comes after the first tensor'
+    tg-init -q -P baby-llama --n-layer 2 --n-ctx 32 -o two.npz
+    tg-train -q -m two.npz -n 1 -b 2 --freeze embedding t.npz
+    unzip -qo two.npz train/frozen.npy
+    packed members 'train/frozen has 20 elements of type u1, expected 11 of type u1'
+}
+
+@test "what cannot be frozen" {
+    tg-init -q -P baby-llama --n-layer 3 --n-ctx 32 -o start.npz
+    refused() {
+        run -2 --separate-stderr tg-train -m start.npz -o new.npz -n 2 --freeze "$1" t.npz
+        said "tg-train: $2"
+        [[ ! -e new.npz ]]
+    }
+    refused 'embeddings' '"embeddings" names no parameter; there are embedding, layers:0-2, and patterns of names as model.layers.1'
+    refused 'embedding,' '"" names no parameter'
+    refused 'layers:1-3' '"layers:1-3" is no range of the model'"'"'s layers, layers:0-2'
+    refused 'layers:2-1' '"layers:2-1" is no range'
+    refused 'layers:1-' '"layers:1-" is no range'
+    refused 'layers:-1' '"layers:-1" is no range'
+    refused 'layers:' '"layers:" is no range'
+    refused 'layers:1,2' '"2" names no parameter'
+    refused '*' 'nothing is left to be trained'
+    refused "$(printf '%0200d' 0)" "\"000"
+    run -2 --separate-stderr tg-train -m start.npz -o new.npz --lora 2 --freeze embedding t.npz
+    said "tg-train: --freeze is for a model that is trained: with an adapter, all of it stays as it is"
+}
+
 @test "missing files, a directory" {
     mkdir dir
     run -3 --separate-stderr tg-train missing.npz

@@ -104,7 +104,7 @@ tiny() {
 @test "unit: gradient" { unit gradient; }
 @test "unit: muon" { unit muon; }
 @test "unit: masked" { unit masked; }
-@test "unit: recompute" { unit recompute; }
+@test "unit: backward" { unit backward; }
 @test "unit: adapter" { unit adapter; }
 @test "unit: train" { unit train; }
 
@@ -125,7 +125,7 @@ tiny() {
 @test "unit: tiny blocks, tokens" { tiny unit tokens && tiny unit tokenizer; }
 @test "unit: tiny blocks, learn" { tiny unit learn; }
 @test "unit: tiny blocks, family" { tiny unit family; }
-@test "unit: tiny blocks, recompute" { tiny unit recompute; }
+@test "unit: tiny blocks, backward" { tiny unit backward; }
 
 @test "unit: every C test and every instruction set is named here" {
     for file in "$ROOT"/tests/unit/test_*.c; do

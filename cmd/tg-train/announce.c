@@ -128,6 +128,18 @@ static void say_adapter(const train_setup *s)
              cli_plural(a->table.blocks));
 }
 
+/* Which parameters stay as they are, if some do. */
+static void say_frozen(const train_setup *s)
+{
+    const tg_model *m = &s->run.model;
+    const char *names = s->options->freeze;
+    const size_t frozen = m->table.count - m->trained.count;
+
+    if (m->trained.n > 0)
+        cli_note("of %s parameters, %s stay as they are%s%s", cli_count(m->table.count), cli_count(frozen),
+                 names ? ": " : "", names ? names : "");
+}
+
 /* The run is not new. */
 static void say_resumed(const train_setup *s)
 {
@@ -180,6 +192,7 @@ tg_status train_setup_announce(const train_setup *s, size_t more, tg_err *err)
         cli_note("tokenizer \"%s\" of %s ids, in a vocabulary of %s",
                  tg_tokenizer_kind_name(run->model.tokenizer),
                  cli_count(tg_tokenizer_vocab_size(run->model.tokenizer)), cli_count(c->vocab_size));
+    say_frozen(s);
     if (run->step == 0)
         say_recipe(s);
     say_texts(s, bytes);

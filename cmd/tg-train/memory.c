@@ -3,11 +3,19 @@
 #include "lib/base/memory.h"
 #include "lib/base/size.h"
 
+/* Floats of the weights, all of which are in memory unless an adapter is trained, and of two moments. */
+static size_t floats_of(const tg_model *m)
+{
+    const size_t trained = tg_model_trained(m)->floats;
+
+    return tg_size_add_sat(m->adapter ? trained : m->table.floats, tg_size_mul_sat(2, trained));
+}
+
 /* The weights and moments, what is lent, the text, the trainer's buffers, and what else there is. */
 static size_t bytes_of(const train_setup *s, const tg_run *run, size_t more)
 {
     const size_t parts[] = {
-        tg_size_mul_sat(3 * sizeof(float), tg_model_trained(&run->model)->floats),
+        tg_size_mul_sat(sizeof(float), floats_of(&run->model)),
         run->model.lent_bytes,
         tg_size_mul_sat(s->tokens.count, s->tokens.width),
         tg_size_mul_sat(s->val.count, s->val.width),

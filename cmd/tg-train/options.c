@@ -127,6 +127,9 @@ static int check_adapter(train_options *o)
     o->adapter = cli_adapters.n > 0 ? cli_adapters.file[0].path : NULL;
     if (o->adapter && o->lora.rank > 0)
         return cli_usage("--adapter begins with an adapter that is there, --lora with a new one");
+    if (o->freeze && train_wants_adapter(o))
+        return cli_usage(
+            "--freeze is for a model that is trained: with an adapter, all of it stays as it is");
     if (more && o->lora.rank == 0)
         return cli_usage("--%s goes with --lora", o->lora_targets     ? "lora-targets"
                                                   : o->lora_alpha > 0 ? "lora-alpha"
@@ -209,6 +212,9 @@ static int parse(int argc, char **argv, train_options *o)
         CLI_FLAG_OPTION(0, "force", &cli_force,
                         "with -o: do not continue from FILE but replace it, whatever it is"),
         ADAPTER_OPTIONS(o),
+        CLI_TEXT_OPTION(0, "freeze", &o->freeze, "NAMES",
+                        "parameters that stay as they are: embedding, layers:0-11, or patterns of names as "
+                        "*.mlp.*, separated by commas; saved"),
         setting(o, 'n', TG_SET_STEPS, "N",
                 "total number of steps (default: 2000, or 4000 of a short context; fewer of a short text)"),
         CLI_NUMBER_OPTION(0, "minutes", &o->minutes, "X", 0.01, TG_MINUTES_MAX,

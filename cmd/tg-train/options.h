@@ -25,6 +25,7 @@ typedef struct train_options {
     tg_settings asked;                     /* valid only where `given` */
     bool given[TG_SETTINGS];               /* by tg_setting_id */
     char name[TG_SETTINGS][CLI_NAME_SIZE]; /* of the options, "min-lr", by tg_setting_id */
+    const char *freeze;                    /* the parameters that stay as they are; NULL: none */
     const char *adapter;                   /* one to begin with; NULL: not given */
     tg_adapter_shape lora;                 /* rank 0: not given; targets are in: */
     const char *lora_targets;              /* NULL: all */

@@ -1,6 +1,7 @@
 #include "cmd/tg-train/setup.h"
 
 #include <errno.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -12,6 +13,7 @@
 #include "formats/path.h"
 #include "formats/source.h"
 #include "lib/base/size.h"
+#include "lib/gpt/freeze.h"
 #include "lib/train/plan.h"
 #include "lib/train/recipe.h"
 
@@ -208,6 +210,30 @@ static tg_status load_model(train_setup *s, tg_err *err)
 }
 
 /* ---- the run */
+
+/* Leave the parameters as they are that --freeze names. */
+static tg_status freeze(train_setup *s, tg_err *err)
+{
+    const tg_params *table = &s->run.model.table;
+    unsigned char *frozen;
+    tg_status status;
+
+    if (!s->options->freeze)
+        return TG_OK;
+    frozen = malloc(table->n);
+    if (!frozen)
+        return tg_fail_memory(err, table->n, "the frozen parameters");
+    if (!(status = tg_freeze_find(frozen, table, s->options->freeze, err)))
+        status = tg_run_freeze(&s->run, frozen, err);
+    free(frozen);
+    if (status == TG_EUSAGE && s->run.step > 0) {
+        const tg_err why = *err;
+
+        return tg_fail(err, TG_EUSAGE, "%s; tg-convert MODEL -o NEW.npz makes a model without a run",
+                       why.message);
+    }
+    return status;
+}
 
 /* Report the settings of a resumed run that change, --min-lr also when it follows --lr. */
 static void say_changes(const tg_settings *old, const tg_settings *new, const train_options *o)
@@ -481,8 +507,9 @@ static tg_status broadcast_model(train_setup *s, tg_err *err)
 static tg_status check_target(const train_setup *s, tg_err *err)
 {
     const size_t files = s->options->keep_best && s->stamp.st_mode == 0 ? 2 : 1;
-    const size_t bytes =
-        3 * tg_model_trained(&s->run.model)->count * sizeof(float); /* of the weights and moments */
+    const tg_model *m = &s->run.model;
+    const size_t weights = s->run.adapter ? tg_model_trained(m)->count : m->table.count;
+    const size_t bytes = (weights + 2 * tg_model_trained(m)->count) * sizeof(float); /* two moments */
 
     return cli_output_check(s->target, s->stream || s->complete ? 0 : files * bytes, err);
 }
@@ -503,7 +530,7 @@ tg_status train_setup_load(train_setup *s, const train_options *o, const tg_team
     if (train_wants_adapter(o) && (status = team_settle(team, train_adapter_open_base(s, err), err)))
         return status;
     if (first && !(status = measure(s, err)) && !(status = load_model(s, err)) &&
-        !(status = choose_settings(s, err)) && o->keep_best)
+        !(status = freeze(s, err)) && !(status = choose_settings(s, err)) && o->keep_best)
         status = find_best(s, err);
     if ((status = team_settle(team, status, err)) ||
         (status = team_settle(team, broadcast_model(s, err), err)))

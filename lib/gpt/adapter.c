@@ -64,6 +64,7 @@ static void append(tg_params *t, const tg_param *of, const char *suffix, size_t 
     p->kind = of->kind;
     p->use = TG_USE_MATRIX;
     p->layer = of->layer;
+    p->in_block = true;
     p->ndim = 2;
     p->shape[0] = rows;
     p->shape[1] = columns;
@@ -81,8 +82,6 @@ static void fill_table(tg_adapter *a, const tg_params *model)
     tg_params *t = &a->table;
     const size_t R = a->shape.rank;
 
-    for (size_t kind = 0; kind < TG_PARAM_KINDS; kind++)
-        t->first[kind] = SIZE_MAX;
     for (size_t i = 0; i < model->n; i++) {
         const tg_param *p = &model->entry[i];
         const size_t in = p->shape[p->transposed], out = p->shape[!p->transposed];
@@ -93,23 +92,18 @@ static void fill_table(tg_adapter *a, const tg_params *model)
             t->first[p->kind] = t->n;
         append(t, p, "lora_A", R, in, 1 / sqrt(3 * (double)in));
         append(t, p, "lora_B", out, R, 0);
-        if (p->layer == 0) {
-            t->per_layer = t->n;
-            t->block_floats = t->floats;
-        }
+        t->block_begin[p->layer + 1] = t->floats;
     }
-    t->blocks = model->blocks;
-    for (size_t kind = 0; kind < TG_PARAM_KINDS; kind++)
-        t->first[kind] = tg_size_min(t->first[kind], t->n);
+    t->per_layer = t->n / t->blocks;
 }
 
 static tg_status build_table(tg_adapter *a, const tg_params *model, tg_err *err)
 {
-    a->table.entry = calloc(2 * model->n, sizeof *a->table.entry);
-    if (!a->table.entry)
-        return tg_fail_memory(err, 2 * model->n * sizeof *a->table.entry, "the adapter's table");
-    fill_table(a, model);
-    return TG_OK;
+    tg_status status = tg_params_begin(&a->table, 2 * model->n, model->blocks, err);
+
+    if (!status)
+        fill_table(a, model);
+    return status;
 }
 
 static void place(tg_arena *arena, void *context)

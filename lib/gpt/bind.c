@@ -13,7 +13,9 @@ float *tg_bind_gradient(const tg_binding *g, tg_param_kind kind, size_t l)
     const tg_params *table = &g->model->table;
     const size_t i = tg_params_index(table, kind, l);
 
-    return g->grads && !g->model->adapter && i < table->n ? g->grads + table->entry[i].offset : NULL;
+    if (!g->grads || g->model->adapter || i == table->n || tg_model_is_frozen(g->model, i))
+        return NULL;
+    return g->grads + table->entry[i].offset;
 }
 
 tg_layernorm tg_bind_layernorm(const tg_binding *g, tg_param_kind w, size_t l)

@@ -41,6 +41,7 @@ void tg_model_free(tg_model *m)
     tg_arena_free(&m->memory);
     free(m->weight);
     tg_params_free(&m->table);
+    tg_params_free(&m->trained);
     if (m->source)
         m->close_source(m->source);
     tg_tokenizer_free(m->tokenizer);
@@ -108,7 +109,7 @@ const float *tg_model_embedding(const tg_model *m, const int32_t *row, size_t n)
 
 const tg_params *tg_model_trained(const tg_model *m)
 {
-    return m->adapter ? &m->adapter->table : &m->table;
+    return m->adapter ? &m->adapter->table : m->trained.n > 0 ? &m->trained : &m->table;
 }
 
 float *tg_model_trained_values(const tg_model *m)

@@ -49,9 +49,17 @@ typedef struct tg_model {
     const tg_lender *lender; /* of tensors that are read when they are used; NULL: all are in memory */
     size_t lent_bytes;       /* of memory for lent values that are not used where the file has them, about */
     /* What is trained: an adapter, with which the lent values are computed, and nothing else; NULL: all
-     * parameters are.  Not owned. */
+     * parameters are, but for those that are frozen.  Not owned. */
     const struct tg_adapter *adapter;
+    tg_params
+        trained; /* those that are not frozen, if some are: they are the first of `params`; n 0: none is */
 } tg_model;
+
+/* Whether table entry i stays as it is. */
+static inline bool tg_model_is_frozen(const tg_model *m, size_t i)
+{
+    return m->trained.n > 0 && m->table.entry[i].offset >= m->trained.floats;
+}
 
 /*
  * The values of table entry i; a tensor, or NULL when the config leaves it out.  Of a lent model a matrix is

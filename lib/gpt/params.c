@@ -70,6 +70,7 @@ static void fill_entry(tg_param *p, const tg_param_row *row, size_t layer, const
     p->kind = row->kind;
     p->use = row->use;
     p->layer = layer;
+    p->in_block = row->in_block;
     p->ndim = row->dim[1] == TG_DIM_NONE ? 1 : 2;
     p->shape[0] = tg_dim_size(row->dim[0], c);
     p->shape[1] = tg_dim_size(row->dim[1], c);
@@ -86,6 +87,13 @@ static void fill_entry(tg_param *p, const tg_param_row *row, size_t layer, const
         p->std = 0.02 / sqrt(2.0 * (double)c->n_layer);
 }
 
+/* Place an entry behind the others of a flat buffer. */
+static void place(tg_param *p, size_t *floats)
+{
+    p->offset = *floats;
+    *floats += tg_round_up(p->count, TG_ALIGN / sizeof(float));
+}
+
 /* Append one entry, if the config has it. */
 static void append(tg_params *t, const tg_param_row *row, size_t layer, const tg_config *c)
 {
@@ -94,12 +102,11 @@ static void append(tg_params *t, const tg_param_row *row, size_t layer, const tg
     if (!tg_config_when(row->when, c))
         return;
     fill_entry(p, row, layer, c);
-    p->offset = t->floats;
     if (layer == 0)
         t->first[row->kind] = t->n;
     t->n++;
     t->count += p->count;
-    t->floats += tg_round_up(p->count, TG_ALIGN / sizeof(float));
+    place(p, &t->floats);
 }
 
 /* Append the rows of a block, which begin at row `first`, for each block; returns their number. */
@@ -109,17 +116,29 @@ static size_t append_blocks(tg_params *t, const tg_family *family, size_t first,
 
     while (first + n < family->n_rows && family->row[first + n].in_block)
         n++;
-    t->blocks = c->n_layer;
-    t->blocks_begin = t->floats;
-    for (size_t l = 0; l < c->n_layer; l++) {
-        const size_t before = t->n, floats = t->floats;
+    for (size_t l = 0; l < t->blocks; l++) {
+        const size_t before = t->n;
 
+        t->block_begin[l] = t->floats;
         for (size_t i = first; i < first + n; i++)
             append(t, &family->row[i], l, c);
         t->per_layer = t->n - before;
-        t->block_floats = t->floats - floats;
     }
+    t->block_begin[t->blocks] = t->floats;
     return n;
+}
+
+tg_status tg_params_begin(tg_params *table, size_t max, size_t blocks, tg_err *err)
+{
+    *table = (tg_params){.blocks = blocks};
+    table->entry = calloc(max, sizeof *table->entry);
+    table->block_begin = calloc(blocks + 1, sizeof *table->block_begin);
+    for (size_t kind = 0; kind < TG_PARAM_KINDS; kind++)
+        table->first[kind] = SIZE_MAX;
+    if (table->entry && table->block_begin)
+        return TG_OK;
+    tg_params_free(table);
+    return tg_fail_memory(err, max * sizeof *table->entry, "the parameter table");
 }
 
 tg_status tg_params_build(tg_params *table, const tg_config *config, tg_err *err)
@@ -127,34 +146,68 @@ tg_status tg_params_build(tg_params *table, const tg_config *config, tg_err *err
     const tg_family *family = tg_config_family(config);
     const size_t max = family->n_rows * config->n_layer;
 
-    *table = (tg_params){0};
-    table->entry = calloc(max, sizeof *table->entry);
-    if (!table->entry)
-        return tg_fail_memory(err, max * sizeof *table->entry, "the parameter table");
-    for (size_t kind = 0; kind < TG_PARAM_KINDS; kind++)
-        table->first[kind] = SIZE_MAX;
+    tg_status status = tg_params_begin(table, max, config->n_layer, err);
+
+    if (status)
+        return status;
     for (size_t i = 0; i < family->n_rows;) {
         if (family->row[i].in_block)
             i += append_blocks(table, family, i, config);
         else
             append(table, &family->row[i++], 0, config);
     }
-    for (size_t kind = 0; kind < TG_PARAM_KINDS; kind++)
-        table->first[kind] = tg_size_min(table->first[kind], table->n);
     return TG_OK;
 }
 
 void tg_params_free(tg_params *table)
 {
     free(table->entry);
+    free(table->block_begin);
     *table = (tg_params){0};
 }
 
 size_t tg_params_index(const tg_params *table, tg_param_kind kind, size_t layer)
 {
-    size_t first = table->first[kind];
+    const size_t first = table->first[kind];
 
-    return first == table->n ? table->n : first + layer * table->per_layer;
+    return first == SIZE_MAX ? table->n : first + layer * table->per_layer;
+}
+
+/* ---- some of the parameters */
+
+/* The blocks, of which `begun` have begun, that begin before an entry of the table, NULL: its end. */
+static size_t begin_blocks(tg_params *t, size_t begun, const tg_param *p)
+{
+    const size_t end = p && p->in_block ? p->layer + 1 : begun > 0 ? t->blocks + 1 : 0;
+
+    while (begun < end)
+        t->block_begin[begun++] = t->floats;
+    return begun;
+}
+
+tg_status tg_params_split(tg_params *trained, tg_params *table, const unsigned char *frozen, tg_err *err)
+{
+    size_t begun = 0, floats;
+    tg_status status = tg_params_begin(trained, table->n, table->blocks, err);
+
+    if (status)
+        return status;
+    for (size_t i = 0; i < table->n; i++) {
+        tg_param *p = &table->entry[i];
+
+        begun = begin_blocks(trained, begun, p);
+        if (frozen[i])
+            continue;
+        place(p, &trained->floats);
+        trained->entry[trained->n++] = *p;
+        trained->count += p->count;
+    }
+    (void)begin_blocks(trained, begun, NULL);
+    floats = trained->floats;
+    for (size_t i = 0; i < table->n; i++)
+        if (frozen[i])
+            place(&table->entry[i], &floats);
+    return TG_OK;
 }
 
 const tg_param *tg_params_find(const tg_params *table, const char *name)

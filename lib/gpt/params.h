@@ -142,6 +142,7 @@ typedef struct tg_param {
     tg_param_kind kind;
     tg_use use;
     size_t layer; /* 0 for those outside the blocks */
+    bool in_block;
     size_t ndim, shape[2];
     bool transposed;  /* a matrix of a product, [out,in]: all heads, and the layers of some families */
     size_t count;     /* elements */
@@ -156,14 +157,25 @@ typedef struct tg_params {
     size_t n;
     size_t count;                 /* parameters */
     size_t floats;                /* size of a flat buffer for all, padding included */
-    size_t first[TG_PARAM_KINDS]; /* index of a kind's entry in layer 0; n: the config has none */
+    size_t first[TG_PARAM_KINDS]; /* index of a kind's entry in layer 0; SIZE_MAX: there is none */
     size_t per_layer;             /* entries in one block */
-    size_t blocks, blocks_begin;  /* their number; where the first begins in a flat buffer */
-    size_t block_floats;          /* of each, padding included */
+    size_t blocks;                /* their number */
+    size_t *block_begin; /* [blocks + 1] where each begins in a flat buffer, and where the last ends; owned */
 } tg_params;
+
+/* An empty table with room for `max` entries.  TG_ENOMEM. */
+TG_MUST_CHECK tg_status tg_params_begin(tg_params *table, size_t max, size_t blocks, tg_err *err);
 
 /* The table of a checked config.  TG_ENOMEM. */
 TG_MUST_CHECK tg_status tg_params_build(tg_params *table, const tg_config *config, tg_err *err);
+
+/*
+ * Put the entries that are not frozen ([table->n], 1 if an entry is, else 0) first in memory: *trained has
+ * these alone, with the same offsets, so that its flat buffer is the beginning of the table's.  Both are in
+ * the order of the file. tg_params_index() does not know *trained.  TG_ENOMEM: the table is unchanged.
+ */
+TG_MUST_CHECK tg_status tg_params_split(tg_params *trained, tg_params *table, const unsigned char *frozen,
+                                        tg_err *err);
 void tg_params_free(tg_params *table);
 
 /* The entry's index, or table->n when the config leaves this kind out. */

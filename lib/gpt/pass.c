@@ -94,7 +94,9 @@ const float *tg_pass_logits(tg_pass *p, tg_matrix x, size_t rows)
  * matrices.  All rows of the table of activations count the same: it is for a progress line. */
 static double work_of_row(const tg_pass *p)
 {
-    return (double)p->acts.bound.model->table.block_floats / (double)p->acts.family->n_acts;
+    const tg_params *table = &p->acts.bound.model->table;
+
+    return (double)(table->block_begin[1] - table->block_begin[0]) / (double)p->acts.family->n_acts;
 }
 
 static double work_of_head(const tg_pass *p)
@@ -149,7 +151,7 @@ static void notify_final(const tg_pass *p, size_t l)
     const tg_params *table = tg_model_trained(p->acts.bound.model);
 
     if (p->final_from)
-        p->final_from(p->final_context, table->blocks_begin + l * table->block_floats);
+        p->final_from(p->final_context, table->block_begin[l]);
 }
 
 static bool did_backward(void *context, tg_acts *a, size_t layer, size_t row)
@@ -162,16 +164,30 @@ static bool did_backward(void *context, tg_acts *a, size_t layer, size_t row)
     return did(p, after_loss(p, true) + BACKWARD * (double)(tg_layers_end(a) - left) * work_of_row(p));
 }
 
+/* The first block that backward reaches: what is before it has no gradient. */
+static size_t first_block(const tg_pass *p)
+{
+    const tg_params *table = tg_model_trained(p->acts.bound.model);
+    size_t l = 0;
+
+    if (p->acts.bound.model->adapter || table->block_begin[0] > 0)
+        return 0;
+    while (l < table->blocks && table->block_begin[l + 1] == 0)
+        l++;
+    return l;
+}
+
 static void backward(tg_pass *p, const int32_t *ids)
 {
-    const size_t end = tg_layers_end(&p->acts);
+    const size_t first = first_block(p), end = tg_layers_end(&p->acts);
 
     tg_head_losses_backward(&p->acts);
     notify_final(p, p->final_layer = p->acts.L);
-    if (!tg_layers_backward(&p->acts, 0, end, &(tg_tap){did_backward, p}))
+    if (!tg_layers_backward(&p->acts, tg_place(&p->acts, first, 0), end, &(tg_tap){did_backward, p}))
         return;
-    notify_final(p, 0);
-    tg_acts_page(&p->acts)->embed_backward(&p->acts, ids);
+    notify_final(p, first);
+    if (first == 0)
+        tg_acts_page(&p->acts)->embed_backward(&p->acts, ids);
     if (p->final_from)
         p->final_from(p->final_context, 0);
     (void)did(p, p->all);

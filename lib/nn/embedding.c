@@ -64,7 +64,8 @@ static void backward_columns(void *context, size_t begin, size_t end)
         for (size_t bt = 0; bt < t->B * t->T; bt++) {
             const float *dout = t->dout + bt * C + c;
 
-            add_scaled(t->embedding->dwte + (size_t)t->ids[bt] * C + c, dout, t->embedding->scale, n);
+            if (t->embedding->dwte)
+                add_scaled(t->embedding->dwte + (size_t)t->ids[bt] * C + c, dout, t->embedding->scale, n);
             if (t->embedding->dwpe)
                 kernels->add(t->embedding->dwpe + position_of(t, bt) * C + c, dout, n);
         }
@@ -76,7 +77,7 @@ void tg_embedding_backward(const float *dout, const int32_t *ids, const tg_embed
 {
     struct tokens tokens = {.dout = dout, .ids = ids, .embedding = embedding, .B = B, .T = T};
 
-    if (!embedding->dwte)
+    if (!embedding->dwte && !embedding->dwpe)
         return;
     tg_threads_run(embedding->C, tg_threads_grain(B * T, TG_COLUMNS), backward_columns, &tokens);
 }

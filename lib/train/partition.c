@@ -21,7 +21,7 @@ static size_t stage_begin(const tg_params *table, size_t stage)
 {
     if (stage > table->blocks)
         return 0;
-    return table->blocks_begin + (table->blocks - stage) * table->block_floats;
+    return table->block_begin[table->blocks - stage];
 }
 
 /* ---- segments */

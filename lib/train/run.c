@@ -7,8 +7,10 @@
 #include "lib/base/choice.h"
 #include "lib/base/finite.h"
 #include "lib/base/size.h"
+#include "lib/gpt/freeze.h"
 #include "lib/models/adapter_file.h"
 #include "lib/models/model_archive.h"
+#include "lib/train/frozen.h"
 #include "lib/train/recipe.h"
 
 /* The run's state, after its settings in the archive: of every run; of one with a separate text for
@@ -36,10 +38,10 @@ void tg_run_free(tg_run *run)
     *run = (tg_run){0};
 }
 
-/* The table of what is trained. */
+/* The table of what is trained, also while an adapter's model is not lent yet. */
 static const tg_params *trained(const tg_run *run)
 {
-    return run->adapter ? &run->adapter->table : &run->model.table;
+    return run->adapter ? &run->adapter->table : tg_model_trained(&run->model);
 }
 
 /* Place both moments, initially zero. */
@@ -58,6 +60,21 @@ tg_status tg_run_begin(tg_run *run, const tg_model *model, tg_err *err)
     run->model = *model;
     run->settings = tg_settings_default();
     return tg_arena_build(&run->moments, place_moments, run, err);
+}
+
+tg_status tg_run_freeze(tg_run *run, const unsigned char *frozen, tg_err *err)
+{
+    tg_status status;
+
+    for (size_t i = 0; run->step > 0 && i < run->model.table.n; i++)
+        if (frozen[i] != tg_model_is_frozen(&run->model, i))
+            return tg_fail(err, TG_EUSAGE, "the run has begun: %s is %s", run->model.table.entry[i].name,
+                           frozen[i] ? "trained" : "frozen");
+    if (run->step > 0)
+        return TG_OK;
+    tg_arena_free(&run->moments);
+    status = tg_model_freeze(&run->model, frozen, err);
+    return status ? status : tg_arena_build(&run->moments, place_moments, run, err);
 }
 
 /* ---- reading */
@@ -115,7 +132,10 @@ static tg_status take_with_model(void *context, tg_archive_reader *r, const tg_a
                                  const tg_model *model, tg_err *err)
 {
     (void)model; /* it is the run's */
-    return take(context, r, a, taken, err);
+    if (strcmp(a->name, TG_FROZEN) != 0)
+        return take(context, r, a, taken, err);
+    *taken = true;
+    return tg_frozen_take(&((tg_run *)context)->model, r, a, err);
 }
 
 tg_status tg_run_read_step(size_t *step, int fd, tg_err *err)
@@ -261,8 +281,9 @@ tg_status tg_run_read_adapter(tg_run *run, tg_model_file *f, int fd, tg_err *err
 /* The arrays that an archive may have at most besides tensors. */
 static size_t count_others(const tg_config *c)
 {
-    const size_t header = 3, tokenizer = 9, history = 2; /* kind, version, probe */
-    size_t n = header + TG_CONFIG_MORE + tokenizer + history + TG_SETTINGS + STATE + VAL + BEST + PLAN;
+    const size_t header = 3, tokenizer = 9, history = 2, frozen = 1; /* kind, version, probe */
+    size_t n =
+        header + TG_CONFIG_MORE + tokenizer + history + frozen + TG_SETTINGS + STATE + VAL + BEST + PLAN;
 
     for (size_t i = 0; i < TG_CONFIG_MEMBERS; i++)
         n += tg_config_has(c, i);
@@ -279,7 +300,7 @@ static tg_status check_arrays(const tg_run *run, tg_err *err)
     return tg_fail(err, TG_EUSAGE,
                    "%zu layers of %zu tensors cannot be trained: with two moments of each, they are too many "
                    "for an archive of %d arrays",
-                   t->blocks, t->per_layer, TG_NAMES_MAX);
+                   t->blocks, run->model.table.per_layer, TG_NAMES_MAX);
 }
 
 /* The moments of one optimizer are of no use to another; of a complete run nothing is asked. */
@@ -385,12 +406,13 @@ bool tg_run_note_val(tg_run *run, double loss)
 /* ---- a team */
 
 /* A model of that config whose parameters are to come. */
-static tg_status empty_model(tg_model *m, const tg_config *config, const tg_tokenizer *tokenizer, tg_err *err)
+static tg_status empty_model(tg_model *m, const tg_config *config, const tg_tokenizer *tokenizer,
+                             const tg_team *team, tg_err *err)
 {
     tg_status status = tg_model_begin(m, config, tokenizer, err);
     float *place;
 
-    if (status)
+    if (status || (status = tg_frozen_spread(m, team, err)))
         return status;
     for (size_t i = 0; !status && i < m->table.n; i++)
         status = tg_model_place(m, &m->table.entry[i], &place, err);
@@ -432,8 +454,8 @@ tg_status tg_run_spread(tg_run *run, const tg_team *team, const tg_tokenizer *to
     if (f)
         return spread_adapter(run, team, f, err);
     if (team->rank == 0)
-        return TG_OK;
-    if ((status = empty_model(&run->model, &config, tokenizer, err)))
+        return tg_frozen_spread(&run->model, team, err);
+    if ((status = empty_model(&run->model, &config, tokenizer, team, err)))
         return status;
     return tg_arena_build(&run->moments, place_moments, run, err);
 }
@@ -466,7 +488,8 @@ static tg_status put_state(const tg_run *run, tg_archive_writer *w, tg_err *err)
         (status = tg_fields_put(state_fields, run, w, err)) ||
         (run->val_tokens > 0 && (status = tg_fields_put(val_fields, run, w, err))) ||
         (run->best_step > 0 && (status = tg_fields_put(best_fields, run, w, err))) ||
-        (run->minutes > 0 && (status = tg_fields_put(plan_fields, run, w, err))))
+        (run->minutes > 0 && (status = tg_fields_put(plan_fields, run, w, err))) ||
+        (run->model.trained.n > 0 && (status = tg_frozen_put(&run->model, w, err))))
         return status;
     return tg_history_put(&run->history, w, err);
 }

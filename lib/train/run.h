@@ -49,10 +49,10 @@ typedef struct tg_run {
     /* of this process: */
     double operations; /* floating-point operations of products for which the minutes have time, as estimated
                           before the first step; 0: not known */
-    bool recompute;    /* compute activations again in place of keeping them (lib/gpt/pass.h); the bytes of the
-                          run are the same; the caller may set it */
-    float *m, *v;      /* the optimizer's moments, flat, in the order of what is trained */
-    tg_arena moments;  /* memory of m and v */
+    bool recompute;   /* compute activations again in place of keeping them (lib/gpt/pass.h); the bytes of the
+                         run are the same; the caller may set it */
+    float *m, *v;     /* the optimizer's moments, flat, in the order of what is trained */
+    tg_arena moments; /* memory of m and v */
     /* while reading: */
     size_t moments_read;  /* arrays of moments so far */
     size_t hidden_v_read; /* of these, v of hidden parameters: Muon has none */
@@ -76,6 +76,10 @@ TG_MUST_CHECK tg_status tg_run_begin_from_adapter(tg_run *run, struct tg_model_f
 
 /* Read such a run from an adapter's archive.  Fails like tg_adapter_read() and tg_run_read(). */
 TG_MUST_CHECK tg_status tg_run_read_adapter(tg_run *run, struct tg_model_file *f, int fd, tg_err *err);
+
+/* Freeze these parameters in a run that has not begun (lib/gpt/freeze.h).
+ * TG_EUSAGE: it has, with other frozen ones; TG_ENOMEM: *run can only be freed. */
+TG_MUST_CHECK tg_status tg_run_freeze(tg_run *run, const unsigned char *frozen, tg_err *err);
 
 /* Read a model archive, trained or not.  Fails like tg_model_read(); TG_EDATA also when the
  * run's state is incomplete or inconsistent.  After a failure *run needs no free. */

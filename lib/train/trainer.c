@@ -80,10 +80,21 @@ void tg_trainer_close(tg_trainer *t)
     tg_arena_free(&t->arena);
 }
 
+/* The parameters that stay as they are follow the others. */
+static void spread_frozen(const tg_trainer *t)
+{
+    const tg_model *m = &t->run->model;
+
+    if (m->trained.n > 0)
+        tg_team_spread(t->team, m->params + m->trained.floats,
+                       (m->table.floats - m->trained.floats) * sizeof *m->params);
+}
+
 void tg_trainer_deal(tg_trainer *t)
 {
     if (t->team->size == 1)
         return;
+    spread_frozen(t);
     tg_partition_send(&t->partition, tg_model_trained_values(&t->run->model), TG_DEAL);
     tg_partition_send(&t->partition, tg_model_trained_values(&t->run->model), TG_SPREAD);
     tg_model_renew(&t->run->model);

@@ -70,7 +70,7 @@ $(foreach tool,$(notdir $(GRAMS_TOOLS)),$(eval $(call grams_rule,$(tool))))
 
 $(BUILD)/unit/test_family: $(BUILD)/obj/tests/unit/family_parallel.o
 $(BUILD)/unit/test_grouped: $(BUILD)/obj/tests/unit/family_grouped.o
-$(addprefix $(BUILD)/unit/,make_family test_circuit test_growing test_lens test_muon test_patch test_paths test_recompute test_steer test_vectors): $(BUILD)/obj/tests/unit/bodies.o
+$(addprefix $(BUILD)/unit/,make_family test_circuit test_growing test_lens test_muon test_patch test_paths test_backward test_steer test_vectors): $(BUILD)/obj/tests/unit/bodies.o
 
 $(BUILD)/unit/test_muon: $(BUILD)/obj/tests/unit/ref_muon.o
 
