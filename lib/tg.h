@@ -42,6 +42,7 @@
 
 /* training, and how well a model predicts a text */
 #include "lib/eval/eval.h"
+#include "lib/gpt/freeze.h"
 #include "lib/train/plan.h"
 #include "lib/train/trainer.h"
 

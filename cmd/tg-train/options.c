@@ -202,6 +202,13 @@ static const cli_tool about = {
         setting(o, 0, TG_SET_BETA1, "X", "AdamW's decay rate of the first moment"),                          \
         setting(o, 0, TG_SET_BETA2, "X", "AdamW's decay rate of the second moment")
 
+#define VAL_OPTIONS(o)                                                                                       \
+    CLI_INPUT_OPTION(0, "val", &(o)->val, "FILE",                                                            \
+                     "a token archive to validate on, in place of a share of the text"),                     \
+        setting(o, 0, TG_SET_VAL_FRACTION, "X", "share of the text, at its end, kept for validation"),       \
+        setting(o, 0, TG_SET_VAL_BLOCKS, "N",                                                                \
+                "blocks of the text of which each keeps the share, at its end, for validation")
+
 static int parse(int argc, char **argv, train_options *o)
 {
     cli_option options[] = {
@@ -228,11 +235,7 @@ static int parse(int argc, char **argv, train_options *o)
         setting(o, 0, TG_SET_WEIGHT_DECAY, "X", "weight decay, applied to matrices only"),
         setting(o, 0, TG_SET_CLIP, "X", "maximum norm of the gradient; 0 for no limit"),
         setting(o, 0, TG_SET_DROPOUT, "P", "probability of dropping an activation"),
-        CLI_INPUT_OPTION(0, "val", &o->val, "FILE",
-                         "a token archive to validate on, in place of a share of the text"),
-        setting(o, 0, TG_SET_VAL_FRACTION, "X", "share of the text, at its end, kept for validation"),
-        setting(o, 0, TG_SET_VAL_BLOCKS, "N",
-                "blocks of the text of which each keeps the share, at its end, for validation"),
+        VAL_OPTIONS(o),
         setting(o, 0, TG_SET_PRECISION, NULL,
                 "type of activations between matrix products, which also round the weights to it; sums "
                 "stay float32 (default: bf16 where the processor has instructions for it)"),

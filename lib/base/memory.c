@@ -8,7 +8,8 @@
 
 #include "lib/base/size.h"
 
-/* The number that follows `name` at the beginning of a line of a file, times `unit`; SIZE_MAX: there is none. */
+/* The number that follows `name` at the beginning of a line of a file, times `unit`; SIZE_MAX: there is none.
+ */
 static size_t number_in(const char *path, const char *name, size_t unit)
 {
     FILE *f = fopen(path, "re");

@@ -5,12 +5,9 @@
 #define TG_TRAIN_FROZEN_H
 
 #include "formats/archive.h"
-#include "lib/base/api.h"
 #include "lib/base/status.h"
 #include "lib/base/team.h"
 #include "lib/gpt/model.h"
-
-TG_API_BEGIN
 
 #define TG_FROZEN "train/frozen" /* the array's name: a number for each parameter, 1 if it is frozen */
 
@@ -23,7 +20,5 @@ TG_MUST_CHECK tg_status tg_frozen_put(const tg_model *m, tg_archive_writer *w, t
 
 /* Freeze the parameters that are frozen at member 0, which takes part, at the others. */
 TG_MUST_CHECK tg_status tg_frozen_spread(tg_model *m, const tg_team *team, tg_err *err);
-
-TG_API_END
 
 #endif
