@@ -116,6 +116,20 @@ END
     said "tg-tokenize: /dev/null: no lines, expected JSON objects"
 }
 
+@test "the tokens of a template that is none of these" {
+    chat_of() {
+        tg-bpe -q -n 300 --special "<|endoftext|>" "${@/#/--special=}" -o other.npz "$FIXTURES/text"
+        run -2 --separate-stderr tg-tokenize -t other.npz --chat talk.jsonl
+    }
+    chat_of '<|im_start|>' '<|im_sep|>' '<|im_end|>'
+    said "tg-tokenize: the tokenizer's <|im_sep|> is of the template of Phi 4, which is none of chatml|llama3|gemma|plain: give one of these with --template"
+    chat_of '<|user|>' '<|assistant|>'
+    said "tg-tokenize: the tokenizer's <|assistant|> is of the template of Phi 3, GLM 4 and others"
+    chat_of $'<\xef\xbd\x9cAssistant\xef\xbd\x9c>'
+    said "of the template of DeepSeek"
+    tg-tokenize -q -t other.npz --chat --template plain talk.jsonl > plain.npz
+}
+
 @test "a template that the tokenizer does not fit, and options that do not go together" {
     run -1 --separate-stderr tg-tokenize --chat --template llama3 talk.jsonl
     said "tg-tokenize: the tokenizer has no special token <|start_header_id|>, which template llama3 needs"

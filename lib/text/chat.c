@@ -58,14 +58,37 @@ static int32_t token(const tg_tokenizer *tok, const char *text)
     return id >= 0 && tg_ids_contain(specials, n, (size_t)id) ? id : -1;
 }
 
-/* The first one whose opening token the tokenizer has, or TG_CHAT_TEMPLATES. */
-static tg_chat_template find_template(const tg_tokenizer *tok)
-{
-    size_t i = 0;
+/* Tokens of templates that are not written here, and whose these are; the first, besides ChatML's own. */
+static const struct {
+    const char *token, *of;
+} others[] = {
+    {"<|im_sep|>", "Phi 4"},
+    {"<|header_start|>", "Llama 4"},
+    {"<|start_of_role|>", "Granite"},
+    {"<|START_OF_TURN_TOKEN|>", "Command R"},
+    {"<|channel|>", "gpt-oss"},
+    {"<|assistant_start|>", "nanochat"},
+    {"<\uff5cAssistant\uff5c>", "DeepSeek"},
+    {"<|assistant|>", "Phi 3, GLM 4 and others"},
+    {"[INST]", "Mistral"},
+};
 
-    while (i < TG_CHAT_TEMPLATES && token(tok, forms[i].open) < 0)
-        i++;
-    return (tg_chat_template)i;
+/* The first template whose opening token the tokenizer has.  TG_EUSAGE: none, or another's. */
+static tg_status find_template(tg_chat_template *kind, const tg_tokenizer *tok, tg_err *err)
+{
+    for (size_t i = 0; i < sizeof others / sizeof others[0]; i++)
+        if (token(tok, others[i].token) >= 0)
+            return tg_fail(err, TG_EUSAGE,
+                           "the tokenizer's %s is of the template of %s, which is none of " TG_CHAT_NAMES
+                           ": give one of these with --template",
+                           others[i].token, others[i].of);
+    for (size_t i = 0; i < TG_CHAT_TEMPLATES; i++)
+        if (token(tok, forms[i].open) >= 0) {
+            *kind = (tg_chat_template)i;
+            return TG_OK;
+        }
+    return tg_fail(err, TG_EUSAGE,
+                   "the tokenizer has no tokens of chatml, llama3 or gemma: give --template plain");
 }
 
 static tg_status find_token(int32_t *id, const struct form *f, const char *text, const tg_tokenizer *tok,
@@ -84,9 +107,8 @@ tg_status tg_chat_open(tg_chat *chat, tg_chat_template kind, const tg_tokenizer 
     const struct form *f;
     tg_status status;
 
-    if (kind == TG_CHAT_TEMPLATES && (kind = find_template(tok)) == TG_CHAT_TEMPLATES)
-        return tg_fail(err, TG_EUSAGE,
-                       "the tokenizer has no tokens of chatml, llama3 or gemma: give --template plain");
+    if (kind == TG_CHAT_TEMPLATES && (status = find_template(&kind, tok, err)))
+        return status;
     f = &forms[kind];
     *chat = (tg_chat){.kind = kind,
                       .tok = tok,

@@ -71,8 +71,8 @@ typedef struct tg_chat {
 } tg_chat;
 
 /* TG_CHAT_TEMPLATES is the first template whose opening token the tokenizer has.  The tokenizer must outlive
- * the chat. TG_EDATA: it lacks a token of the template, which the message names; TG_EUSAGE: it has none's.
- * TG_ENOMEM.  After a failure *chat needs no close. */
+ * the chat. TG_EDATA: it lacks a token of the template, which the message names; TG_EUSAGE: it has none's, or
+ * that of a template which is none of these.  TG_ENOMEM.  After a failure *chat needs no close. */
 TG_MUST_CHECK tg_status tg_chat_open(tg_chat *chat, tg_chat_template kind, const tg_tokenizer *tok,
                                      tg_chat_take *take, void *context, tg_err *err);
 void tg_chat_close(tg_chat *chat); /* a zeroed one is fine */
