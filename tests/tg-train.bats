@@ -1436,14 +1436,17 @@ refused() {
     need_plain_build
     tg-init -q -P baby --n-layer 8 --n-ctx 512 -o wide.npz
     run -3 --separate-stderr bash -c 'ulimit -v 400000; exec tg-train -m wide.npz -o new.npz -n 2 -b 16 t.npz'
-    [[ $stderr = *"390.6 MiB of memory are available: with --batch "[1248]" --accumulate "*", the run needs "* ]]
+    [[ $stderr = *" MiB of memory are available: with --batch "[1248]" --accumulate "*", the run needs "* ]]
     [[ ! -e new.npz ]]
     options=$(sed -n 's/.* are available: with \(.*\), the run needs .*/\1/p' <<< "$stderr")
     # shellcheck disable=SC2086 # options are words
     run -0 --separate-stderr bash -c 'ulimit -v 400000; exec tg-train -m wide.npz -o new.npz -n 1 "$@" t.npz' - $options
     [[ $stderr != *available* ]]
     run -3 --separate-stderr bash -c 'ulimit -v 60000; exec tg-train -m wide.npz -o other.npz -n 2 -b 16 t.npz'
-    [[ $stderr = *"available: even with --batch 1 --recompute, the run needs "*"; a shorter --context and an adapter (--lora 16) need less"* ]]
+    [[ $stderr = *"available: even with --batch 1 --accumulate 16 --recompute, the run needs "*"; a shorter --context, --freeze and an adapter (--lora 16) need less"* ]]
+    # what the machine has is read before the sandbox closes
+    run -3 --separate-stderr tg-train --sandbox require -m wide.npz -o other.npz -n 2 -b 65536 -a 40000 t.npz
+    [[ $stderr = *"of memory are available: "* && $stderr != *"--accumulate 80000"* ]]
 }
 
 @test "activations that are computed again take less memory, and give the same bytes" {
@@ -1476,6 +1479,7 @@ arrays() {
     # 256 x 128 of the embedding; of a layer 3 x 128 x 384 of the MLP, 2 x (128 + 64) x 128 of attention, 2 norms
     (( 524544 == 32768 + 3 * 147456 + 49152 + 256 ))
     [[ $stderr = *"tg-train: of 623,488 parameters, 524,544 stay as they are: embedding,layers:0,*.mlp.*"* ]]
+    [[ $(tg-info some.npz) = *$'\nfrozen      524,544 of these\n'* && $(tg-info all.npz) != *frozen* ]]
     # 12 bytes of each, of the gradient and two moments
     awk -v a="$all" -v b="$some" 'BEGIN { exit !(b < a - 4) }'
     for name in model.embed_tokens model.layers.0. model.layers.1.mlp model.layers.2.mlp; do
@@ -1508,11 +1512,13 @@ arrays() {
     done
     mv adamw.npz whole.npz
     run -2 --separate-stderr tg-train -m whole.npz -n 8 --freeze embedding t.npz
-    said "tg-train: the run has begun: model.layers.0.input_layernorm.weight is frozen; tg-convert MODEL -o NEW.npz makes a model without a run"
+    said "tg-train: the run has begun: model.layers.0.input_layernorm.weight is frozen; tg-convert whole.npz -o NEW.npz makes a model without a run"
     tg-train -q -m whole.npz -n 7 --freeze 'embedding,layers:0-0,*k_proj*' t.npz
     tg-train -q -m start.npz -o other.npz -n 1 t.npz
     run -2 --separate-stderr tg-train -m other.npz -n 8 --freeze embedding t.npz
-    said "tg-train: the run has begun: model.embed_tokens.weight is trained; tg-convert MODEL -o NEW.npz makes a model without a run"
+    said "tg-train: the run has begun: model.embed_tokens.weight is trained; tg-convert other.npz -o NEW.npz makes a model without a run"
+    run -2 --separate-stderr tg-train -m other.npz -n 8 --freeze nothing t.npz
+    [[ $stderr = *'"nothing" names no parameter'* && $stderr != *tg-convert* ]]
     tg-convert -q other.npz -o new.npz
     tg-train -q -m new.npz -n 2 --freeze embedding t.npz
 }
@@ -1521,7 +1527,7 @@ arrays() {
     need zip
     tg-init -q -P baby-llama --n-layer 1 --n-ctx 32 -o start.npz
     tg-train -q -m start.npz -o run.npz -n 2 -b 2 --freeze embedding t.npz
-    # 12 parameters: the table of tokens, 9 arrays and 2 norms of a layer, the last norm
+    # 11 parameters: the table of tokens, 7 matrices and 2 norms of a layer, the last norm
     [[ $(unzip -p run.npz train/frozen.npy | tail -c +129 | od -An -tu1) = "   1$(printf '   0%.0s' {1..10})" ]]
     # packed LIST MESSAGE: what is said of an archive of these members
     packed() {
@@ -1563,6 +1569,9 @@ arrays() {
     refused 'layers:1-3' '"layers:1-3" is no range of the model'"'"'s layers, layers:0-2'
     refused 'layers:2-1' '"layers:2-1" is no range'
     refused 'layers:1-' '"layers:1-" is no range'
+    refused 'layers:+1' '"layers:+1" is no range'
+    refused 'layers: 1-2' '"layers: 1-2" is no range'
+    refused 'layers:1-2,layers:00000000001' '"layers:00000000001" is no range'
     refused 'layers:-1' '"layers:-1" is no range'
     refused 'layers:' '"layers:" is no range'
     refused 'layers:1,2' '"2" names no parameter'

@@ -180,6 +180,8 @@ void info_show_json(const tg_info *info, const info_options *o)
     put_text("kind", info->kind, &any);
     put_count("bytes", info->bytes, &any);
     put_count("parameters", info->parameters, &any);
+    if (info->frozen > 0)
+        put_count("frozen", info->frozen, &any);
     if (strcmp(info->kind, "tokens") == 0)
         put_count("tokens", info->tokens, &any);
     if (info->archives > 0)

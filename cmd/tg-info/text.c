@@ -117,6 +117,8 @@ static void print_parameters(const tg_info *info, const info_options *o)
     if (info->parameters > 0)
         printf("%-*s%s%s\n", INDENT, "parameters", cli_count(info->parameters),
                lists_arrays(info, o) ? "" : ", in arrays that --all lists");
+    if (info->frozen > 0)
+        printf("%-*s%s of these\n", INDENT, "frozen", cli_count(info->frozen));
     for (size_t i = 0; i < info->n; i++) {
         if (!info_in_group(info->tensor[i].name, "opt/"))
             continue;

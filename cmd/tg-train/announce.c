@@ -100,17 +100,19 @@ static void say_documents(const tg_documents *d)
 static void say_texts(const train_setup *s, size_t bytes)
 {
     const tg_batches *b = &s->batches;
-    const char *const parameters = cli_count(tg_model_trained(&s->run.model)->count);
+    const tg_model *m = &s->run.model;
+    const char *const parameters = cli_count(tg_model_trained(m)->count);
+    const char *const trained = m->trained.n > 0 ? " trained" : "";
     char where[64] = "";
 
     if (b->blocks > 1)
         snprintf(where, sizeof where, " in %s blocks", cli_count(b->blocks));
     if (s->options->val)
-        cli_note("%s parameters, %s tokens to train, %s of %s to validate, needs %s", parameters,
+        cli_note("%s%s parameters, %s tokens to train, %s of %s to validate, needs %s", parameters, trained,
                  cli_count(b->train_tokens), cli_count(b->val_tokens), cli_input_name(s->options->val),
                  cli_bytes(bytes));
     else
-        cli_note("%s parameters, %s tokens (%s to train, %s to validate%s), needs %s", parameters,
+        cli_note("%s%s parameters, %s tokens (%s to train, %s to validate%s), needs %s", parameters, trained,
                  cli_count(s->tokens.count), cli_count(b->train_tokens), cli_count(b->val_tokens), where,
                  cli_bytes(bytes));
 }

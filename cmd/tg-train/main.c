@@ -6,6 +6,7 @@
 #include "cmd/tg-train/saving.h"
 #include "cmd/tg-train/snapshots.h"
 #include "cmd/tg-train/timing.h"
+#include "lib/base/memory.h"
 #include "lib/eval/eval.h"
 
 /* ---- a run */
@@ -409,6 +410,7 @@ int main(int argc, char **argv)
     cli_may_write(o.probe_text && (o.probe_dir || !cli_output_is_stream(train_target(&o))) ? o.snapshots
                                                                                            : NULL);
     cli_catch_status();
+    o.available = tg_memory_available();
     if (team_confine(&err) || run(&o, &err))
         return team_exit(cli_report(&err));
     if (cli_stop_signal() != 0 && !team_follows())

@@ -1,21 +1,20 @@
 /* The memory that a run needs, and, where there is less, the settings with which it would fit. */
 #include "cmd/tg-train/setup.h"
-#include "lib/base/memory.h"
 #include "lib/base/size.h"
 
-/* Floats of the weights, all of which are in memory unless an adapter is trained, and of two moments. */
-static size_t floats_of(const tg_model *m)
+size_t train_floats_kept(const tg_model *m)
 {
-    const size_t trained = tg_model_trained(m)->floats;
+    const tg_params *trained = tg_model_trained(m);
+    const size_t weights = m->adapter ? trained->floats : m->table.floats;
 
-    return tg_size_add_sat(m->adapter ? trained : m->table.floats, tg_size_mul_sat(2, trained));
+    return tg_size_add_sat(weights, tg_size_mul_sat(2, trained->floats));
 }
 
 /* The weights and moments, what is lent, the text, the trainer's buffers, and what else there is. */
 static size_t bytes_of(const train_setup *s, const tg_run *run, size_t more)
 {
     const size_t parts[] = {
-        tg_size_mul_sat(sizeof(float), floats_of(&run->model)),
+        tg_size_mul_sat(sizeof(float), train_floats_kept(&run->model)),
         run->model.lent_bytes,
         tg_size_mul_sat(s->tokens.count, s->tokens.width),
         tg_size_mul_sat(s->val.count, s->val.width),
@@ -37,48 +36,76 @@ tg_status train_memory_needed(const train_setup *s, size_t more, size_t *bytes, 
     return TG_OK;
 }
 
-/* What the run needs with passes of 1/parts of the sequences, of which there are more for a step. */
-static size_t bytes_with(const train_setup *s, size_t more, size_t parts, bool recompute)
+/* ---- advice */
+
+/* The same step in other passes. */
+struct way {
+    size_t batch, accumulate;
+    bool recompute;
+    size_t bytes;
+};
+
+static struct way way_of(const train_setup *s, size_t more, size_t batch, bool recompute)
 {
     tg_run run = s->run; /* only read */
 
+    run.settings.accumulate *= run.settings.batch / batch;
+    run.settings.batch = batch;
     run.recompute = recompute;
-    run.settings.batch /= parts;
-    run.settings.accumulate *= parts;
-    return bytes_of(s, &run, more);
+    return (struct way){batch, run.settings.accumulate, recompute, bytes_of(s, &run, more)};
 }
 
-/* "--batch 1 --accumulate 4 --recompute" */
-static const char *options_of(const train_setup *s, size_t parts, bool recompute, char text[96])
+/* The first way that fits, or the one that needs least: with smaller batches, which cost least time, then
+ * with recomputation. */
+static struct way find_way(const train_setup *s, size_t more)
 {
-    const tg_settings *t = &s->run.settings;
+    const tg_settings *now = &s->run.settings;
+    struct way least = way_of(s, more, now->batch, s->run.recompute);
 
-    if (parts > 1)
-        snprintf(text, 96, "--batch %zu --accumulate %zu%s", t->batch / parts, t->accumulate * parts,
-                 recompute ? " --recompute" : "");
-    else
-        snprintf(text, 96, "--recompute");
-    return text;
+    for (int recompute = s->run.recompute; recompute <= 1; recompute++)
+        for (size_t batch = now->batch; batch > 0; batch--) {
+            struct way w;
+
+            if (now->batch % batch != 0 || now->batch / batch > TG_ACCUMULATE_MAX / now->accumulate)
+                continue;
+            w = way_of(s, more, batch, recompute);
+            if (w.bytes < least.bytes)
+                least = w;
+            if (least.bytes <= s->options->available)
+                return least;
+        }
+    return least;
+}
+
+/* The options of a way that is not the run's own: "--batch 1 --accumulate 4 --recompute". */
+static void name_way(char *text, size_t size, const struct way *w, const train_setup *s)
+{
+    size_t n = 0;
+
+    if (w->batch != s->run.settings.batch)
+        n += (size_t)snprintf(text, size, "--batch %zu --accumulate %zu", w->batch, w->accumulate);
+    if (w->recompute && !s->run.recompute)
+        snprintf(text + n, size - n, "%s--recompute", n > 0 ? " " : "");
 }
 
 void train_memory_advise(const train_setup *s, size_t more, size_t bytes)
 {
-    const size_t available = tg_memory_available(), batch = s->run.settings.batch;
-    size_t least = bytes;
-    char text[96];
+    const size_t available = s->options->available;
+    const char *fewer = s->run.adapter ? "a shorter --context needs less"
+                                       : "a shorter --context, --freeze and an adapter (--lora 16) need less";
+    struct way w;
+    char text[96] = "";
 
     if (bytes <= available)
         return;
-    for (int recompute = s->run.recompute; recompute <= 1; recompute++)
-        for (size_t parts = 1; parts <= batch; parts++) {
-            if (batch % parts != 0 || (least = bytes_with(s, more, parts, recompute)) > available)
-                continue;
-            cli_say("%s of memory are available: with %s, the run needs %s", cli_bytes(available),
-                    options_of(s, parts, recompute, text), cli_bytes(least));
-            return;
-        }
-    cli_say("%s of memory are available: even with --batch 1 --recompute, the run needs %s%s",
-            cli_bytes(available), cli_bytes(least),
-            s->run.adapter ? "; a shorter --context needs less"
-                           : "; a shorter --context and an adapter (--lora 16) need less");
+    w = find_way(s, more);
+    name_way(text, sizeof text, &w, s);
+    if (w.bytes <= available)
+        cli_say("%s of memory are available: with %s, the run needs %s", cli_bytes(available), text,
+                cli_bytes(w.bytes));
+    else if (w.bytes < bytes)
+        cli_say("%s of memory are available: even with %s, the run needs %s; %s", cli_bytes(available), text,
+                cli_bytes(w.bytes), fewer);
+    else
+        cli_say("%s of memory are available: %s", cli_bytes(available), fewer);
 }

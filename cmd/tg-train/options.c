@@ -251,7 +251,7 @@ static int parse(int argc, char **argv, train_options *o)
         PROBE_OPTIONS(o),
         CLI_APPEND_OPTION(0, "log", &o->log, "FILE", "append a line per step to FILE, as TSV"),
         CLI_FLAG_OPTION(0, "recompute", &o->recompute,
-                        "keep little between forward and backward, and compute it again: less memory, more "
+                        "recompute most activations in backward instead of keeping them: less memory, more "
                         "time, the same model"),
         CLI_FLAG_OPTION(
             0, "no-lock", &o->no_lock,

@@ -32,8 +32,9 @@ typedef struct train_options {
     double lora_alpha;                     /* 0: not given */
     size_t eval_every, eval_tokens, save_every, probe_every, threads;
     bool probe_every_given;
-    double minutes; /* 0: not given */
-    char **files;   /* [n_files] of tokens */
+    double minutes;   /* 0: not given */
+    size_t available; /* bytes of memory, before anything is read (lib/base/memory.h) */
+    char **files;     /* [n_files] of tokens */
     size_t n_files;
     char again[TRAIN_COMMAND_SIZE]; /* the command as it was given */
 } train_options;

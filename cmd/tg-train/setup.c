@@ -223,15 +223,14 @@ static tg_status freeze(train_setup *s, tg_err *err)
     frozen = malloc(table->n);
     if (!frozen)
         return tg_fail_memory(err, table->n, "the frozen parameters");
-    if (!(status = tg_freeze_find(frozen, table, s->options->freeze, err)))
-        status = tg_run_freeze(&s->run, frozen, err);
-    free(frozen);
-    if (status == TG_EUSAGE && s->run.step > 0) {
+    if (!(status = tg_freeze_find(frozen, table, s->options->freeze, err)) &&
+        (status = tg_run_freeze(&s->run, frozen, err)) == TG_EUSAGE) {
         const tg_err why = *err;
 
-        return tg_fail(err, TG_EUSAGE, "%s; tg-convert MODEL -o NEW.npz makes a model without a run",
-                       why.message);
+        (void)tg_fail(err, TG_EUSAGE, "%s; tg-convert %s -o NEW.npz makes a model without a run", why.message,
+                      s->source);
     }
+    free(frozen);
     return status;
 }
 
@@ -507,9 +506,7 @@ static tg_status broadcast_model(train_setup *s, tg_err *err)
 static tg_status check_target(const train_setup *s, tg_err *err)
 {
     const size_t files = s->options->keep_best && s->stamp.st_mode == 0 ? 2 : 1;
-    const tg_model *m = &s->run.model;
-    const size_t weights = s->run.adapter ? tg_model_trained(m)->count : m->table.count;
-    const size_t bytes = (weights + 2 * tg_model_trained(m)->count) * sizeof(float); /* two moments */
+    const size_t bytes = train_floats_kept(&s->run.model) * sizeof(float);
 
     return cli_output_check(s->target, s->stream || s->complete ? 0 : files * bytes, err);
 }

@@ -4,6 +4,7 @@
 #include <assert.h>
 #include <stdint.h>
 #include <sys/mman.h>
+#include <unistd.h>
 
 #include "lib/base/size.h"
 
@@ -87,6 +88,16 @@ tg_status tg_arena_build(tg_arena *arena, tg_arena_place *place, void *context, 
     place(arena, context);
     assert(arena->used == used);
     return TG_OK;
+}
+
+void tg_arena_release(const tg_arena *arena, void *at, size_t bytes)
+{
+    const size_t page = (size_t)sysconf(_SC_PAGESIZE), before = (size_t)((unsigned char *)at - arena->base);
+    const size_t begin = tg_round_up(before, page), end = (before + bytes) / page * page;
+
+    assert(before + bytes <= arena->size);
+    if (begin < end)
+        (void)madvise(arena->base + begin, end - begin, MADV_DONTNEED);
 }
 
 void tg_arena_free(tg_arena *arena)

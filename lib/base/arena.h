@@ -59,6 +59,9 @@ TG_MUST_CHECK tg_status tg_arena_alloc(tg_arena *arena, tg_err *err);
  * is then empty, and the pointers that `place` sets are NULL. */
 TG_MUST_CHECK tg_status tg_arena_build(tg_arena *arena, tg_arena_place *place, void *context, tg_err *err);
 
+/* Give the pages that lie wholly within these bytes of the arena back to the system: they read as zeros. */
+void tg_arena_release(const tg_arena *arena, void *at, size_t bytes);
+
 /* Free the memory and empty the arena.  An empty arena is fine. */
 void tg_arena_free(tg_arena *arena);
 

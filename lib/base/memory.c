@@ -35,7 +35,10 @@ size_t tg_memory_available(void)
     size_t bytes = number_in("/proc/meminfo", "MemAvailable:", 1024);
 
     bytes = tg_size_min(bytes, number_in("/sys/fs/cgroup/memory.max", "", 1));
-    if (getrlimit(RLIMIT_AS, &limit) == 0 && limit.rlim_cur != RLIM_INFINITY)
-        bytes = tg_size_min(bytes, (size_t)limit.rlim_cur);
+    if (getrlimit(RLIMIT_AS, &limit) == 0 && limit.rlim_cur != RLIM_INFINITY) {
+        const size_t used = number_in("/proc/self/status", "VmSize:", 1024);
+
+        bytes = tg_size_min(bytes, used < limit.rlim_cur ? (size_t)limit.rlim_cur - used : 0);
+    }
     return bytes;
 }

@@ -7,8 +7,9 @@
 #include <stddef.h>
 
 /*
- * Bytes that a program can have without making others swap, about: what the system calls available, at most
- * the limit of the program's control group and of its address space.  SIZE_MAX: not known.
+ * Bytes that a program can still have without making others swap, about: what the system calls available, at
+ * most what the limits of its address space, and of a container's control group (the root of a namespace of
+ * these, version 2), leave.  SIZE_MAX: not known, as in a sandbox.
  * Source: proc(5), MemAvailable; the kernel's Documentation/admin-guide/cgroup-v2.rst, memory.max.
  */
 size_t tg_memory_available(void);

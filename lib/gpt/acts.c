@@ -101,7 +101,7 @@ static tg_matrix place(const struct placing *p, bool between, size_t cols)
 }
 
 /* Whether there are gradients. */
-static bool is_kept(const struct placing *p)
+static bool has_gradients(const struct placing *p)
 {
     return p->size->kind != TG_ACTS_IN_PLACE;
 }
@@ -132,7 +132,7 @@ static tg_scratch in_memory_of(const struct placing *p, tg_scratch s)
 static size_t widest(const struct placing *p, tg_scratch s)
 {
     const tg_family *family = p->a->family;
-    const bool gradients = is_kept(p);
+    const bool gradients = has_gradients(p);
     size_t cols = s == TG_SCRATCH_NORMED || (gradients && is_of_backward(s)) ? p->a->C : 0;
 
     for (size_t i = 1; i < family->n_acts; i++)
@@ -201,7 +201,7 @@ static void place_row(const struct placing *p, size_t i)
 {
     tg_acts *a = p->a;
     const tg_act_row *row = &a->family->act[i];
-    const bool kept = is_kept(p);
+    const bool kept = has_gradients(p);
     const bool is_alias = row->part_of || row->next || is_in_place(a, row) || (!kept && row->over);
     bool common = !kept || row->keep == TG_KEEP_NEVER;
     tg_matrix m = {0};
@@ -233,7 +233,7 @@ static void place_attention(const struct placing *p)
 {
     const tg_attention shape = tg_acts_attention(p->a);
     const size_t keys = p->size->keys > 0 ? p->size->keys : p->size->T;
-    const size_t group = is_kept(p) ? shape.H / shape.KV : 1;
+    const size_t group = has_gradients(p) ? shape.H / shape.KV : 1;
 
     tg_attention_place(p->arena, &p->a->attention, p->size->between, keys, shape.D, group);
 }
@@ -257,7 +257,7 @@ void tg_acts_place(tg_arena *arena, tg_acts *a, const tg_binding *bound, const t
     if (size->logits > 0)
         a->targets = tg_arena_take_rows(arena, a->B, a->T, sizeof *a->targets);
     a->final_stats = (tg_norm_stats){.mean = place(&p, false, 1), .rstd = place(&p, false, 1)};
-    if (is_kept(&p))
+    if (has_gradients(&p))
         a->x = place(&p, false, a->C);
     for (size_t i = 1; i < a->family->n_acts; i++)
         place_row(&p, i);

@@ -77,8 +77,7 @@ typedef struct tg_act_row {
 typedef enum tg_acts_kind {
     TG_ACTS_IN_PLACE, /* one set for all blocks, each of which overwrites its input.  No gradients */
     TG_ACTS_KEPT,     /* a set per block, kept from forward to backward, and the gradients */
-    TG_ACTS_X_KEPT /* the same of x alone: the other rows are one set for all blocks, which backward computes
-                    * again, with the same result */
+    TG_ACTS_X_KEPT    /* the same of x alone; backward recomputes the others, one set for all blocks */
 } tg_acts_kind;
 
 typedef struct tg_acts {

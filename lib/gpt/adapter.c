@@ -21,7 +21,8 @@ double tg_adapter_scale(const tg_adapter_shape *shape)
 
 static void apply(const tg_adapter *a, float *w, const tg_param *p, bool turned)
 {
-    const tg_param *pa = tg_adapter_of(a, p->kind, p->layer), *pb = pa + 1;
+    const size_t i = tg_params_index(&a->table, p->kind, p->layer);
+    const tg_param *pa = &a->table.entry[i], *pb = pa + 1;
     const float *A = a->params + pa->offset, *B = a->params + pb->offset;
     const size_t R = a->shape.rank, in = pa->shape[1], out = pb->shape[0];
     const float s = (float)(a->weight * tg_adapter_scale(&a->shape));

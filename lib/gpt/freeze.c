@@ -2,6 +2,7 @@
 
 #include <fnmatch.h>
 #include <stdbool.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -11,16 +12,25 @@
 
 /* ---- words */
 
+/* The number in digits at *at, which moves on; SIZE_MAX: there is none, or a huge one. */
+static size_t read_number(const char **at)
+{
+    const size_t n = strspn(*at, "0123456789");
+    const char *digits = *at;
+
+    *at += n;
+    return n > 0 && n < 10 ? strtoul(digits, NULL, 10) : SIZE_MAX;
+}
+
 /* "N" or "N-M" as first and last block. */
 static bool read_range(const char *text, size_t *first, size_t *last)
 {
-    char end;
-    const int n = sscanf(text, "%5zu-%5zu%c", first, last, &end);
-
-    if (n == 2)
-        return *first <= *last;
-    *last = *first;
-    return n == 1 && text[strspn(text, "0123456789")] == '\0';
+    *first = *last = read_number(&text);
+    if (*text == '-') {
+        text++;
+        *last = read_number(&text);
+    }
+    return *text == '\0' && *first <= *last;
 }
 
 static tg_status find_layers(unsigned char *frozen, const tg_params *table, const char *word, tg_err *err)
@@ -84,28 +94,23 @@ tg_status tg_freeze_find(unsigned char *frozen, const tg_params *table, const ch
 
 /* ---- a model */
 
-static void place_params(tg_arena *arena, void *context)
-{
-    tg_model *m = context;
-
-    m->params = tg_arena_take(arena, m->table.floats, sizeof *m->params);
-}
-
-/* Copy the values that there are to their new places. */
+/* Move the values that there are to their new places. */
 static tg_status move(tg_model *m, tg_err *err)
 {
     tg_arena before = m->memory;
-    tg_status status;
+    tg_status status = TG_OK;
 
     m->memory = (tg_arena){0};
-    status = tg_arena_build(&m->memory, place_params, m, err);
+    m->params = NULL;
     for (size_t i = 0; !status && i < m->table.n; i++) {
         const tg_param *p = &m->table.entry[i];
+        float *const from = (float *)m->weight[i]; /* the model's own */
+        float *to;
 
-        if (!m->weight[i])
+        if (!from || (status = tg_model_place(m, p, &to, err)))
             continue;
-        memcpy(m->params + p->offset, m->weight[i], p->count * sizeof(float));
-        m->weight[i] = m->params + p->offset;
+        memcpy(to, from, p->count * sizeof *to);
+        tg_arena_release(&before, from, p->count * sizeof *to);
     }
     tg_arena_free(&before);
     return status;

@@ -1,6 +1,6 @@
 /*
  * freeze: parameters that training leaves as they are.  They have no gradient and no moments, and backward
- * ends at the first block that has others.
+ * ends at the first block that has others, unless the embedding is trained.
  */
 #ifndef TG_GPT_FREEZE_H
 #define TG_GPT_FREEZE_H

@@ -53,8 +53,8 @@ static uint64_t rows_of_stream(const tg_family *family)
     return rows;
 }
 
-/* Compute again what a block computes from its x, but for the last row: that is the next block's x. */
-static void forward_again(tg_acts *a, size_t layer)
+/* Recompute a block from its x, except the last row: that is the next block's x. */
+static void recompute(tg_acts *a, size_t layer)
 {
     tg_block b = {.a = a, .layer = layer, .to = a->family->n_acts - 1};
 
@@ -71,7 +71,7 @@ bool tg_layers_backward(tg_acts *a, size_t from, size_t to, const tg_tap *tap)
         tg_block b = block_of(a, l, from, to, tap);
 
         if (a->kind == TG_ACTS_X_KEPT && l + 1 < a->L) /* the last block's are still there */
-            forward_again(a, l);
+            recompute(a, l);
         b.has_gradient = stream;
         tg_acts_page(a)->backward(&b);
         if (b.ended)

@@ -49,7 +49,7 @@ typedef struct tg_model {
     const tg_lender *lender; /* of tensors that are read when they are used; NULL: all are in memory */
     size_t lent_bytes;       /* of memory for lent values that are not used where the file has them, about */
     /* What is trained: an adapter, with which the lent values are computed, and nothing else; NULL: all
-     * parameters are, but for those that are frozen.  Not owned. */
+     * parameters are, except those that are frozen.  Not owned. */
     const struct tg_adapter *adapter;
     tg_params
         trained; /* those that are not frozen, if some are: they are the first of `params`; n 0: none is */

@@ -87,7 +87,7 @@ static void fill_entry(tg_param *p, const tg_param_row *row, size_t layer, const
         p->std = 0.02 / sqrt(2.0 * (double)c->n_layer);
 }
 
-/* Place an entry behind the others of a flat buffer. */
+/* Place an entry after the others of a flat buffer. */
 static void place(tg_param *p, size_t *floats)
 {
     p->offset = *floats;
@@ -175,7 +175,8 @@ size_t tg_params_index(const tg_params *table, tg_param_kind kind, size_t layer)
 
 /* ---- some of the parameters */
 
-/* The blocks, of which `begun` have begun, that begin before an entry of the table, NULL: its end. */
+/* Before an entry is placed (NULL: after all): note where the blocks begin that have not begun and are not
+ * after it.  `begun` have begun; returns how many then have. */
 static size_t begin_blocks(tg_params *t, size_t begun, const tg_param *p)
 {
     const size_t end = p && p->in_block ? p->layer + 1 : begun > 0 ? t->blocks + 1 : 0;

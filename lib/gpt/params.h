@@ -153,7 +153,7 @@ typedef struct tg_param {
 } tg_param;
 
 typedef struct tg_params {
-    tg_param *entry; /* [n], in the order of the file and of memory; owned */
+    tg_param *entry; /* [n], in the order of the file, and of memory unless it is split; owned */
     size_t n;
     size_t count;                 /* parameters */
     size_t floats;                /* size of a flat buffer for all, padding included */
@@ -172,7 +172,8 @@ TG_MUST_CHECK tg_status tg_params_build(tg_params *table, const tg_config *confi
 /*
  * Put the entries that are not frozen ([table->n], 1 if an entry is, else 0) first in memory: *trained has
  * these alone, with the same offsets, so that its flat buffer is the beginning of the table's.  Both are in
- * the order of the file. tg_params_index() does not know *trained.  TG_ENOMEM: the table is unchanged.
+ * the order of the file.  tg_params_index() does not know *trained, and differences alone of the table's
+ * block_begin are right then.  TG_ENOMEM: the table is unchanged.
  */
 TG_MUST_CHECK tg_status tg_params_split(tg_params *trained, tg_params *table, const unsigned char *frozen,
                                         tg_err *err);

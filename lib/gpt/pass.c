@@ -170,8 +170,6 @@ static size_t first_block(const tg_pass *p)
     const tg_params *table = tg_model_trained(p->acts.bound.model);
     size_t l = 0;
 
-    if (p->acts.bound.model->adapter || table->block_begin[0] > 0)
-        return 0;
     while (l < table->blocks && table->block_begin[l + 1] == 0)
         l++;
     return l;

@@ -42,8 +42,8 @@ typedef struct tg_pass_size {
     /* for training; otherwise tg_pass_run() must not be given grads, and memory does not grow with the
      * number of layers */
     bool gradients;
-    /* with gradients: keep only what is between the blocks, and compute the rest again in backward.  The
-     * result is the same.  Source: Chen et al. 2016, arXiv:1604.06174, with a block as the segment */
+    /* with gradients: keep only what is between the blocks, and recompute the rest in backward, with the same
+     * result.  Source: Chen et al. 2016, arXiv:1604.06174, with a block as the segment */
     bool recompute;
     /* bf16: what passes from one product to the next is stored in bf16, and products round the weights;
      * n_embd <= tg_matmul_depth() */

@@ -21,6 +21,8 @@ struct reading {
     const tg_info_want *want;
     tg_tokenizer_draft tokenizer;
     bool has_tokenizer;
+    unsigned char frozen[TG_NAMES_MAX]; /* whether each of a model's tensors stays as it is */
+    size_t tensors;                     /* of these so far */
 };
 
 /* ---- settings */
@@ -116,12 +118,17 @@ static bool begins(const char *name, const char *with)
 }
 
 /* What an array says about the whole. */
-static void count(tg_info *info, const tg_array *a)
+static void count(struct reading *rd, const tg_array *a)
 {
+    tg_info *info = rd->info;
+
     if (begins(a->name, "tokens/"))
         info->tokens += a->count;
-    else if (strcmp(info->kind, "model") == 0 && a->dtype.kind == 'f' && !strchr(a->name, '/'))
-        info->parameters += a->count;
+    if (strcmp(info->kind, "model") != 0 || a->dtype.kind != 'f' || strchr(a->name, '/'))
+        return;
+    info->parameters += a->count;
+    if (rd->tensors < TG_NAMES_MAX && rd->frozen[rd->tensors++] == 1)
+        info->frozen += a->count;
 }
 
 /* ---- the losses that a model keeps (lib/train/history.h) */
@@ -179,7 +186,7 @@ static tg_status take_array(struct reading *rd, const tg_array *a, tg_err *err)
     t->placed = a->data && info->map;
     if (t->placed)
         t->offset = (uint64_t)((const unsigned char *)a->data - info->map);
-    count(info, a);
+    count(rd, a);
     if (begins(a->name, "tokenizer/")) { /* its scalars are values as well */
         rd->has_tokenizer = true;
         return tg_tokenizer_take(&rd->tokenizer, rd->r, a, &taken, err);
@@ -194,6 +201,8 @@ static tg_status take_array(struct reading *rd, const tg_array *a, tg_err *err)
     if (strcmp(info->kind, "model") == 0 &&
         (strcmp(a->name, HISTORY "step") == 0 || strcmp(a->name, HISTORY "loss") == 0))
         return take_history(rd, t, a, err);
+    if (strcmp(a->name, "train/frozen") == 0 && a->dtype.size == 1 && a->bytes <= sizeof rd->frozen)
+        return tg_archive_read(rd->r, rd->frozen, a->bytes, err);
     if (a->dtype.kind != 'f' || !(rd->want->stats || rd->want->check))
         return TG_OK;
     return a->data ? tg_info_add_stats(t, &s, err) : read_stats(rd, t, a, err);

@@ -76,6 +76,7 @@ typedef struct tg_info {
     tg_info_tensor *tensor; /* [n] in the file's order; owned */
     size_t n, capacity;
     uint64_t parameters;           /* of a model: numbers that training changes; 0: it is no model */
+    uint64_t frozen;               /* of these, those that its run leaves as they are */
     uint64_t tokens;               /* of a token stream */
     uint64_t archives;             /* in a row; values and arrays are those of the first */
     const tg_tokenizer *tokenizer; /* a reference; NULL: none */

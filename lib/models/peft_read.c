@@ -132,21 +132,29 @@ static bool is_module(const char *module, size_t n, const tg_param *p)
            (n == own || module[n - own - 1] == '.');
 }
 
-/* The matrix of a block to which a tensor's name belongs; NULL: none.  is_b: it is B's, else A's. */
-static const tg_param *matrix_of(const tg_params *model, const char *name, bool *is_b)
+/* The matrix of a block to which a tensor belongs; is_b: as B, else as A. */
+struct owner {
+    tg_param_kind kind;
+    size_t layer;
+    bool is_b;
+};
+
+static tg_status find_owner(struct owner *owner, const tg_params *model, const char *name, tg_err *err)
 {
     const size_t suffix = strlen(SUFFIX_A), length = strlen(name);
-    const char *end = name + length - suffix;
+    const bool fits = length >= strlen(PREFIX) + suffix && strncmp(name, PREFIX, strlen(PREFIX)) == 0;
+    const bool is_b = fits && strcmp(name + length - suffix, ".lora_B.weight") == 0;
+    const bool is_a = fits && strcmp(name + length - suffix, SUFFIX_A) == 0;
 
-    if (length < strlen(PREFIX) + suffix || strncmp(name, PREFIX, strlen(PREFIX)) != 0)
-        return NULL;
-    *is_b = strcmp(end, ".lora_B.weight") == 0;
-    if (!*is_b && strcmp(end, SUFFIX_A) != 0)
-        return NULL;
-    for (size_t i = 0; i < model->n; i++)
-        if (model->entry[i].hidden && is_module(name, length - suffix, &model->entry[i]))
-            return &model->entry[i];
-    return NULL;
+    for (size_t i = 0; (is_a || is_b) && i < model->n; i++) {
+        const tg_param *p = &model->entry[i];
+
+        if (!p->hidden || !is_module(name, length - suffix, p))
+            continue;
+        *owner = (struct owner){p->kind, p->layer, is_b};
+        return TG_OK;
+    }
+    return tg_fail(err, TG_EDATA, "%s belongs to no matrix of this model's blocks", name);
 }
 
 /* Find the targets. */
@@ -154,13 +162,11 @@ static tg_status find_targets(tg_adapter_shape *shape, const tg_params *model, c
                               tg_err *err)
 {
     for (size_t i = 0; i < list->n; i++) {
-        bool is_b;
-        const tg_param *p = matrix_of(model, list->tensor[i].array.name, &is_b);
+        struct owner owner;
 
-        if (!p)
-            return tg_fail(err, TG_EDATA, "%s belongs to no matrix of this model's blocks",
-                           list->tensor[i].array.name);
-        shape->targets |= (uint64_t)1 << p->kind;
+        if (find_owner(&owner, model, list->tensor[i].array.name, err))
+            return TG_EDATA;
+        shape->targets |= (uint64_t)1 << owner.kind;
     }
     return list->n > 0 ? TG_OK : tg_fail(err, TG_EDATA, "there are no tensors");
 }
@@ -185,10 +191,12 @@ static tg_status take_tensors(const tg_adapter *a, const tg_params *model, const
     tg_status status = filled ? TG_OK : tg_fail_memory(err, a->table.n, "the list of tensors");
 
     for (size_t i = 0; i < list->n && !status; i++) {
-        bool is_b = false;
-        const tg_param *of = matrix_of(model, list->tensor[i].array.name, &is_b);
-        const tg_param *p = tg_adapter_of(a, of->kind, of->layer) + is_b;
+        struct owner owner;
+        const tg_param *p;
 
+        if ((status = find_owner(&owner, model, list->tensor[i].array.name, err)))
+            break;
+        p = tg_adapter_of(a, owner.kind, owner.layer) + owner.is_b; /* a target */
         filled[p - a->table.entry] = true;
         status = take_tensor(a, p, &list->tensor[i], err);
     }

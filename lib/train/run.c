@@ -10,7 +10,7 @@
 #include "lib/gpt/freeze.h"
 #include "lib/models/adapter_file.h"
 #include "lib/models/model_archive.h"
-#include "lib/train/frozen.h"
+#include "lib/train/frozen_file.h"
 #include "lib/train/recipe.h"
 
 /* The run's state, after its settings in the archive: of every run; of one with a separate text for
@@ -294,8 +294,9 @@ static size_t count_others(const tg_config *c)
 static tg_status check_arrays(const tg_run *run, tg_err *err)
 {
     const tg_params *t = trained(run);
+    const size_t tensors = run->adapter ? t->n : run->model.table.n;
 
-    if (run->step > 0 || 3 * t->n + count_others(&run->model.config) <= TG_NAMES_MAX)
+    if (run->step > 0 || tensors + 2 * t->n + count_others(&run->model.config) <= TG_NAMES_MAX)
         return TG_OK;
     return tg_fail(err, TG_EUSAGE,
                    "%zu layers of %zu tensors cannot be trained: with two moments of each, they are too many "
@@ -405,15 +406,17 @@ bool tg_run_note_val(tg_run *run, double loss)
 
 /* ---- a team */
 
-/* A model of that config whose parameters are to come. */
+/* A model of that config whose parameters are to come, some of them frozen. */
 static tg_status empty_model(tg_model *m, const tg_config *config, const tg_tokenizer *tokenizer,
-                             const tg_team *team, tg_err *err)
+                             const unsigned char frozen[TG_NAMES_MAX], tg_err *err)
 {
     tg_status status = tg_model_begin(m, config, tokenizer, err);
     float *place;
 
-    if (status || (status = tg_frozen_spread(m, team, err)))
+    if (status)
         return status;
+    if (memchr(frozen, 1, m->table.n))
+        status = tg_model_freeze(m, frozen, err);
     for (size_t i = 0; !status && i < m->table.n; i++)
         status = tg_model_place(m, &m->table.entry[i], &place, err);
     if (status)
@@ -446,16 +449,20 @@ tg_status tg_run_spread(tg_run *run, const tg_team *team, const tg_tokenizer *to
                         tg_err *err)
 {
     const size_t first = offsetof(tg_run, settings), end = offsetof(tg_run, m);
+    unsigned char frozen[TG_NAMES_MAX] = {0};
     tg_config config = run->model.config;
     tg_status status;
 
+    if (team->rank == 0 && run->model.trained.n > 0)
+        tg_frozen_flags(&run->model, frozen);
     tg_team_spread(team, &config, sizeof config);
+    tg_team_spread(team, frozen, sizeof frozen);
     tg_team_spread(team, (unsigned char *)run + first, end - first);
     if (f)
         return spread_adapter(run, team, f, err);
     if (team->rank == 0)
-        return tg_frozen_spread(&run->model, team, err);
-    if ((status = empty_model(&run->model, &config, tokenizer, team, err)))
+        return TG_OK;
+    if ((status = empty_model(&run->model, &config, tokenizer, frozen, err)))
         return status;
     return tg_arena_build(&run->moments, place_moments, run, err);
 }

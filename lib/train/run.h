@@ -49,8 +49,8 @@ typedef struct tg_run {
     /* of this process: */
     double operations; /* floating-point operations of products for which the minutes have time, as estimated
                           before the first step; 0: not known */
-    bool recompute;   /* compute activations again in place of keeping them (lib/gpt/pass.h); the bytes of the
-                         run are the same; the caller may set it */
+    bool recompute;   /* recompute activations instead of keeping them (lib/gpt/pass.h), with the same result;
+                         the caller may set it */
     float *m, *v;     /* the optimizer's moments, flat, in the order of what is trained */
     tg_arena moments; /* memory of m and v */
     /* while reading: */

@@ -86,7 +86,11 @@ void tg_settings_merge(tg_settings *s, const tg_settings *asked, const bool give
 
 /* The maximum of the settings that count steps, and of a run's minutes (lib/train/plan.h). */
 #define TG_STEPS_MAX 1e12
+
 #define TG_MINUTES_MAX 1e6
+
+/* The maximum of `accumulate`. */
+#define TG_ACCUMULATE_MAX 65536
 
 /* A run has fewer steps, passes and sequences than this: they are coordinates of its random
  * numbers (lib/base/rng.h). */

@@ -83,22 +83,18 @@ static void computed_again(void)
 
 /* ---- frozen parameters */
 
-static const char *const lists[] = {"embedding",
-                                    "layers:0",
-                                    "layers:1",
-                                    "embedding,layers:0",
-                                    "*.weight",
-                                    "*.bias",
-                                    "*norm*,*ln_*",
-                                    "*.v_proj.*,layers:1,*attn*",
-                                    "embedding,layers:0-1"};
+static const char *const lists[] = {
+    "wte.weight",          "wpe.weight", "embedding", "layers:0",     "layers:1",
+    "embedding,layers:0",  "*.weight",   "*.bias",    "*norm*,*ln_*", "*.v_proj.*,layers:1,*attn*",
+    "embedding,layers:0-1"};
 #define LISTS (sizeof lists / sizeof lists[0])
 
 /* The gradients of what is left are those of the whole model's pass; values are where the table says. */
-static void freeze(size_t body, const char *list, const tg_model *whole, const float *want, double loss)
+static void freeze(size_t body, const char *list, tg_precision precision, const tg_model *whole,
+                   const float *want, double loss)
 {
     const size_t n = whole->table.n;
-    const tg_pass_size size = {.B = B, .T = T, .gradients = true};
+    const tg_pass_size size = {.B = B, .T = T, .gradients = true, .precision = precision};
     unsigned char *frozen = malloc(n);
     float *grads;
     tg_model m;
@@ -129,10 +125,10 @@ done:
     free(frozen);
 }
 
-static void frozen(void)
+static void freeze_all(tg_precision precision)
 {
     for (size_t i = 0; i <= BODIES; i++) {
-        const tg_pass_size size = {.B = B, .T = T, .gradients = true};
+        const tg_pass_size size = {.B = B, .T = T, .gradients = true, .precision = precision};
         tg_model m;
         float *want;
         double loss;
@@ -141,10 +137,17 @@ static void frozen(void)
         want = malloc(m.table.floats * sizeof *want);
         run(&m, &size, want, &loss);
         for (size_t k = 0; k < LISTS; k++)
-            freeze(i, lists[k], &m, want, loss);
+            freeze(i, lists[k], precision, &m, want, loss);
         free(want);
         tg_model_free(&m);
     }
+}
+
+static void frozen(void)
+{
+    freeze_all(TG_PRECISION_FLOAT32);
+    if (tg_matmul_has_bf16())
+        freeze_all(TG_PRECISION_BF16);
 }
 
 /* Where the blocks of what is left begin, which the processes of a team divide by. */
