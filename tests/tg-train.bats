@@ -1576,6 +1576,9 @@ arrays() {
     refused 'layers:' '"layers:" is no range'
     refused 'layers:1,2' '"2" names no parameter'
     refused '*' 'nothing is left to be trained'
+    # 1,458 tensors, of which all but 130 have two moments
+    tg-init -q -P baby-gemma3 --window 0 --n-layer 112 --n-embd 8 --n-inner 8 --n-ctx 16 -o start.npz
+    refused 'layers:0-9' '112 layers of 13 tensors cannot be trained: with two moments of each, they are too many for an archive of 4096 arrays'
     refused "$(printf '%0200d' 0)" "\"000"
     run -2 --separate-stderr tg-train -m start.npz -o new.npz --lora 2 --freeze embedding t.npz
     said "tg-train: --freeze is for a model that is trained: with an adapter, all of it stays as it is"
