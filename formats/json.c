@@ -508,6 +508,24 @@ bool tg_json_find(tg_json *j, size_t object, const char *name)
     return at > 0;
 }
 
+bool tg_json_find_kind(tg_json *j, size_t object, const char *name, tg_json_kind kind)
+{
+    return tg_json_find(j, object, name) && tg_json_peek(j) == kind;
+}
+
+size_t tg_json_find_objects(tg_json *j, size_t object, const char *name, size_t *at, size_t max)
+{
+    size_t n = 0, next;
+
+    if (!tg_json_find_kind(j, object, name, TG_JSON_ARRAY))
+        return 0;
+    tg_json_enter(j, TG_JSON_ARRAY);
+    while (tg_json_element_at(j, &next))
+        if (j->text[next] == '{' && n < max)
+            at[n++] = next;
+    return n;
+}
+
 bool tg_json_has(tg_json *j, size_t object, const char *name)
 {
     bool found = false;

@@ -108,6 +108,13 @@ void tg_json_members(tg_json *j, const char *const *names, size_t n, size_t *at)
  * null. */
 bool tg_json_find(tg_json *j, size_t object, const char *name);
 
+/* Go to a member of this kind: JSON that need not be as expected. */
+bool tg_json_find_kind(tg_json *j, size_t object, const char *name, tg_json_kind kind);
+
+/* The offsets of the objects in an array that is a member of an object: their number, at most max; the others
+ * are not looked at. */
+size_t tg_json_find_objects(tg_json *j, size_t object, const char *name, size_t *at, size_t max);
+
 /* Whether it has one, which may be null. */
 bool tg_json_has(tg_json *j, size_t object, const char *name);
 

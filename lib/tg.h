@@ -25,6 +25,7 @@
 
 /* files: arrays in archives (.npz), models of any project, tokenizers and vocabularies */
 #include "formats/archive.h"
+#include "lib/models/chat_template.h"
 #include "lib/models/model_archive.h"
 #include "lib/models/model_open.h"
 #include "lib/vocab/vocab_file.h"

@@ -122,12 +122,48 @@ END
         run -2 --separate-stderr tg-tokenize -t other.npz --chat talk.jsonl
     }
     chat_of '<|im_start|>' '<|im_sep|>' '<|im_end|>'
-    said "tg-tokenize: the tokenizer's <|im_sep|> is of the template of Phi 4, which is none of chatml|llama3|gemma|plain: give one of these with --template"
+    said "tg-tokenize: the tokenizer's <|im_sep|> belongs to the template of Phi 4, which is none of chatml|llama3|gemma|plain: --template plain writes roles as text"
     chat_of '<|user|>' '<|assistant|>'
-    said "tg-tokenize: the tokenizer's <|assistant|> is of the template of Phi 3, GLM 4 and others"
+    said "tg-tokenize: the tokenizer's <|assistant|> belongs to the template of Phi 3, GLM 4 and others"
     chat_of $'<\xef\xbd\x9cAssistant\xef\xbd\x9c>'
-    said "of the template of DeepSeek"
+    said "belongs to the template of DeepSeek"
     tg-tokenize -q -t other.npz --chat --template plain talk.jsonl > plain.npz
+}
+
+@test "the template of a model, in its own files" {
+    mkdir model
+    tg-tokenize -t bpe.npz --to tokenizer.json > model/tokenizer.json
+    opens() {
+        run -0 --separate-stderr tg-tokenize -q -t model "$@" --chat --pieces talk.jsonl
+        [[ ${lines[0]} = *"$opening"* || ${lines[1]} = *"$opening"* ]] || { echo "$output"; false; }
+    }
+    refused() {
+        run -1 --separate-stderr tg-tokenize -t model --chat -o new.npz talk.jsonl
+        said "tg-tokenize: model/$1"
+        [[ ! -e new.npz ]]
+    }
+    # the tokenizer has the tokens of all
+    opening='<|im_start|>' opens
+    echo '{"bos_token": "<s>"}' > model/tokenizer_config.json
+    opening='<|im_start|>' opens
+    echo '{"chat_template": "{{ bos }}<start_of_turn>user\n{{ m }}<end_of_turn>"}' > model/tokenizer_config.json
+    opening='<start_of_turn>' opens
+    opening='<|start_header_id|>' opens --template llama3
+    echo '{"chat_template": [{"name": "tool", "template": "<start_of_turn><end_of_turn>"}, 3,
+        {"name": "default", "template": "<|start_header_id|>{{ m }}<|eot_id|>"}]}' > model/tokenizer_config.json
+    opening='<|start_header_id|>' opens
+    # a file of its own comes first
+    echo '{% for m in messages %}<|im_start|>{{ m }}<|im_end|>{% endfor %}' > model/chat_template.jinja
+    opening='<|im_start|>' opens
+    none='the model'"'"'s template of conversations is none of chatml|llama3|gemma|plain: give one of these with --template'
+    echo '<|im_start|>user<|im_sep|>{{ m }}<|im_end|>' > model/chat_template.jinja
+    refused "chat_template.jinja: $none"
+    opening='<|im_start|>' opens --template chatml
+    rm model/chat_template.jinja
+    echo '{"chat_template": "<|user|>\n{{ m }}"}' > model/tokenizer_config.json
+    refused "tokenizer_config.json: $none"
+    echo '{"chat_template": "<|im_' > model/tokenizer_config.json
+    refused 'tokenizer_config.json: line 1, column '
 }
 
 @test "a template that the tokenizer does not fit, and options that do not go together" {

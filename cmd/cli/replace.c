@@ -156,9 +156,9 @@ static void find_text(file_kind *f, const unsigned char *first, size_t n)
 
 const char *const cli_weights[] = {"model.safetensors", "model.safetensors.index.json", "pytorch_model.bin",
                                    "pytorch_model.bin.index.json", NULL};
-const char *const cli_around[] = {"config.json", "tokenizer.json",        "tokenizer.model",
-                                  "vocab.json",  "encoder.json",          "merges.txt",
-                                  "vocab.bpe",   "tokenizer_config.json", NULL};
+const char *const cli_around[] = {
+    "config.json", "tokenizer.json", "tokenizer.model",       "vocab.json",          "encoder.json",
+    "merges.txt",  "vocab.bpe",      "tokenizer_config.json", "chat_template.jinja", NULL};
 static const char *const unread[] = {"special_tokens_map.json",      "added_tokens.json",
                                      "generation_config.json",       "model.safetensors.index.json",
                                      "pytorch_model.bin.index.json", NULL};

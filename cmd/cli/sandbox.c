@@ -265,7 +265,7 @@ static void allow_input(struct rules *r, const char *path)
 /* Whether it may be a part of a model or a tokenizer in several files, by its name. */
 static bool is_part(const char *name)
 {
-    static const char *const endings[] = {"safetensors", "bin", "json", "txt", "bpe", "model", NULL};
+    static const char *const endings[] = {"safetensors", "bin", "json", "jinja", "txt", "bpe", "model", NULL};
     const char *ending = cli_ending(name);
 
     return ending && cli_is_one_of(ending, endings);

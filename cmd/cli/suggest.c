@@ -52,6 +52,7 @@ static const struct foreign {
     {"grad-clip|clip-grad|gradient-clip|max-grad-norm|clip-norm", "clip", NULL, NULL},
     {"gradient-accumulation-steps|gradient-accumulation|grad-accum|grad-accum-steps|accum", "accumulate",
      NULL, NULL},
+    {"gradient-checkpointing|activation-checkpointing|grad-checkpointing", "recompute", NULL, NULL},
     {"scheduler|lr-scheduler|lr-schedule|lr-decay-iters|decay-lr", "lr",
      "the rate rises for --warmup steps, then falls along a cosine to --min-lr", NULL},
     {"val-split|validation-split|val-size|test-size", "val-fraction", NULL, NULL},

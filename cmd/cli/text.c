@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include "lib/base/size.h"
+#include "lib/models/chat_template.h"
 
 /* ---- --ids */
 
@@ -330,4 +331,10 @@ tg_status cli_text_token(int32_t *id, const tg_model *model, const char *option,
         status = tg_fail(err, TG_EUSAGE, "%s must be one token, but '%s' is %zu", option, shown, tokens.n);
     tg_tokens_prompt_free(&tokens);
     return status;
+}
+
+tg_status cli_template(tg_chat_template *kind, const char *path, tg_err *err)
+{
+    return *kind < TG_CHAT_TEMPLATES || !path || cli_is_dash(path) ? TG_OK
+                                                                   : tg_chat_template_of(kind, path, err);
 }

@@ -6,6 +6,7 @@
 
 #include "cmd/cli/model.h"
 #include "lib/heads/probe.h"
+#include "lib/text/chat.h"
 #include "lib/tokens/stream.h"
 
 /* What the options name; NULL: not given. */
@@ -27,9 +28,13 @@ typedef struct cli_text {
 /* The template of --chat; `value` is TG_CHAT_TEMPLATES if none is given. */
 #define CLI_TEMPLATE_OPTION(value, is_given)                                                                 \
     CLI_ENUM_OPTION(0, "template", value, TG_CHAT_NAMES,                                                     \
-                    "how --chat writes a conversation (default: the first whose tokens the tokenizer has; "  \
-                    "plain must be named)",                                                                  \
+                    "how --chat writes a conversation (default: the model's own, or the first whose "        \
+                    "tokens the tokenizer has; plain must be named)",                                        \
                     .given = is_given)
+
+/* The template of --chat if none is given: that of the model at path (tg_chat_template_of()), unless path is
+ * NULL or standard input.  Otherwise *kind stays as it is. */
+TG_MUST_CHECK tg_status cli_template(tg_chat_template *kind, const char *path, tg_err *err);
 
 /* What --help says about IDS. */
 #define CLI_IDS_HELP "the same as token ids: decimal numbers with spaces, commas or newlines between them"

@@ -141,10 +141,12 @@ static tg_status converse(conversation *c, tg_err *err)
 tg_status sample_chat(const cli_model *m, const sample_options *o, tg_err *err)
 {
     conversation c = {.m = m, .o = o, .terminal = isatty(STDIN_FILENO) && isatty(STDOUT_FILENO)};
+    tg_chat_template template = o->template;
     tg_status status;
 
     c.room = tg_size_min(m->model.config.n_ctx, TG_TOKENS_WINDOW);
-    if ((status = tg_chat_open(&c.chat, o->template, m->model.tokenizer, add_ids, &c, err)))
+    if ((status = cli_template(&template, m->path, err)) ||
+        (status = tg_chat_open(&c.chat, template, m->model.tokenizer, add_ids, &c, err)))
         return status;
     if (!(status = tg_generator_open(&c.g, &m->model, (tg_weight_type)o->type, 1, c.room, err))) {
         if (o->system)

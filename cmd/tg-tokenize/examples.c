@@ -2,6 +2,7 @@
  * predicted. */
 #include <string.h>
 
+#include "cmd/cli/text.h"
 #include "cmd/tg-tokenize/job.h"
 #include "formats/json.h"
 #include "formats/lines.h"
@@ -194,11 +195,14 @@ static tg_status encode_lines(tokenize_job *job, tg_source *source, const char *
 
 tg_status encode_examples(tokenize_job *job, tg_err *err)
 {
+    const tokenize_options *o = job->o;
+    tg_chat_template template = o->template;
     tg_status status = TG_OK;
 
     job->has_mask = true;
-    if (job->o->examples == EXAMPLES_CHAT)
-        status = tg_chat_open(&job->chat, job->o->template, job->tok, give, job, err);
+    if (o->examples == EXAMPLES_CHAT &&
+        !(status = cli_template(&template, o->model ? o->model : o->tokenizer, err)))
+        status = tg_chat_open(&job->chat, template, job->tok, give, job, err);
     if (!status)
         status = visit_files(job, encode_lines, err);
     if (status)

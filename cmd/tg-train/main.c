@@ -302,8 +302,8 @@ static tg_status already_complete(struct job *job, tg_err *err)
     return status;
 }
 
-/* What a step takes depends on what was asked for. */
-static tg_status open_trainer(struct job *job, tg_err *err)
+/* What a step takes depends on what was asked for.  The run needs these bytes. */
+static tg_status open_trainer(struct job *job, size_t bytes, tg_err *err)
 {
     train_setup *s = &job->setup;
     char why[TG_ERR_MAX];
@@ -311,8 +311,11 @@ static tg_status open_trainer(struct job *job, tg_err *err)
 
     if (status != TG_ENOMEM)
         return status;
+    if (bytes > job->o->available) /* advice has been given */
+        return status;
     snprintf(why, sizeof why, "%s", err->message);
-    return tg_fail(err, TG_ENOMEM, "%s; a smaller --batch, with more --accumulate, needs less", why);
+    return tg_fail(err, TG_ENOMEM, "%s; --recompute, or a smaller --batch with more --accumulate, needs less",
+                   why);
 }
 
 /* The log is appended to, and a model replaced. */
@@ -340,7 +343,7 @@ static tg_status prepare(struct job *job, tg_err *err)
     const char *log = job->team->rank == 0 ? job->o->log : NULL;
     const size_t passes = s->run.settings.accumulate;
     const bool probes = job->team->rank == 0 && job->o->probe_text;
-    size_t more = 0;
+    size_t more = 0, bytes;
     tg_status status;
 
     if (job->team->size > passes)
@@ -351,7 +354,8 @@ static tg_status prepare(struct job *job, tg_err *err)
     if ((log && (status = check_log(job, log, err))) ||
         (status = train_report_open(&job->report, &s->run.settings, s->run.step, log, err)) ||
         (probes && (status = train_snapshots_open(&job->snapshots, s, &more, err))) ||
-        (status = train_setup_announce(s, more, err)) || (status = open_trainer(job, err)))
+        (status = train_memory_needed(s, more, &bytes, err)) ||
+        (status = train_setup_announce(s, more, err)) || (status = open_trainer(job, bytes, err)))
         return status;
     train_snapshots_say(&job->snapshots);
     if ((status = take_snapshot(job, err)))

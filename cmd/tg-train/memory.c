@@ -10,7 +10,7 @@ size_t train_floats_kept(const tg_model *m)
     return tg_size_add_sat(weights, tg_size_mul_sat(2, trained->floats));
 }
 
-/* The weights and moments, what is lent, the text, the trainer's buffers, and what else there is. */
+/* The weights and moments, a lent model's values, the text, the trainer's buffers, and what else there is. */
 static size_t bytes_of(const train_setup *s, const tg_run *run, size_t more)
 {
     const size_t parts[] = {
@@ -38,7 +38,7 @@ tg_status train_memory_needed(const train_setup *s, size_t more, size_t *bytes, 
 
 /* ---- advice */
 
-/* The same step in other passes. */
+/* Settings with which a step reads the same text in other passes. */
 struct way {
     size_t batch, accumulate;
     bool recompute;
@@ -101,11 +101,11 @@ void train_memory_advise(const train_setup *s, size_t more, size_t bytes)
     w = find_way(s, more);
     name_way(text, sizeof text, &w, s);
     if (w.bytes <= available)
-        cli_say("%s of memory are available: with %s, the run needs %s", cli_bytes(available), text,
+        cli_say("%s of memory is available: with %s, the run needs %s", cli_bytes(available), text,
                 cli_bytes(w.bytes));
     else if (w.bytes < bytes)
-        cli_say("%s of memory are available: even with %s, the run needs %s; %s", cli_bytes(available), text,
+        cli_say("%s of memory is available: even with %s, the run needs %s; %s", cli_bytes(available), text,
                 cli_bytes(w.bytes), fewer);
     else
-        cli_say("%s of memory are available: %s", cli_bytes(available), fewer);
+        cli_say("%s of memory is available: %s", cli_bytes(available), fewer);
 }

@@ -227,11 +227,13 @@ static tg_status freeze(train_setup *s, tg_err *err)
         (status = tg_run_freeze(&s->run, frozen, err)) == TG_EUSAGE) {
         const tg_err why = *err;
 
-        (void)tg_fail(err, TG_EUSAGE, "%s; tg-convert %s -o NEW.npz makes a model without a run", why.message,
-                      s->source);
+        (void)tg_fail(
+            err, TG_EUSAGE,
+            "%s: leave it out to continue, or begin with a model without a run: tg-convert %s -o NEW.npz",
+            why.message, s->source);
     }
     free(frozen);
-    return status;
+    return status ? tg_err_in(err, "--freeze") : TG_OK;
 }
 
 /* Report the settings of a resumed run that change, --min-lr also when it follows --lr. */

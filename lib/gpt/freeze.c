@@ -38,7 +38,7 @@ static tg_status find_layers(unsigned char *frozen, const tg_params *table, cons
     size_t first, last;
 
     if (!read_range(word + strlen(LAYERS), &first, &last) || last >= table->blocks)
-        return tg_fail(err, TG_EUSAGE, "\"%s\" is no range of the model's layers, " LAYERS "0-%zu", word,
+        return tg_fail(err, TG_EUSAGE, "\"%s\": expected a range of the model's layers, 0 to %zu", word,
                        table->blocks - 1);
     for (size_t i = 0; i < table->n; i++) {
         const tg_param *p = &table->entry[i];
@@ -65,9 +65,9 @@ static tg_status find_word(unsigned char *frozen, const tg_params *table, const 
     if (any)
         return TG_OK;
     return tg_fail(err, TG_EUSAGE,
-                   "\"%s\" names no parameter; there are embedding, " LAYERS
-                   "0-%zu, and patterns of names as %s",
-                   word, table->blocks - 1, table->entry[table->n / 2].name);
+                   "\"%s\" names no parameter: expected embedding, " LAYERS
+                   "0-%zu, or a pattern of whole names, as *.mlp.*",
+                   word, table->blocks - 1);
 }
 
 tg_status tg_freeze_find(unsigned char *frozen, const tg_params *table, const char *list, tg_err *err)

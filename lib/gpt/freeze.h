@@ -20,8 +20,8 @@ TG_MUST_CHECK tg_status tg_freeze_find(unsigned char *frozen, const tg_params *t
                                        tg_err *err);
 
 /*
- * Freeze these entries [m->table.n], and no others, of a model with flat parameters, which move (m->params);
- * before it has any, too.  At least one is, and one is not.  TG_ENOMEM: *m can only be freed.
+ * Freeze these entries [m->table.n], at least one and not all, and no others, of a model with flat
+ * parameters. These move (m->params); they need not exist yet.  TG_ENOMEM: *m can only be freed.
  */
 TG_MUST_CHECK tg_status tg_model_freeze(tg_model *m, const unsigned char *frozen, tg_err *err);
 

@@ -12,30 +12,9 @@
 #define PARTS_MAX 16               /* of a post-processor; further ones are not looked at */
 #define SHOWN 60                   /* bytes of a token's text in a note */
 
-/* ---- JSON that need not be as expected */
-
-/* Go to a member of this kind of the object at an offset. */
-static bool find(tg_json *j, size_t object, const char *name, tg_json_kind kind)
-{
-    return tg_json_find(j, object, name) && tg_json_peek(j) == kind;
-}
-
 static bool has_text(tg_json *j, size_t object, const char *name, const char *text)
 {
-    return find(j, object, name, TG_JSON_STRING) && tg_span_is(tg_json_get_text(j), text);
-}
-
-/* The offsets of the objects in an array that is a member of an object. */
-static size_t find_objects(tg_json *j, size_t object, const char *name, size_t at[PARTS_MAX])
-{
-    size_t n = 0;
-
-    if (!find(j, object, name, TG_JSON_ARRAY))
-        return 0;
-    tg_json_enter(j, TG_JSON_ARRAY);
-    while (tg_json_element_at(j, &at[n]))
-        n += j->text[at[n]] == '{' && n + 1 < PARTS_MAX;
-    return n;
+    return tg_json_find_kind(j, object, name, TG_JSON_STRING) && tg_span_is(tg_json_get_text(j), text);
 }
 
 /* ---- the token */
@@ -61,12 +40,12 @@ static tg_status begin_with(tg_model_file *f, tg_span text, tg_err *err)
 static tg_status read_template(tg_model_file *f, tg_json *j, size_t template, tg_err *err)
 {
     size_t at[PARTS_MAX], first = 0, before = 0, after = 0;
-    const size_t n = find_objects(j, template, "single", at);
+    const size_t n = tg_json_find_objects(j, template, "single", at, PARTS_MAX);
     bool text = false;
     tg_status status;
 
     for (size_t i = 0; i < n; i++) {
-        const bool special = find(j, at[i], "SpecialToken", TG_JSON_OBJECT);
+        const bool special = tg_json_find_kind(j, at[i], "SpecialToken", TG_JSON_OBJECT);
 
         if (special && !text && before++ == 0)
             first = j->at;
@@ -82,8 +61,9 @@ static tg_status read_template(tg_model_file *f, tg_json *j, size_t template, tg
                             "the %zu tokens that tokenizer.json puts before a text are left out: expected "
                             "at most one",
                             before);
-    return before > 0 && find(j, first, "id", TG_JSON_STRING) ? begin_with(f, tg_json_get_text(j), err)
-                                                              : TG_OK;
+    return before > 0 && tg_json_find_kind(j, first, "id", TG_JSON_STRING)
+               ? begin_with(f, tg_json_get_text(j), err)
+               : TG_OK;
 }
 
 /* The post-processor is a template, or one of several, or none. */
@@ -92,11 +72,11 @@ static tg_status read_post_processor(tg_model_file *f, tg_json *j, tg_err *err)
     size_t at[PARTS_MAX], n = 1;
     tg_status status = TG_OK;
 
-    if (!find(j, 0, "post_processor", TG_JSON_OBJECT))
+    if (!tg_json_find_kind(j, 0, "post_processor", TG_JSON_OBJECT))
         return TG_OK;
     at[0] = j->at;
     if (has_text(j, at[0], "type", "Sequence"))
-        n = find_objects(j, at[0], "processors", at);
+        n = tg_json_find_objects(j, at[0], "processors", at, PARTS_MAX);
     for (size_t i = 0; i < n && !status; i++)
         if (has_text(j, at[i], "type", "TemplateProcessing"))
             status = read_template(f, j, at[i], err);
@@ -110,11 +90,11 @@ static tg_status read_settings(tg_model_file *f, tg_json *j, tg_err *err)
 {
     size_t token = 0;
 
-    if (!find(j, 0, "add_bos_token", TG_JSON_BOOL) || !tg_json_get_bool(j))
+    if (!tg_json_find_kind(j, 0, "add_bos_token", TG_JSON_BOOL) || !tg_json_get_bool(j))
         return TG_OK;
-    if (find(j, 0, "bos_token", TG_JSON_OBJECT))
+    if (tg_json_find_kind(j, 0, "bos_token", TG_JSON_OBJECT))
         token = j->at;
-    if (find(j, token, token > 0 ? "content" : "bos_token", TG_JSON_STRING))
+    if (tg_json_find_kind(j, token, token > 0 ? "content" : "bos_token", TG_JSON_STRING))
         return begin_with(f, tg_json_get_text(j), err);
     f->config.add_bos = f->config.bos_token > 0;
     return TG_OK;

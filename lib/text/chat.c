@@ -79,8 +79,8 @@ static tg_status find_template(tg_chat_template *kind, const tg_tokenizer *tok, 
     for (size_t i = 0; i < sizeof others / sizeof others[0]; i++)
         if (token(tok, others[i].token) >= 0)
             return tg_fail(err, TG_EUSAGE,
-                           "the tokenizer's %s is of the template of %s, which is none of " TG_CHAT_NAMES
-                           ": give one of these with --template",
+                           "the tokenizer's %s belongs to the template of %s, which is none of " TG_CHAT_NAMES
+                           ": --template plain writes roles as text",
                            others[i].token, others[i].of);
     for (size_t i = 0; i < TG_CHAT_TEMPLATES; i++)
         if (token(tok, forms[i].open) >= 0) {
@@ -89,6 +89,30 @@ static tg_status find_template(tg_chat_template *kind, const tg_tokenizer *tok, 
         }
     return tg_fail(err, TG_EUSAGE,
                    "the tokenizer has no tokens of chatml, llama3 or gemma: give --template plain");
+}
+
+/* Whether a text [n] has this word; NULL is none. */
+static bool contains(const char *text, size_t n, const char *word)
+{
+    const size_t length = word ? strlen(word) : n + 1;
+
+    for (size_t i = 0; i + length <= n; i++)
+        if (memcmp(text + i, word, length) == 0)
+            return true;
+    return false;
+}
+
+tg_chat_template tg_chat_recognize(const char *text, size_t n)
+{
+    size_t found = TG_CHAT_TEMPLATES;
+
+    for (size_t i = 0; i < sizeof others / sizeof others[0]; i++)
+        if (contains(text, n, others[i].token))
+            return TG_CHAT_TEMPLATES;
+    for (size_t i = 0; i < TG_CHAT_TEMPLATES; i++)
+        if (contains(text, n, forms[i].open) && contains(text, n, forms[i].close))
+            found = i;
+    return (tg_chat_template)found;
 }
 
 static tg_status find_token(int32_t *id, const struct form *f, const char *text, const tg_tokenizer *tok,

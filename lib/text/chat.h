@@ -70,6 +70,10 @@ typedef struct tg_chat {
     bool is_answer; /* that text */
 } tg_chat;
 
+/* The template whose opening and closing tokens a program for templates [n] writes, as Hugging Face's in
+ * Jinja; TG_CHAT_TEMPLATES: none's, or tokens of another one. */
+tg_chat_template tg_chat_recognize(const char *text, size_t n);
+
 /* TG_CHAT_TEMPLATES is the first template whose opening token the tokenizer has.  The tokenizer must outlive
  * the chat. TG_EDATA: it lacks a token of the template, which the message names; TG_EUSAGE: it has none's, or
  * that of a template which is none of these.  TG_ENOMEM.  After a failure *chat needs no close. */

@@ -68,8 +68,8 @@ tg_status tg_run_freeze(tg_run *run, const unsigned char *frozen, tg_err *err)
 
     for (size_t i = 0; run->step > 0 && i < run->model.table.n; i++)
         if (frozen[i] != tg_model_is_frozen(&run->model, i))
-            return tg_fail(err, TG_EUSAGE, "the run has begun: %s is %s", run->model.table.entry[i].name,
-                           frozen[i] ? "trained" : "frozen");
+            return tg_fail(err, TG_EUSAGE, "it cannot change once a run has begun (%s is %s)",
+                           run->model.table.entry[i].name, frozen[i] ? "trained" : "frozen");
     if (run->step > 0)
         return TG_OK;
     tg_arena_free(&run->moments);

@@ -7,8 +7,9 @@ TRL has these templates, with the assistant's part marked; transformers renders 
 learned from the text, with the template's special tokens and a rule that splits text where Llama 3 and Qwen do.  The
 masks must agree but for the line feed after an answer's last token, and in Qwen's also the one before the answer, which
 TRL marks and tg does not.  What is said holds no text of a special token, which transformers takes for one, and answers
-in ChatML, which keeps the white space around them, begin with none: tg tokenizes answers by themselves.  Prints a line for
-each template; exits with 1 if one says DIFFERS.
+in ChatML, which keeps the white space around them, begin with none: tg tokenizes answers by themselves.  The
+templates are found in a model's directory, as tg-tokenize does by default; those that it does not have must be refused.
+Prints a line for each template; exits with 1 if one says DIFFERS.
 """
 import importlib.util
 import json
@@ -28,6 +29,7 @@ TEMPLATES = [  # tg's name, TRL's, the rule for pieces, special tokens, whether 
     ("gemma", "gemma_training", "llama3", ["<bos>", "<eos>", "<start_of_turn>", "<end_of_turn>"], False, False),
     ("gemma", "gemma3_training", "llama3", ["<bos>", "<eos>", "<start_of_turn>", "<end_of_turn>"], True, False),
 ]
+OTHERS = ["phi3", "phi3_5", "cohere2", "deepseekv3", "gptoss", "glm4moe", "smolvlm", "gemma4"]
 BOS = {"llama3": "<|begin_of_text|>", "gemma": "<bos>"}
 CONVERSATIONS = 200
 WORDS = ["Be kind", "2+2", "=4.", "Tweedledum", "\n", "\n\n", "naïve", "猫", "\tdef f():", "  ", "Yes!", "42", "'s", "— no"]
@@ -68,20 +70,45 @@ def documents(path):
     return list(zip(np.split(ids, starts[1:]), np.split(mask, starts[1:])))
 
 
+def template_of(theirs):
+    folder = os.path.join(importlib.util.find_spec("trl").submodule_search_locations[0], "chat_templates")
+    with open(os.path.join(folder, theirs + ".jinja")) as f:
+        return f.read()
+
+
+def refused(theirs):
+    """Whether tg knows that a template is none of its own, with a tokenizer that has all of its tokens."""
+    with tempfile.TemporaryDirectory() as where:
+        text, talk, vocabulary = (os.path.join(where, n) for n in ("text", "talk.jsonl", "tokenizer.json"))
+        with open(text, "w") as f:
+            f.write("some text\n" * 100)
+        with open(talk, "w") as f:
+            f.write('{"messages": [{"role": "user", "content": "a"}, {"role": "assistant", "content": "b"}]}\n')
+        with open(os.path.join(where, "chat_template.jinja"), "w") as f:
+            f.write(template_of(theirs))
+        specials = sorted({s for t in TEMPLATES for s in t[3]})
+        run("tg-bpe", "-q", "-n", "300", *(x for s in specials for x in ("--special", s)), "-o", vocabulary, text)
+        out = subprocess.run([os.path.join(sys.argv[1], "tg-tokenize"), "-t", where, "--chat", talk],
+                             stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
+    good = out.returncode == 1 and "template of conversations is none of" in out.stderr
+    print(f"{theirs}: {'refused: ok' if good else 'DIFFERS: ' + out.stderr}", flush=True)
+    return not good
+
+
 def judge(name, theirs, split, specials, system, must):
     rng = random.Random(theirs)
     talks = [conversation(rng, name, system, must) for _ in range(CONVERSATIONS)]
-    folder = os.path.join(importlib.util.find_spec("trl").submodule_search_locations[0], "chat_templates")
-    with open(os.path.join(folder, theirs + ".jinja")) as f:
-        template = f.read()
+    template = template_of(theirs)
     with tempfile.TemporaryDirectory() as where:
         text, talk, vocabulary, tokens = (os.path.join(where, n) for n in ("text", "talk.jsonl", "tokenizer.json", "t.npz"))
+        with open(os.path.join(where, "chat_template.jinja"), "w") as f:
+            f.write(template)
         with open(text, "w") as f:
             f.write("\n".join(m["content"] for t in talks for m in t))
         with open(talk, "w") as f:
             f.writelines(json.dumps({"messages": t}) + "\n" for t in talks)
         run("tg-bpe", "-q", "-n", "400", "--split", split, *(x for s in specials for x in ("--special", s)), "-o", vocabulary, text)
-        run("tg-tokenize", "-q", "-t", vocabulary, "--chat", "--template", name, "-o", tokens, talk)
+        run("tg-tokenize", "-q", "-t", where, "--chat", "-o", tokens, talk)  # by the directory's template
         tokenizer = PreTrainedTokenizerFast(tokenizer_file=vocabulary, bos_token=BOS.get(name))
         ours = documents(tokens)
     bad, n, predicted = int(len(ours) != len(talks)), 0, 0
@@ -101,4 +128,4 @@ def judge(name, theirs, split, specials, system, must):
 
 
 if __name__ == "__main__":
-    sys.exit(any([judge(*t) for t in TEMPLATES]))
+    sys.exit(any([judge(*t) for t in TEMPLATES] + [refused(t) for t in OTHERS]))

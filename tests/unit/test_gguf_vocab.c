@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "lib/bpe/bpe.h"
+#include "lib/models/chat_template.h"
 #include "lib/models/gguf_vocab.h"
 #include "lib/spm/spm.h"
 #include "lib/text/chars.h"
@@ -766,9 +767,45 @@ static void what_llama_cannot_merge(void)
     expect_loss(spm_of(&p, TG_SPM_PREFIX_NONE, 6), "it needs a piece for each byte");
 }
 
+/* The template in a file that has it, and nothing else; NULL: it has none. */
+static tg_status read_template(tg_chat_template *kind, const char *text, tg_err *err)
+{
+    char path[] = "/tmp/test_gguf_vocab.XXXXXX";
+    const int fd = mkstemp(path);
+    tg_gguf_writer w;
+    tg_status status;
+
+    CHECK(fd >= 0);
+    tg_gguf_begin(&w, fd);
+    put_word(&w, "general.architecture", "llama");
+    put_word(&w, "tokenizer.chat_template", text);
+    CHECK_OK(tg_gguf_finish(&w, err), err);
+    close(fd);
+    status = tg_chat_template_of(kind, path, err);
+    unlink(path);
+    return status;
+}
+
+static void template_of_conversations(void)
+{
+    tg_chat_template kind;
+    tg_err err = {0};
+
+    CHECK_OK(read_template(&kind, "{{ bos }}<start_of_turn>user\n{{ m }}<end_of_turn>\n", &err), &err);
+    CHECK_EQ(kind, TG_CHAT_GEMMA);
+    CHECK_OK(read_template(&kind, "<|im_start|>{{ m }}<|im_end|>", &err), &err);
+    CHECK_EQ(kind, TG_CHAT_CHATML);
+    CHECK_OK(read_template(&kind, NULL, &err), &err);
+    CHECK_EQ(kind, TG_CHAT_TEMPLATES);
+    CHECK_EQ(read_template(&kind, "<|im_start|>{{ m }}", &err), TG_EDATA);
+    CHECK_HAS(err.message, "the model's template of conversations is none of");
+    CHECK_EQ(read_template(&kind, "", &err), TG_EDATA);
+}
+
 int main(void)
 {
     RUN(token_before_a_text);
+    RUN(template_of_conversations);
     RUN(sentencepiece);
     RUN(sentencepiece_stays_the_same);
     RUN(sentencepiece_is_padded);
