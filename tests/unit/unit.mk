@@ -85,7 +85,7 @@ $(BUILD)/unit/test_lines: $(EXAMPLE_OBJ) $(LINES_OBJ)
 # The tests that take the name of an instruction set, and those of code that cuts its work
 # into blocks, which are built with tiny ones as well.
 UNIT_ISA = test_kernels test_products test_attend16 test_nn test_model
-UNIT_TINY = $(UNIT_ISA) test_tokens test_tokenizer test_bpe test_spm test_family test_learn
+UNIT_TINY = $(UNIT_ISA) test_tokens test_tokenizer test_bpe test_spm test_backward test_family test_learn
 
 # What a block's size changes is seen at any level: the compiler takes half as long, unless somebody chose a level.
 TINY_KERNEL_CFLAGS := $(if $(filter file,$(origin KERNEL_CFLAGS)),$(KERNEL_CFLAGS:-O3=-O1),$(KERNEL_CFLAGS))
