@@ -175,16 +175,12 @@ static void say_origin(const train_setup *s)
         cli_note("it begins with %s", s->options->adapter);
 }
 
-tg_status train_setup_announce(const train_setup *s, size_t more, tg_err *err)
+void train_setup_announce(const train_setup *s, size_t more, size_t bytes)
 {
     const tg_run *run = &s->run;
     const tg_config *c = &run->model.config;
     const tg_batches *b = &s->batches;
-    size_t bytes;
-    tg_status status = train_memory_needed(s, more, &bytes, err);
 
-    if (status)
-        return status;
     if (run->adapter)
         say_adapter(s);
     say_origin(s);
@@ -207,5 +203,4 @@ tg_status train_setup_announce(const train_setup *s, size_t more, tg_err *err)
         cli_say("no validation: the text is too short to hold out %g of it%s (a window needs %zu tokens)",
                 run->settings.val_fraction, run->settings.val_blocks > 1 ? " in so many blocks" : "",
                 b->T + 1);
-    return TG_OK;
 }

@@ -354,8 +354,10 @@ static tg_status prepare(struct job *job, tg_err *err)
     if ((log && (status = check_log(job, log, err))) ||
         (status = train_report_open(&job->report, &s->run.settings, s->run.step, log, err)) ||
         (probes && (status = train_snapshots_open(&job->snapshots, s, &more, err))) ||
-        (status = train_memory_needed(s, more, &bytes, err)) ||
-        (status = train_setup_announce(s, more, err)) || (status = open_trainer(job, bytes, err)))
+        (status = train_memory_needed(s, more, &bytes, err)))
+        return status;
+    train_setup_announce(s, more, bytes);
+    if ((status = open_trainer(job, bytes, err)))
         return status;
     train_snapshots_say(&job->snapshots);
     if ((status = take_snapshot(job, err)))

@@ -72,8 +72,7 @@ void train_memory_advise(const train_setup *setup, size_t more, size_t bytes);
 
 /* ---- announce.c */
 
-/* Report what is trained, on what, and the memory needed, which includes `more` bytes.  TG_ENOMEM: the size
- * overflows a size_t. */
-TG_MUST_CHECK tg_status train_setup_announce(const train_setup *setup, size_t more, tg_err *err);
+/* Report what is trained, on what, and the bytes that the run needs, which include `more`. */
+void train_setup_announce(const train_setup *setup, size_t more, size_t bytes);
 
 #endif

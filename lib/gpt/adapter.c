@@ -56,26 +56,22 @@ static bool is_target(const tg_param *p, uint64_t targets)
 static void append(tg_params *t, const tg_param *of, const char *suffix, size_t rows, size_t columns,
                    double std)
 {
-    tg_param *p = &t->entry[t->n++];
+    tg_param p = {.kind = of->kind,
+                  .use = TG_USE_MATRIX,
+                  .layer = of->layer,
+                  .in_block = true,
+                  .ndim = 2,
+                  .shape = {rows, columns},
+                  .transposed = true,
+                  .count = rows * columns,
+                  .std = std,
+                  .decay = true};
     const int stem = (int)(strlen(of->name) - strlen(WEIGHT));
-    const int n = snprintf(p->name, sizeof p->name, "%.*s.%s" WEIGHT, stem, of->name, suffix);
+    const int n = snprintf(p.name, sizeof p.name, "%.*s.%s" WEIGHT, stem, of->name, suffix);
 
-    assert(n > 0 && (size_t)n < sizeof p->name);
+    assert(n > 0 && (size_t)n < sizeof p.name);
     (void)n;
-    p->kind = of->kind;
-    p->use = TG_USE_MATRIX;
-    p->layer = of->layer;
-    p->in_block = true;
-    p->ndim = 2;
-    p->shape[0] = rows;
-    p->shape[1] = columns;
-    p->transposed = true;
-    p->count = rows * columns;
-    p->offset = t->floats;
-    p->std = std;
-    p->decay = true;
-    t->count += p->count;
-    t->floats += tg_round_up(p->count, TG_ALIGN / sizeof(float));
+    (void)tg_params_append(t, &p);
 }
 
 static void fill_table(tg_adapter *a, const tg_params *model)

@@ -51,8 +51,8 @@ typedef struct tg_model {
     /* What is trained: an adapter, with which the lent values are computed, and nothing else; NULL: all
      * parameters are, except those that are frozen.  Not owned. */
     const struct tg_adapter *adapter;
-    tg_params
-        trained; /* those that are not frozen, if some are: they are the first of `params`; n 0: none is */
+    /* The parameters that are not frozen, if some are: they are the first of `params`; n 0: none is. */
+    tg_params trained;
 } tg_model;
 
 /* Whether table entry i stays as it is. */

@@ -94,19 +94,27 @@ static void place(tg_param *p, size_t *floats)
     *floats += tg_round_up(p->count, TG_ALIGN / sizeof(float));
 }
 
+const tg_param *tg_params_append(tg_params *t, const tg_param *p)
+{
+    tg_param *entry = &t->entry[t->n++];
+
+    *entry = *p;
+    place(entry, &t->floats);
+    t->count += p->count;
+    return entry;
+}
+
 /* Append one entry, if the config has it. */
 static void append(tg_params *t, const tg_param_row *row, size_t layer, const tg_config *c)
 {
-    tg_param *p = &t->entry[t->n];
+    tg_param p = {0};
 
     if (!tg_config_when(row->when, c))
         return;
-    fill_entry(p, row, layer, c);
+    fill_entry(&p, row, layer, c);
     if (layer == 0)
         t->first[row->kind] = t->n;
-    t->n++;
-    t->count += p->count;
-    place(p, &t->floats);
+    (void)tg_params_append(t, &p);
 }
 
 /* Append the rows of a block, which begin at row `first`, for each block; returns their number. */
@@ -197,11 +205,8 @@ tg_status tg_params_split(tg_params *trained, tg_params *table, const unsigned c
         tg_param *p = &table->entry[i];
 
         begun = begin_blocks(trained, begun, p);
-        if (frozen[i])
-            continue;
-        place(p, &trained->floats);
-        trained->entry[trained->n++] = *p;
-        trained->count += p->count;
+        if (!frozen[i])
+            *p = *tg_params_append(trained, p);
     }
     (void)begin_blocks(trained, begun, NULL);
     floats = trained->floats;

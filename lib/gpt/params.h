@@ -166,6 +166,9 @@ typedef struct tg_params {
 /* An empty table with room for `max` entries.  TG_ENOMEM. */
 TG_MUST_CHECK tg_status tg_params_begin(tg_params *table, size_t max, size_t blocks, tg_err *err);
 
+/* Append an entry, complete except its place, which is after the others; returns it. */
+const tg_param *tg_params_append(tg_params *table, const tg_param *p);
+
 /* The table of a checked config.  TG_ENOMEM. */
 TG_MUST_CHECK tg_status tg_params_build(tg_params *table, const tg_config *config, tg_err *err);
 

@@ -4,6 +4,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
+#include "formats/format.h"
 #include "formats/gguf.h"
 #include "formats/json.h"
 #include "formats/path.h"
@@ -91,11 +92,11 @@ static tg_status of_gguf(tg_chat_template *kind, tg_model_file *f, const char *p
 
 static bool is_gguf(const char *path)
 {
-    unsigned char first[4];
+    unsigned char first[TG_FORMAT_BYTES];
     size_t n;
 
-    return !tg_path_peek(path, first, sizeof first, &n, NULL) && n == sizeof first &&
-           memcmp(first, "GGUF", 4) == 0;
+    return !tg_path_peek(path, first, sizeof first, &n, NULL) &&
+           tg_format_recognize(first, n) == TG_FORMAT_GGUF;
 }
 
 tg_status tg_chat_template_of(tg_chat_template *kind, const char *path, tg_err *err)
