@@ -29,6 +29,7 @@
 #include "formats/array.h"
 #include "formats/source.h"
 #include "lib/base/api.h"
+#include "lib/base/bf16.h"
 #include "lib/base/status.h"
 
 TG_API_BEGIN
@@ -141,6 +142,10 @@ TG_MUST_CHECK tg_status tg_archive_create(tg_archive_writer **writer, int fd, tg
 /* Append one array: C order, little-endian, contiguous at `data`. */
 TG_MUST_CHECK tg_status tg_archive_put(tg_archive_writer *writer, const char *name, tg_dtype dtype,
                                        size_t ndim, const size_t *shape, const void *data, tg_err *err);
+
+/* The same of bf16 in memory, which are float32 in the archive. */
+TG_MUST_CHECK tg_status tg_archive_put_widened(tg_archive_writer *writer, const char *name, size_t ndim,
+                                               const size_t *shape, const tg_bf16 *data, tg_err *err);
 
 /* Scalars: '<i8', '<f8', '|S<strlen>' (an empty text is written as one NUL). */
 TG_MUST_CHECK tg_status tg_archive_put_i64(tg_archive_writer *, const char *name, int64_t value, tg_err *);

@@ -166,4 +166,8 @@ const char *tg_zip_central_sizes(const unsigned char *p, uint64_t *size, uint64_
 TG_MUST_CHECK tg_status tg_zip_put(tg_archive_writer *w, const char *name, const void *head, size_t head_size,
                                    const void *data, size_t size, tg_err *err);
 
+/* The same of float32 values, n of them, which are bf16 in memory. */
+TG_MUST_CHECK tg_status tg_zip_put_widened(tg_archive_writer *w, const char *name, const void *head,
+                                           size_t head_size, const tg_bf16 *x, size_t n, tg_err *err);
+
 #endif

@@ -5,6 +5,10 @@
 #include "formats/crc.h"
 #include "formats/sink.h"
 #include "formats/zip.h"
+#include "lib/base/convert.h"
+#include "lib/base/size.h"
+
+#define PIECE ((size_t)4096) /* values that are widened at once */
 
 struct tg_archive_writer {
     tg_sink sink;
@@ -70,8 +74,8 @@ static tg_status new_entry(tg_archive_writer *w, tg_zip_entry **e, const char *n
     return status;
 }
 
-tg_status tg_zip_put(tg_archive_writer *w, const char *name, const void *head, size_t head_size,
-                     const void *data, size_t size, tg_err *err)
+/* Begin a member whose bytes, of which there are `size`, have that CRC-32. */
+static tg_status begin(tg_archive_writer *w, const char *name, uint32_t crc, uint64_t size, tg_err *err)
 {
     unsigned char header[TG_ZIP_LOCAL_MAX];
     tg_zip_entry *e;
@@ -81,13 +85,56 @@ tg_status tg_zip_put(tg_archive_writer *w, const char *name, const void *head, s
         return tg_fail(err, TG_EUSAGE, "member \"%s\" comes after the end of the archive", name);
     if ((status = new_entry(w, &e, name, err)))
         return status;
-    e->crc = e->packed_crc = tg_crc32(tg_crc32(0, head, head_size), data, size);
-    e->size = e->packed = head_size + size;
+    e->crc = e->packed_crc = crc;
+    e->size = e->packed = size;
     e->offset = at(w);
     tg_sink_put(&w->sink, header, tg_zip_encode_local(header, e));
+    w->list.count++;
+    return TG_OK;
+}
+
+tg_status tg_zip_put(tg_archive_writer *w, const char *name, const void *head, size_t head_size,
+                     const void *data, size_t size, tg_err *err)
+{
+    const uint32_t crc = tg_crc32(tg_crc32(0, head, head_size), data, size);
+    const tg_status status = begin(w, name, crc, head_size + size, err);
+
+    if (status)
+        return status;
     tg_sink_put(&w->sink, head, head_size);
     tg_sink_put(&w->sink, data, size);
-    w->list.count++;
+    return result(w, err);
+}
+
+/* The next values of x [n], from `from` on, as float32; returns how many. */
+static size_t widen(float piece[PIECE], const tg_bf16 *x, size_t n, size_t from)
+{
+    const size_t count = tg_size_min(PIECE, n - from);
+
+    for (size_t i = 0; i < count; i++)
+        piece[i] = tg_float_from_bf16(x[from + i]);
+    return count;
+}
+
+tg_status tg_zip_put_widened(tg_archive_writer *w, const char *name, const void *head, size_t head_size,
+                             const tg_bf16 *x, size_t n, tg_err *err)
+{
+    uint32_t crc = tg_crc32(0, head, head_size);
+    float piece[PIECE];
+    tg_status status;
+    size_t count;
+
+    for (size_t i = 0; i < n; i += count) {
+        count = widen(piece, x, n, i);
+        crc = tg_crc32(crc, piece, count * sizeof *piece);
+    }
+    if ((status = begin(w, name, crc, head_size + n * sizeof *piece, err)))
+        return status;
+    tg_sink_put(&w->sink, head, head_size);
+    for (size_t i = 0; i < n; i += count) {
+        count = widen(piece, x, n, i);
+        tg_sink_put(&w->sink, piece, count * sizeof *piece);
+    }
     return result(w, err);
 }
 

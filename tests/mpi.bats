@@ -231,6 +231,30 @@ same_as_alone() {
     done
 }
 
+@test "so do they train a model that is kept in bf16, also one that resumes" {
+    need_mpi
+    local n options=(-m untrained.npz -n 6 -a 5 -b 2 --eval-every 3 --master bf16)
+    for more in '' '--freeze embedding'; do
+        # shellcheck disable=SC2086 # words
+        tg-train "${options[@]}" $more -o one.npz t.npz
+        for n in 2 3; do
+            # shellcheck disable=SC2086 # words
+            team $n "${options[@]}" $more -o many.npz t.npz
+            cmp one.npz many.npz
+            rm many.npz
+        done
+        # shellcheck disable=SC2086 # words
+        tg-train "${options[@]}" $more -o many.npz --save-every 2 t.npz &
+        child=$!
+        eventually test -e many.npz
+        kill -KILL $child || true
+        wait $child || true
+        team 2 "${options[@]}" -o many.npz t.npz
+        cmp one.npz many.npz
+        rm one.npz many.npz
+    done
+}
+
 @test "an adapter of which a process has another model" {
     need_mpi
     tg-train -q -m untrained.npz -o other.npz --force -n 3 t.npz

@@ -1585,6 +1585,73 @@ arrays() {
     said "tg-train: --freeze is for a model that is trained: with an adapter, all of it stays as it is"
 }
 
+@test "parameters kept in bf16: less memory, files as ever, the same bytes" {
+    tg-init -q -P baby-llama --n-layer 3 --n-ctx 32 -o start.npz
+    local options=(-m start.npz -n 6 -b 2 -a 3 --lr 1e-3)
+    # measured MODEL OPTION...: train it, and print its MiB and its loss
+    measured() {
+        run -0 --separate-stderr tg-train "${options[@]}" -o "$@" t.npz
+        sed -n 's/.*needs \([0-9.]*\) MiB$/\1/p; s/.*step 6: loss \([0-9.]*\),.*/\1/p' <<< "$stderr" | xargs
+    }
+    read -r memory loss <<< "$(measured float.npz)"
+    read -r half_memory half_loss <<< "$(measured half.npz --master bf16)"
+    # 6 bytes of 623,488 parameters
+    awk -v a="$memory" -v b="$half_memory" 'BEGIN { exit !(b < a - 3.4) }'
+    awk -v a="$loss" -v b="$half_loss" 'BEGIN { exit !(a != b && a - b < 0.01 && b - a < 0.01) }'
+    # float32 whose lower half is 0
+    for name in {,opt/m/,opt/v/}model.{norm,layers.1.mlp.up_proj}.weight; do
+        run ! grep -qv 0000 <(unzip -p half.npz "$name.npy" | tail -c +129 | od -An -v -tx2 -w4 | cut -c-5)
+        grep -qv 0000 <(unzip -p half.npz "$name.npy" | tail -c +129 | od -An -v -tx2 -w4 | cut -c6-)
+    done
+    run -0 scalars half.npz train/master
+    [[ $output = bf16 ]]
+    options+=(--master bf16)
+    # also with parameters that stay as they are
+    for more in '' '--freeze embedding,layers:0'; do
+        # shellcheck disable=SC2206 # words
+        local all=("${options[@]}" $more)
+        tg-train -q "${all[@]}" -o whole.npz t.npz
+        tg-train -q "${all[@]}" -o threads.npz --threads 3 --recompute t.npz
+        cmp whole.npz threads.npz
+        # a run that goes on knows it
+        tg-train -q "${all[@]}" -o part.npz --save-every 2 t.npz &
+        child=$!
+        eventually test -e part.npz
+        kill -KILL $child || true
+        wait $child || true
+        tg-train -q -m part.npz -n 6 t.npz
+        cmp whole.npz part.npz
+        tg-train -q "${all[@]}" -o - t.npz | cmp whole.npz -
+        # and so does all that looks at a model while it is trained
+        tg-train -q "${all[@]}" -o looked-at.npz --keep-best --eval-every 3 --probe 'To be' --probe-every 3 t.npz
+        cmp <(arrays whole.npz 'model\|opt') <(arrays looked-at.npz 'model\|opt')
+        tg-attn-dump -m whole.npz -p 'To be' -o want.npz
+        for name in $(unzip -Z1 want.npz | grep -v source); do
+            cmp <(unzip -p want.npz "$name") <(unzip -p looked-at.probe/*6.npz "$name")
+        done
+        rm -r whole.npz threads.npz part.npz looked-at.*
+    done
+}
+
+@test "what cannot be kept in bf16" {
+    tg-init -q -P baby-llama --n-layer 1 --n-ctx 32 -o start.npz
+    refused() {
+        run -2 --separate-stderr tg-train "${@:2}" t.npz
+        said "tg-train: $1"
+    }
+    refused 'master bf16 is for optimizer adamw; the run has muon' -m start.npz -o new.npz -n 2 --master bf16 --optimizer muon
+    refused 'master bf16 is for whole models: an adapter is small, and float32' -m start.npz -o new.npz -n 2 --master bf16 --lora 2
+    [[ ! -e new.npz ]]
+    tg-train -q -m start.npz -o float.npz -n 2 -b 2 t.npz
+    refused 'the run has master float32: after 2 steps it cannot go on with bf16' -m float.npz -n 3 --master bf16
+    tg-train -q -m start.npz -o half.npz -n 2 -b 2 --master bf16 t.npz
+    refused 'the run has master bf16: after 2 steps it cannot go on with float32' -m half.npz -n 3 --master float32
+    # a finished run is not touched
+    cp half.npz before.npz
+    tg-train -q -m half.npz -n 2 --master float32 t.npz
+    cmp half.npz before.npz
+}
+
 @test "missing files, a directory" {
     mkdir dir
     run -3 --separate-stderr tg-train missing.npz

@@ -12,8 +12,8 @@ static const char *reason(const train_setup *s)
     if (s->run.adapter)
         return tg_matmul_has_bf16() ? " (bf16 would round small changes away)" : "";
     if (s->run.settings.precision == TG_PRECISION_BF16)
-        return " (this processor has instructions for it)";
-    return tg_matmul_has_bf16() ? " (the model is too wide for bf16)" : " (no bf16 instructions here)";
+        return " (this processor is faster with it)";
+    return tg_matmul_has_bf16() ? " (the model is too wide for bf16)" : " (bf16 is not faster here)";
 }
 
 /* The value of a setting, in as many digits as give it back when they are read: a rate may be a quotient, and

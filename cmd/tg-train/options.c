@@ -238,7 +238,10 @@ static int parse(int argc, char **argv, train_options *o)
         VAL_OPTIONS(o),
         setting(o, 0, TG_SET_PRECISION, NULL,
                 "type of activations between matrix products, which also round the weights to it; sums "
-                "stay float32 (default: bf16 where the processor has instructions for it)"),
+                "stay float32 (default: bf16 where the processor is faster with it)"),
+        setting(o, 0, TG_SET_MASTER, NULL,
+                "type in which parameters and moments are kept between steps; bf16 takes half the memory, and is "
+                "rounded at random"),
         setting(o, 's', TG_SET_SEED, "N",
                 "seed for the order of the text, dropout, and a new model's weights"),
         CLI_SIZE_OPTION(0, "eval-every", &o->eval_every, "N", 0, TG_STEPS_MAX,

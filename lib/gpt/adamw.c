@@ -2,6 +2,8 @@
 
 #include <math.h>
 
+#include "lib/base/convert.h"
+#include "lib/base/rng.h"
 #include "lib/base/size.h"
 #include "lib/base/threads.h"
 #include "lib/kernels/kernels.h"
@@ -11,6 +13,9 @@
 #else
 #define CHUNK ((size_t)16384) /* elements of a partial sum, and of a thread at a time */
 #endif
+
+#define PIECE ((size_t)256) /* of bf16 parameters that are updated at once; a multiple of WORDS */
+#define WORDS ((size_t)4)   /* random numbers of a block (lib/base/rng.h) */
 
 size_t tg_adamw_block(void)
 {
@@ -58,6 +63,7 @@ struct update {
     size_t at; /* of the first float */
     const tg_adamw_state *state;
     const tg_adamw_step *step;
+    tg_rng rng; /* for rounding */
 };
 
 static void update_chunk(void *context, size_t begin, size_t end)
@@ -66,7 +72,58 @@ static void update_chunk(void *context, size_t begin, size_t end)
     const tg_adamw_state *s = u->state;
     const size_t at = u->at + begin;
 
-    tg_kernels_get()->adamw(s->params + at, s->m + at, s->v + at, s->grads + at, end - begin, u->step);
+    tg_kernels_get()->adamw(s->params.floats + at, s->m.floats + at, s->v.floats + at, s->grads + at,
+                            end - begin, u->step);
+}
+
+/* Add the random number, below 2^16, to what bf16 drops: a carry makes it the upper neighbour. */
+static tg_bf16 round_at_random(float x, uint32_t random)
+{
+    return (tg_bf16)((tg_bits_from_float(x) + random) >> 16);
+}
+
+/* A random number of 8 bits in the place of one of 16: the middle of those that begin with it. */
+static uint32_t from_byte(uint32_t byte)
+{
+    return (byte & 0xFF) << 8 | 0x80;
+}
+
+static void round_results(const struct update *u, size_t at, size_t n, const float *w, const float *m,
+                          const float *v)
+{
+    const tg_adamw_state *s = u->state;
+    uint32_t random[WORDS];
+
+    for (size_t i = 0; i < n; i++) {
+        if (i % WORDS == 0)
+            tg_rng_block(random, &u->rng, (at + i) / WORDS);
+        s->params.halves[at + i] = round_at_random(w[i], random[i % WORDS] & 0xFFFF);
+        s->m.halves[at + i] = round_at_random(m[i], from_byte(random[i % WORDS] >> 16));
+        s->v.halves[at + i] = round_at_random(v[i], from_byte(random[i % WORDS] >> 24));
+    }
+}
+
+static void widen(float *out, const tg_bf16 *x, size_t n)
+{
+    for (size_t i = 0; i < n; i++)
+        out[i] = tg_float_from_bf16(x[i]);
+}
+
+static void update_chunk16(void *context, size_t begin, size_t end)
+{
+    const struct update *u = context;
+    const tg_adamw_state *s = u->state;
+    float w[PIECE], m[PIECE], v[PIECE];
+
+    for (size_t at = u->at + begin; at < u->at + end; at += PIECE) {
+        const size_t n = tg_size_min(PIECE, u->at + end - at);
+
+        widen(w, s->params.halves + at, n);
+        widen(m, s->m.halves + at, n);
+        widen(v, s->v.halves + at, n);
+        tg_kernels_get()->adamw(w, m, v, s->grads + at, n, u->step);
+        round_results(u, at, n, w, m, v);
+    }
 }
 
 double tg_adamw_grad_scale(const tg_adamw *o, double norm)
@@ -96,7 +153,8 @@ void tg_adamw_update_part(const tg_adamw *o, const tg_params *table, const tg_ad
         if (first >= last || (o->without_hidden && p->hidden))
             continue;
         step.weight_decay = p->decay ? (float)o->weight_decay : 0.0f;
-        tg_threads_run(last - first, CHUNK, update_chunk, &(struct update){first, state, &step});
+        tg_threads_run(last - first, CHUNK, state->params.halves ? update_chunk16 : update_chunk,
+                       &(struct update){first, state, &step, {state->seed, TG_RNG_ROUND, t}});
     }
 }
 

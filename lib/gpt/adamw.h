@@ -7,6 +7,11 @@
  *
  * Decay applies to matrices only (tg_param.decay).  All buffers are flat, in the order of the
  * parameter table.  Source: Loshchilov & Hutter 2019, arXiv:1711.05101.
+ *
+ * Where w, m and v are kept in bf16, the same is computed in float32, and each result x is rounded to one of
+ * the two bf16 numbers around it, at random: to the upper one with probability (x - lower) / (upper - lower).
+ * An update that is too small for bf16 is then right on average; rounding to nearest would lose it.
+ * Source: Gupta et al. 2015, arXiv:1502.02551.
  */
 #ifndef TG_GPT_ADAMW_H
 #define TG_GPT_ADAMW_H
@@ -16,6 +21,7 @@
 #include <stdint.h>
 
 #include "lib/base/api.h"
+#include "lib/base/flat.h"
 #include "lib/gpt/params.h"
 
 TG_API_BEGIN
@@ -28,8 +34,9 @@ typedef struct tg_adamw {
 
 /* What a step updates, and the gradients that it reads; all are flat, in the table's order. */
 typedef struct tg_adamw_state {
-    float *params, *m, *v;
+    tg_flat params, m, v; /* of one type */
     const float *grads;
+    uint64_t seed; /* of rounding to bf16 */
 } tg_adamw_state;
 
 /* The norm is summed up in blocks of so many floats of the flat buffer; the last one may have fewer. */

@@ -108,14 +108,16 @@ tg_linear tg_bind_linear(const tg_binding *g, tg_param_kind w, size_t l)
 
 tg_embedding tg_bind_embedding(const tg_binding *g, const int32_t *ids, size_t n)
 {
+    const tg_model *m = g->model;
+
     return (tg_embedding){
-        .wte = tg_model_embedding(g->model, ids, n),
+        .wte = m->halves ? NULL : tg_model_embedding(m, ids, n),
+        .wte16 = m->halves ? tg_model_values16(m, tg_params_index(&m->table, TG_WTE, 0)) : NULL,
         .dwte = tg_bind_gradient(g, TG_WTE, 0),
         .wpe = tg_bind_weight(g, TG_WPE, 0),
         .dwpe = tg_bind_gradient(g, TG_WPE, 0),
-        .C = g->model->config.n_embd,
-        .scale =
-            tg_config_has(&g->model->config, TG_CONFIG_EMBED_SCALE) ? (float)g->model->config.embed_scale : 1,
+        .C = m->config.n_embd,
+        .scale = tg_config_has(&m->config, TG_CONFIG_EMBED_SCALE) ? (float)m->config.embed_scale : 1,
     };
 }
 

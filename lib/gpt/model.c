@@ -99,6 +99,8 @@ const float *tg_model_weight(const tg_model *m, tg_param_kind kind, size_t layer
 
 const tg_bf16 *tg_model_values16(const tg_model *m, size_t i)
 {
+    if (m->halves)
+        return m->halves + m->table.entry[i].offset;
     return m->lender ? m->lender->lend16(m->source, i) : NULL;
 }
 
@@ -112,14 +114,16 @@ const tg_params *tg_model_trained(const tg_model *m)
     return m->adapter ? &m->adapter->table : m->trained.n > 0 ? &m->trained : &m->table;
 }
 
-float *tg_model_trained_values(const tg_model *m)
+tg_flat tg_model_trained_values(const tg_model *m)
 {
-    return m->adapter ? m->adapter->params : m->params;
+    if (m->adapter)
+        return (tg_flat){.floats = m->adapter->params};
+    return m->halves ? (tg_flat){.halves = m->halves} : (tg_flat){.floats = m->params};
 }
 
 void tg_model_renew(const tg_model *m)
 {
-    if (m->adapter)
+    if (m->adapter || m->halves)
         m->lender->renew(m->source);
 }
 

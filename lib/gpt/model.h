@@ -7,6 +7,7 @@
 
 #include "lib/base/api.h"
 #include "lib/base/arena.h"
+#include "lib/base/flat.h"
 #include "lib/base/status.h"
 #include "lib/base/watch.h"
 #include "lib/gpt/config.h"
@@ -42,6 +43,8 @@ typedef struct tg_model {
     const float **weight;          /* [table.n] each tensor's values, NULL where they are lent; owned */
     tg_arena memory;               /* of params */
     float *params;                 /* flat buffer, for tensors that are not mapped; NULL: all are */
+    tg_bf16 *halves;               /* all parameters, flat, where training keeps them in bf16
+                                    * (lib/models/halves.h); NULL: it does not.  They are lent then. */
     int32_t probe[TG_PROBE_MAX];   /* a piece of the validation text */
     size_t probe_count;            /* 0: not trained yet */
     void *source;                  /* keeps mapped tensors readable; NULL: none are; owned */
@@ -68,7 +71,7 @@ static inline bool tg_model_is_frozen(const tg_model *m, size_t i)
 const float *tg_model_values(const tg_model *m, size_t i);
 const float *tg_model_weight(const tg_model *m, tg_param_kind kind, size_t layer);
 
-/* Values that a lent model's file has in bf16, as they are there; NULL: others. */
+/* Values that a lent model has in bf16, as they are there; NULL: others. */
 const tg_bf16 *tg_model_values16(const tg_model *m, size_t i);
 
 /* The token embedding, of which only these rows are used: row[0 .. n - 1]. */
@@ -76,7 +79,7 @@ const float *tg_model_embedding(const tg_model *m, const int32_t *row, size_t n)
 
 /* The table of what is trained, and its values, flat. */
 const tg_params *tg_model_trained(const tg_model *m);
-float *tg_model_trained_values(const tg_model *m);
+tg_flat tg_model_trained_values(const tg_model *m);
 
 /* These values have been changed. */
 void tg_model_renew(const tg_model *m);

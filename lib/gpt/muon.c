@@ -114,8 +114,8 @@ void tg_muon_momentum(const tg_params *table, const tg_adamw_state *state, const
 
         if (!p->hidden || first >= last)
             continue;
-        s.m = state->m + first;
-        s.u = state->v + first;
+        s.m = state->m.floats + first;
+        s.u = state->v.floats + first;
         s.g = state->grads + first;
         tg_threads_run(last - first, TG_THREADS_ELEMENTS, add_gradient, &s);
     }
@@ -309,9 +309,9 @@ static void update_part(const struct update *u, const tg_muon_part *p, float *wo
 {
     struct slot s = slot_of(p, work, scratch);
 
-    orthogonalise(&s, u->state->v + p->offset, p->ld);
+    orthogonalise(&s, u->state->v.floats + p->offset, p->ld);
     tg_threads_run(p->rows, tg_threads_grain(p->cols, 1), step_rows,
-                   &(struct stepping){.w = u->state->params + p->offset,
+                   &(struct stepping){.w = u->state->params.floats + p->offset,
                                       .x = s.x,
                                       .cols = p->cols,
                                       .ld = p->ld,

@@ -54,7 +54,7 @@ typedef struct tg_muon {
 /* Place what a model's updates need, for tg_threads() threads (see arena.h). */
 void tg_muon_place(tg_arena *arena, tg_muon *muon, const tg_params *table, const tg_config *config);
 
-/* The settings of a step. */
+/* The settings of a step.  What it updates is float32. */
 typedef struct tg_muon_step {
     double momentum, weight_decay, learning_rate;
     double grad_scale; /* of clipping */

@@ -232,14 +232,17 @@ static void forget(void *source, size_t i)
         (void)madvise(l->memory + (begin - (uintptr_t)l->memory) / sizeof(float), end - begin, MADV_DONTNEED);
 }
 
-/* Matrices that an adapter changes have been converted in their places. */
+/* Values that have been changed, by an adapter or in memory, have been converted in their places. */
 static void renew(void *source)
 {
     struct lending *l = source;
+    const bool all = l->file.n_files == 0;
 
     for (size_t i = 0; i < l->file.table.n; i++)
-        if (tg_model_file_is_changed(&l->file, i))
+        if (all || tg_model_file_is_changed(&l->file, i))
             l->converted[place_of(l, i)] = 0;
+    if (all)
+        memset(l->row, 0, l->file.config.vocab_size * sizeof *l->row);
 }
 
 static tg_status check(const void *source, tg_err *err)
@@ -298,17 +301,15 @@ static tg_status check_vectors(struct lending *l, tg_err *err)
     return check(l, err);
 }
 
-tg_status tg_model_file_lend(tg_model *m, tg_model_file *f, tg_err *err)
+tg_status tg_model_file_lend_to(tg_model *m, tg_model_file *f, tg_err *err)
 {
     static const tg_lender lender = {lend, lend16, lend_embedding, renew, forget, check};
     struct lending *l = calloc(1, sizeof *l);
-    tg_status status = l ? TG_OK : tg_fail_memory(err, sizeof *l, "the list of files");
+    tg_status status;
 
-    *m = (tg_model){0};
-    if (status || (status = begin(m, f, err))) {
-        free(l);
+    if (!l) {
         tg_model_file_close(f);
-        return status;
+        return tg_fail_memory(err, sizeof *l, "the list of files");
     }
     l->file = *f;
     *f = (tg_model_file){0};
@@ -318,7 +319,19 @@ tg_status tg_model_file_lend(tg_model *m, tg_model_file *f, tg_err *err)
     if (!(status = make_places(l, err)))
         status = check_vectors(l, err);
     m->lent_bytes = converted_bytes(l);
-    if (status)
+    return status;
+}
+
+tg_status tg_model_file_lend(tg_model *m, tg_model_file *f, tg_err *err)
+{
+    tg_status status;
+
+    *m = (tg_model){0};
+    if ((status = begin(m, f, err))) {
+        tg_model_file_close(f);
+        return status;
+    }
+    if ((status = tg_model_file_lend_to(m, f, err)))
         tg_model_free(m);
     return status;
 }

@@ -1,5 +1,6 @@
 #include "lib/nn/embedding.h"
 
+#include "lib/base/convert.h"
 #include "lib/base/size.h"
 #include "lib/base/threads.h"
 #include "lib/kernels/kernels.h"
@@ -17,13 +18,25 @@ static size_t position_of(const struct tokens *t, size_t bt)
     return t->embedding->positions ? (size_t)t->embedding->positions[bt] : bt % t->T;
 }
 
+/* Where the vector of a token is, or, if it is bf16, has been widened: out. */
+static const float *token_vector(float *out, const tg_embedding *e, int32_t id)
+{
+    const size_t at = (size_t)id * e->C;
+
+    if (!e->wte16)
+        return e->wte + at;
+    for (size_t c = 0; c < e->C; c++)
+        out[c] = tg_float_from_bf16(e->wte16[at + c]);
+    return out;
+}
+
 static void forward_rows(void *context, size_t begin, size_t end)
 {
     const struct tokens *t = context;
     const size_t C = t->embedding->C;
 
     for (size_t bt = begin; bt < end; bt++) {
-        const float *token = t->embedding->wte + (size_t)t->ids[bt] * C;
+        const float *token = token_vector(t->out + bt * C, t->embedding, t->ids[bt]);
         const float *wpe = t->embedding->wpe,
                     *position = wpe ? wpe + (t->first + position_of(t, bt)) * C : NULL;
 

@@ -12,12 +12,14 @@
 #include <stdint.h>
 
 #include "lib/base/api.h"
+#include "lib/base/bf16.h"
 
 TG_API_BEGIN
 
 /* The parameters, and where their gradients are added. */
 typedef struct tg_embedding {
     const float *wte, *wpe; /* [V,C], [n_ctx,C]; wpe NULL: none */
+    const tg_bf16 *wte16;   /* [V,C] in place of wte; NULL: not */
     float *dwte, *dwpe;     /* the same shapes; NULL when no gradient is wanted */
     size_t C;
     float scale;              /* 1, except in Gemma; with wpe it is 1 */

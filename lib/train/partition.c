@@ -169,7 +169,7 @@ size_t tg_partition_from(const tg_partition *partition, size_t first)
 
 struct transport {
     const tg_partition *partition;
-    float *flat;
+    tg_flat flat;
     tg_route route;
 };
 
@@ -180,7 +180,7 @@ static size_t list_segment(void *context, size_t group, tg_message *messages)
     const size_t rank = t->partition->team->rank, size = t->partition->team->size;
     const size_t from = t->route == TG_DEAL ? 0 : s->owner;
     const size_t to = t->route == TG_DEAL ? s->owner : 0; /* unless it is spread */
-    tg_message message = {.data = t->flat + s->begin, .bytes = (s->end - s->begin) * sizeof(float)};
+    tg_message message = {.data = tg_flat_at(t->flat, s->begin), .bytes = (s->end - s->begin) * tg_flat_each(t->flat)};
     size_t n = 0;
 
     if (from == rank) {
@@ -197,7 +197,7 @@ static size_t list_segment(void *context, size_t group, tg_message *messages)
     return n;
 }
 
-void tg_partition_send(const tg_partition *partition, float *flat, tg_route route)
+void tg_partition_send(const tg_partition *partition, tg_flat flat, tg_route route)
 {
     const tg_team *team = partition->team;
     struct transport t = {partition, flat, route};

@@ -16,6 +16,7 @@
 
 #include "lib/base/api.h"
 #include "lib/base/arena.h"
+#include "lib/base/flat.h"
 #include "lib/gpt/params.h"
 #include "lib/base/team.h"
 
@@ -52,14 +53,14 @@ void tg_partition_place_owned(tg_arena *arena, tg_partition *partition, const tg
 /* The number of segments, from the first on, that lie wholly after float `first` of the buffer. */
 size_t tg_partition_from(const tg_partition *partition, size_t first);
 
-/* How a flat buffer of floats travels. */
+/* How a flat buffer travels. */
 typedef enum tg_route {
     TG_DEAL,   /* from member 0 to each segment's owner */
     TG_SPREAD, /* from each owner to all others */
     TG_COLLECT /* from each owner to member 0 */
 } tg_route;
 
-void tg_partition_send(const tg_partition *partition, float *flat, tg_route route);
+void tg_partition_send(const tg_partition *partition, tg_flat flat, tg_route route);
 
 TG_API_END
 

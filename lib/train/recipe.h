@@ -90,7 +90,7 @@ size_t tg_recipe_context(const tg_model *model, size_t asked, bool given);
  *              trained weights: a twentieth of it
  *   min_lr     a tenth of lr
  *   warmup     a tenth of the steps, at most 100
- *   precision  bf16 where the kernels in use have instructions for it, and the width allows it
+ *   precision  bf16 where the kernels in use are faster with it, and the width allows it
  *
  * Where an adapter is trained:
  *

@@ -5,10 +5,12 @@
 #include <string.h>
 
 #include "lib/base/choice.h"
+#include "lib/base/convert.h"
 #include "lib/base/finite.h"
 #include "lib/base/size.h"
 #include "lib/gpt/freeze.h"
 #include "lib/models/adapter_file.h"
+#include "lib/models/halves.h"
 #include "lib/models/model_archive.h"
 #include "lib/train/frozen_file.h"
 #include "lib/train/recipe.h"
@@ -44,15 +46,27 @@ static const tg_params *trained(const tg_run *run)
     return run->adapter ? &run->adapter->table : tg_model_trained(&run->model);
 }
 
+/* Whether parameters and moments are bf16. */
+static bool keeps_halves(const tg_settings *s)
+{
+    return s->master == TG_PRECISION_BF16;
+}
+
 /* Place both moments, initially zero. */
 static void place_moments(tg_arena *arena, void *context)
 {
     tg_run *run = context;
 
-    const size_t floats = trained(run)->floats;
+    const size_t n = trained(run)->floats;
 
-    run->m = tg_arena_take(arena, floats, sizeof *run->m);
-    run->v = tg_arena_take(arena, floats, sizeof *run->v);
+    run->m = run->v = (tg_flat){0};
+    if (keeps_halves(&run->settings)) {
+        run->m.halves = tg_arena_take(arena, n, sizeof(tg_bf16));
+        run->v.halves = tg_arena_take(arena, n, sizeof(tg_bf16));
+    } else {
+        run->m.floats = tg_arena_take(arena, n, sizeof(float));
+        run->v.floats = tg_arena_take(arena, n, sizeof(float));
+    }
 }
 
 tg_status tg_run_begin(tg_run *run, const tg_model *model, tg_err *err)
@@ -88,12 +102,43 @@ static tg_status check_not_negative(const char *name, const float *x, size_t n, 
     return TG_OK;
 }
 
+static tg_status read_floats(float *x, tg_archive_reader *r, const tg_array *a, bool is_v, tg_err *err)
+{
+    tg_status status = tg_archive_read(r, x, a->bytes, err);
+
+    if (status || (status = tg_check_finite(a->name, x, a->count, err)))
+        return status;
+    return is_v ? check_not_negative(a->name, x, a->count, err) : TG_OK;
+}
+
+/* Values that were bf16 before they were written as float32. */
+static tg_status read_halves(tg_bf16 *x, tg_archive_reader *r, const tg_array *a, bool is_v, tg_err *err)
+{
+    float piece[1024];
+    const size_t most = sizeof piece / sizeof *piece;
+
+    for (size_t at = 0; at < a->count; at += most) {
+        const size_t n = tg_size_min(most, a->count - at);
+        const tg_status status = tg_archive_read(r, piece, n * sizeof *piece, err);
+
+        if (status)
+            return status;
+        for (size_t i = 0; i < n; i++) {
+            x[at + i] = tg_bf16_from_float(piece[i]);
+            if (!tg_bf16_is_finite(x[at + i]) || (is_v && piece[i] < 0))
+                return tg_fail(err, TG_EDATA, "%s[%zu] is %g: it must be finite%s", a->name, at + i,
+                               (double)piece[i], is_v ? ", and not negative" : "");
+        }
+    }
+    return TG_OK;
+}
+
 /* Read opt/m/NAME or opt/v/NAME. */
 static tg_status take_moment(tg_run *run, tg_archive_reader *r, const tg_array *a, bool *taken, tg_err *err)
 {
     const tg_param *p = tg_params_find(trained(run), a->name + strlen("opt/m/"));
-    const bool is_m = a->name[4] == 'm';
-    float *place;
+    const bool is_v = a->name[4] == 'v';
+    tg_flat to;
     tg_status status;
 
     if (!p)
@@ -103,15 +148,12 @@ static tg_status take_moment(tg_run *run, tg_archive_reader *r, const tg_array *
                        a->name, a->count, a->dtype.kind, a->dtype.size, p->count, p->name);
     if (!run->moments.base && (status = tg_arena_build(&run->moments, place_moments, run, err)))
         return status;
-    place = (is_m ? run->m : run->v) + p->offset;
-    if ((status = tg_archive_read(r, place, a->bytes, err)))
-        return status;
+    to = is_v ? run->v : run->m;
     *taken = true;
     run->moments_read++;
-    run->hidden_v_read += !is_m && p->hidden;
-    if ((status = tg_check_finite(a->name, place, p->count, err)))
-        return status;
-    return is_m ? TG_OK : check_not_negative(a->name, place, p->count, err);
+    run->hidden_v_read += is_v && p->hidden;
+    return to.halves ? read_halves(to.halves + p->offset, r, a, is_v, err)
+                     : read_floats(to.floats + p->offset, r, a, is_v, err);
 }
 
 static tg_status take(void *context, tg_archive_reader *r, const tg_array *a, bool *taken, tg_err *err)
@@ -199,6 +241,8 @@ static tg_status check_state(const tg_run *run, tg_err *err)
             err, TG_EDATA,
             "the optimizer's state has arrays opt/v/ of matrices that muon updates: %zu, expected none",
             run->hidden_v_read);
+    if (run->moments_read > 0 && keeps_halves(&run->settings) != (run->m.halves != NULL))
+        return tg_fail(err, TG_EDATA, "train/master comes after the optimizer's state");
     if (run->moments_read != want && (run->step > 0 || run->moments_read > 0))
         return tg_fail(err, TG_EDATA, "the optimizer's state has %zu of %zu arrays at step %zu",
                        run->moments_read, want, run->step);
@@ -325,6 +369,25 @@ static tg_status check_optimizer(const tg_run *run, const tg_settings *s, const 
     return TG_OK;
 }
 
+/* The same of the type that a run keeps its parameters in. */
+static tg_status check_master(const tg_run *run, const tg_settings *s, tg_err *err)
+{
+    char before[TG_CHOICE_SIZE], now[TG_CHOICE_SIZE];
+
+    if (run->step >= s->steps)
+        return TG_OK;
+    tg_choice_name(before, TG_PRECISIONS, run->settings.master);
+    tg_choice_name(now, TG_PRECISIONS, s->master);
+    if (run->step > 0 && s->master != run->settings.master)
+        return tg_fail(err, TG_EUSAGE, "the run has master %s: after %zu steps it cannot go on with %s", before,
+                       run->step, now);
+    if (keeps_halves(s) && run->adapter)
+        return tg_fail(err, TG_EUSAGE, "master bf16 is for whole models: an adapter is small, and float32");
+    if (keeps_halves(s) && s->optimizer == TG_OPTIMIZER_MUON)
+        return tg_fail(err, TG_EUSAGE, "master bf16 is for optimizer adamw; the run has muon");
+    return TG_OK;
+}
+
 static tg_status settle(const tg_run *run, tg_settings *s, const bool given[TG_SETTINGS], tg_err *err)
 {
     tg_status status = check_arrays(run, err);
@@ -333,7 +396,7 @@ static tg_status settle(const tg_run *run, tg_settings *s, const bool given[TG_S
         return status;
     if (s->context == 0)
         s->context = run->model.config.n_ctx;
-    if ((status = check_optimizer(run, s, given, err)))
+    if ((status = check_optimizer(run, s, given, err)) || (status = check_master(run, s, err)))
         return status;
     if (s->precision == TG_PRECISION_BF16 && run->adapter)
         return tg_fail(
@@ -344,6 +407,20 @@ static tg_status settle(const tg_run *run, tg_settings *s, const bool given[TG_S
         return tg_fail(err, TG_EUSAGE, "precision bf16 is for up to %zu channels, this model has %zu",
                        tg_matmul_depth(), run->model.config.n_embd);
     return check_settings(run, s, err);
+}
+
+/* Keep parameters and moments in bf16, as the settings say.  Those of a run that has begun have been read so. */
+static tg_status keep_halves(tg_run *run, tg_err *err)
+{
+    tg_status status;
+
+    if (!keeps_halves(&run->settings) || run->model.halves)
+        return TG_OK;
+    if (run->step == 0)
+        tg_arena_free(&run->moments);
+    if ((status = tg_model_to_halves(&run->model, err)) || run->moments.base)
+        return status;
+    return tg_arena_build(&run->moments, place_moments, run, err);
 }
 
 tg_status tg_run_resume(tg_run *run, size_t tokens, const tg_settings *asked, const bool given[TG_SETTINGS],
@@ -359,9 +436,10 @@ tg_status tg_run_resume(tg_run *run, size_t tokens, const tg_settings *asked, co
     if ((status = settle(run, &merged, given, err)))
         return status;
     *steps = merged.steps;
-    if (run->step < merged.steps)
-        run->settings = merged;
-    return TG_OK;
+    if (run->step >= merged.steps)
+        return TG_OK;
+    run->settings = merged;
+    return keep_halves(run, err);
 }
 
 /* Record a text, or that there is none (NULL).  Returns how it differs from the one that the run had so far.
@@ -462,15 +540,23 @@ tg_status tg_run_spread(tg_run *run, const tg_team *team, const tg_tokenizer *to
         return spread_adapter(run, team, f, err);
     if (team->rank == 0)
         return TG_OK;
-    if ((status = empty_model(&run->model, &config, tokenizer, frozen, err)))
+    if ((status = empty_model(&run->model, &config, tokenizer, frozen, err)) ||
+        (status = tg_arena_build(&run->moments, place_moments, run, err)))
         return status;
-    return tg_arena_build(&run->moments, place_moments, run, err);
+    return keep_halves(run, err);
 }
 
 /* ---- writing */
 
-static tg_status put_moments(const tg_run *run, const char *prefix, const float *flat, tg_archive_writer *w,
-                             tg_err *err)
+static tg_status put_values(tg_archive_writer *w, const char *name, const tg_param *p, tg_flat flat,
+                            tg_err *err)
+{
+    if (flat.halves)
+        return tg_archive_put_widened(w, name, p->ndim, p->shape, flat.halves + p->offset, err);
+    return tg_archive_put(w, name, TG_F32, p->ndim, p->shape, flat.floats + p->offset, err);
+}
+
+static tg_status put_moments(const tg_run *run, bool is_v, tg_archive_writer *w, tg_err *err)
 {
     const tg_params *table = trained(run);
     char name[TG_NAME_MAX + 1];
@@ -479,10 +565,10 @@ static tg_status put_moments(const tg_run *run, const char *prefix, const float 
     for (size_t i = 0; !status && i < table->n; i++) {
         const tg_param *p = &table->entry[i];
 
-        if (flat == run->v && !has_v(run, p))
+        if (is_v && !has_v(run, p))
             continue;
-        snprintf(name, sizeof name, "%s%s", prefix, p->name);
-        status = tg_archive_put(w, name, TG_F32, p->ndim, p->shape, flat + p->offset, err);
+        snprintf(name, sizeof name, "opt/%c/%s", is_v ? 'v' : 'm', p->name);
+        status = put_values(w, name, p, is_v ? run->v : run->m, err);
     }
     return status;
 }
@@ -518,10 +604,22 @@ static tg_status put_all(const tg_run *run, tg_archive_writer *w, tg_err *err)
     tg_status status;
 
     if ((status = put_header(run, w, err)) || (status = put_state(run, w, err)) ||
-        (status = put_tensors(run, w, err)) || (status = put_moments(run, "opt/m/", run->m, w, err)) ||
-        (status = put_moments(run, "opt/v/", run->v, w, err)))
+        (status = put_tensors(run, w, err)) || (status = put_moments(run, false, w, err)) ||
+        (status = put_moments(run, true, w, err)))
         return status;
     return tg_archive_finish(w, err);
+}
+
+static tg_status check_values(const char *name, tg_flat flat, const tg_param *p, tg_err *err)
+{
+    const tg_bf16 *x = flat.halves ? flat.halves + p->offset : NULL;
+    size_t bad;
+
+    if (!x)
+        return tg_check_finite(name, flat.floats + p->offset, p->count, err);
+    bad = tg_find_not_finite16(x, p->count);
+    return bad == p->count ? TG_OK
+                           : tg_fail_not_finite(name, bad, (double)tg_float_from_bf16(x[bad]), err);
 }
 
 /* An update may overflow even though the loss before it was finite.  A reader would refuse
@@ -531,7 +629,7 @@ static tg_status check_finite(const tg_run *run, tg_err *err)
     const tg_params *table = trained(run);
     const struct {
         const char *prefix;
-        const float *flat;
+        tg_flat flat;
     } all[] = {{"", tg_model_trained_values(&run->model)}, {"opt/m/", run->m}, {"opt/v/", run->v}};
     char name[TG_NAME_MAX + 1];
     tg_status status = TG_OK;
@@ -539,10 +637,10 @@ static tg_status check_finite(const tg_run *run, tg_err *err)
     for (size_t i = 0; !status && i < 3 * table->n; i++) {
         const tg_param *p = &table->entry[i % table->n];
 
-        if (all[i / table->n].flat == run->v && !has_v(run, p))
+        if (i / table->n == 2 && !has_v(run, p))
             continue;
         snprintf(name, sizeof name, "%s%s", all[i / table->n].prefix, p->name);
-        status = tg_check_finite(name, all[i / table->n].flat + p->offset, p->count, err);
+        status = check_values(name, all[i / table->n].flat, p, err);
     }
     return status;
 }

@@ -51,7 +51,7 @@ typedef struct tg_run {
                           before the first step; 0: not known */
     bool recompute;   /* recompute activations instead of keeping them (lib/gpt/pass.h), with the same result;
                          the caller may set it */
-    float *m, *v;     /* the optimizer's moments, flat, in the order of what is trained */
+    tg_flat m, v;     /* the optimizer's moments, in the order of what is trained */
     tg_arena moments; /* memory of m and v */
     /* while reading: */
     size_t moments_read;  /* arrays of moments so far */

@@ -28,14 +28,17 @@ static const tg_field rows[TG_SETTINGS] = {
     [TG_SET_MOMENTUM] = REAL_ROW(momentum, 0, 0.999999),
     [TG_SET_DECAY] = SIZE_ROW(decay, 0, TG_STEPS_MAX),
     [TG_SET_PACKING] = TG_BOOL_FIELD("train/packing", tg_settings, packing),
+    [TG_SET_MASTER] = TG_CHOICE_FIELD("train/master", tg_settings, master, TG_PRECISIONS),
 };
 
 const tg_fields tg_settings_fields = {rows, TG_SETTINGS};
 
 tg_fields tg_settings_saved(const tg_settings *s)
 {
-    if (!s->packing)
+    if (s->master != TG_PRECISION_FLOAT32)
         return tg_settings_fields;
+    if (!s->packing)
+        return (tg_fields){rows, TG_SET_MASTER};
     if (s->decay > 0)
         return (tg_fields){rows, TG_SET_PACKING};
     if (s->optimizer != TG_OPTIMIZER_ADAMW)
@@ -65,6 +68,7 @@ tg_settings tg_settings_default(void)
         .optimizer = TG_OPTIMIZER_ADAMW,
         .momentum = 0.95,
         .packing = true,
+        .master = TG_PRECISION_FLOAT32,
     };
 }
 

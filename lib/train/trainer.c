@@ -84,10 +84,11 @@ void tg_trainer_close(tg_trainer *t)
 static void spread_frozen(const tg_trainer *t)
 {
     const tg_model *m = &t->run->model;
+    const tg_flat all = tg_model_trained_values(m);
 
     if (m->trained.n > 0)
-        tg_team_spread(t->team, m->params + m->trained.floats,
-                       (m->table.floats - m->trained.floats) * sizeof *m->params);
+        tg_team_spread(t->team, tg_flat_at(all, m->trained.floats),
+                       (m->table.floats - m->trained.floats) * tg_flat_each(all));
 }
 
 void tg_trainer_deal(tg_trainer *t)
@@ -266,7 +267,8 @@ static bool sum_passes(tg_trainer *t, double *norm)
 static void update(tg_trainer *t, const tg_step_report *report)
 {
     const tg_run *run = t->run;
-    const tg_adamw_state state = {tg_model_trained_values(&run->model), run->m, run->v, t->sum.part[0].grads};
+    const tg_adamw_state state = {tg_model_trained_values(&run->model), run->m, run->v, t->sum.part[0].grads,
+                                  run->settings.seed};
 
     tg_optimizer_update(&t->optimizer, &state, &(tg_optimizer_step){report->grad_norm, report->lr, run->step},
                         &t->pass.matmul, &t->partition);

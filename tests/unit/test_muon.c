@@ -65,7 +65,8 @@ static void close_rig(struct rig *r)
 static void run_parts(struct rig *r, size_t t, size_t begin, size_t end)
 {
     const size_t floats = r->model.table.floats;
-    const tg_adamw_state state = {r->model.params, r->m, r->v, r->grads};
+    const tg_adamw_state state = {
+        {.floats = r->model.params}, {.floats = r->m}, {.floats = r->v}, r->grads, 0};
     size_t part[PARTS];
 
     CHECK(end <= PARTS);

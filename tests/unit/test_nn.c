@@ -338,7 +338,7 @@ static void embedding(void)
     float *dout = randoms(B * T * C), *dwte = randoms(V * C), *dwpe = randoms(CTX * C);
     double *want_te = wide(dwte, V * C), *want_pe = wide(dwpe, CTX * C);
     double *size_te = wide_abs(dwte, V * C), *size_pe = wide_abs(dwpe, CTX * C);
-    const tg_embedding embedding = {wte, wpe, dwte, dwpe, C, 1, NULL};
+    const tg_embedding embedding = {.wte = wte, .wpe = wpe, .dwte = dwte, .dwpe = dwpe, .C = C, .scale = 1};
 
     tg_embedding_forward(out, tokens, &embedding, FIRST, B, T);
     tg_embedding_forward_ref(want, tokens, wte, wpe + FIRST * C, B, T, C);
@@ -960,7 +960,7 @@ static void all_embedding(float *out)
     float *wte = randoms(BIG_V * BIG_C), *wpe = randoms(BIG_T * BIG_C), *dout = randoms(BIG_N * BIG_C);
     float *dwte = out + BIG_N * BIG_C, *dwpe = dwte + BIG_V * BIG_C;
     int32_t *tokens = ids(BIG_N, 7); /* each many times */
-    const tg_embedding embedding = {wte, wpe, dwte, dwpe, BIG_C, 1, NULL};
+    const tg_embedding embedding = {.wte = wte, .wpe = wpe, .dwte = dwte, .dwpe = dwpe, .C = BIG_C, .scale = 1};
 
     memset(dwte, 0, (BIG_V + BIG_T) * BIG_C * sizeof *dwte);
     tg_embedding_forward(out, tokens, &embedding, 0, BIG_B, BIG_T);

@@ -7,6 +7,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include "lib/base/convert.h"
 #include "lib/base/rng.h"
 #include "lib/base/threads.h"
 #include "lib/gpt/family.h"
@@ -518,9 +519,9 @@ static void states_that_cannot_be_are_refused(void)
     run.step = TG_RUN_LIMIT;
     check_not_read(&run, "train/step must be between 0 and 1099511627775, got 1099511627776");
     run.step = 0;
-    run.v[3] = -1e-30f;
+    run.v.floats[3] = -1e-30f;
     check_not_read(&run, "opt/v/wte.weight[3] is -1e-30: it must not be negative");
-    run.v[3] = 0;
+    run.v.floats[3] = 0;
     run.settings.context = 17;
     check_not_read(&run, "context 17");
     run.settings.context = 16;
@@ -542,8 +543,8 @@ static void moments_that_are_not_finite_are_not_written(void)
     begin(&run);
     at = tg_params_find(&run.model.table, "h.1.ln_1.bias")->offset + 2;
     places[0] = run.model.params + at;
-    places[1] = run.m + at;
-    places[2] = run.v + at;
+    places[1] = run.m.floats + at;
+    places[2] = run.v.floats + at;
     for (size_t i = 0; i < 3; i++) {
         *places[i] = INFINITY;
         CHECK_EQ(tg_run_write(&run, -1, &err), TG_EDATA);
@@ -800,7 +801,7 @@ static void adamw_step(const tg_adamw *o, tg_run *run, const struct adamw64 *wan
             adamw_in_double(o, want, i, (double)grads[i] * (o->clip / norm),
                             table->entry[p].decay ? o->weight_decay : 0, lr, t);
         }
-    tg_adamw_update(o, table, &(tg_adamw_state){run->model.params, run->m, run->v, grads}, norm, lr,
+    tg_adamw_update(o, table, &(tg_adamw_state){tg_model_trained_values(&run->model), run->m, run->v, grads, 0}, norm, lr,
                     (uint64_t)t);
 }
 
@@ -818,8 +819,8 @@ static void compare_adamw(const tg_run *run, const struct adamw64 *want)
         for (size_t e = 0; e < table->entry[p].count; e++) {
             const size_t i = table->entry[p].offset + e;
 
-            CHECK_NEAR((double)run->m[i], want->m[i], bound * want->m[i]);
-            CHECK_NEAR((double)run->v[i], want->v[i], bound * want->v[i]);
+            CHECK_NEAR((double)run->m.floats[i], want->m[i], bound * want->m[i]);
+            CHECK_NEAR((double)run->v.floats[i], want->v[i], bound * want->v[i]);
             CHECK_NEAR((double)run->model.params[i], want->w[i],
                        ADAMW_STEPS * 2 * bound * 1e-3 + bound * fabs(want->w[i]));
         }
@@ -850,6 +851,86 @@ static void adamw_follows_its_formula(void)
         free(all);
         tg_run_free(&run);
     }
+}
+
+/* The bf16 of x is one of its two neighbours, or x. */
+static void check_neighbour(tg_bf16 got, float x)
+{
+    const uint32_t below = tg_bits_from_float(x) & 0xFFFF0000; /* nearer to 0 */
+
+    CHECK((uint32_t)got << 16 == below ||
+          (below != tg_bits_from_float(x) && (uint32_t)got << 16 == below + 0x10000));
+}
+
+enum { ROUNDED = 4 * 16384 + 100 };
+
+/* A step's state, of float32 or of bf16, whose values are those of bf16. */
+struct rounding {
+    tg_params table;
+    float w[ROUNDED], m[ROUNDED], v[ROUNDED], g[ROUNDED];
+    tg_bf16 w16[ROUNDED], m16[ROUNDED], v16[ROUNDED];
+};
+
+/* What all elements begin with. */
+static const float begin_w = 1.5F, begin_m = -0.03125F, begin_v = 0.0078125F, gradient = 0.01F;
+
+static void fill_rounding(struct rounding *r)
+{
+    for (size_t i = 0; i < ROUNDED; i++) {
+        r->g[i] = gradient;
+        r->w16[i] = tg_bf16_from_float(r->w[i] = begin_w);
+        r->m16[i] = tg_bf16_from_float(r->m[i] = begin_m);
+        r->v16[i] = tg_bf16_from_float(r->v[i] = begin_v);
+    }
+}
+
+static double mean16(const tg_bf16 *x)
+{
+    double sum = 0;
+
+    for (size_t i = 0; i < ROUNDED; i++)
+        sum += (double)tg_float_from_bf16(x[i]);
+    return sum / ROUNDED;
+}
+
+/* All results are neighbours of x, whose mean is x, within four standard deviations of so many. */
+static void check_rounded(const tg_bf16 *got, float x)
+{
+    const double unit = (double)tg_float_from_bits((tg_bits_from_float(x) & 0x7F800000)) / 128;
+
+    for (size_t i = 0; i < ROUNDED; i++)
+        check_neighbour(got[i], x);
+    CHECK_NEAR(mean16(got), (double)x, unit * (4 * 0.5 / sqrt(ROUNDED) + 0x1p-9));
+}
+
+static void numbers_kept_in_bf16_are_rounded_at_random(void)
+{
+    const tg_adamw o = {.beta1 = 0.9, .beta2 = 0.999, .epsilon = 1e-8, .weight_decay = 0.1};
+    struct rounding *r = calloc(1, sizeof *r);
+    tg_param p = {.count = ROUNDED, .decay = true};
+    tg_bf16 *whole = malloc(3 * ROUNDED * sizeof *whole);
+    const tg_adamw_state floats = {{.floats = r->w}, {.floats = r->m}, {.floats = r->v}, r->g, 7};
+    const tg_adamw_state halves = {{.halves = r->w16}, {.halves = r->m16}, {.halves = r->v16}, r->g, 7};
+
+    r->table = (tg_params){.entry = &p, .n = 1, .floats = ROUNDED};
+    fill_rounding(r);
+    tg_adamw_update(&o, &r->table, &floats, 1, 1e-3, 3);
+    tg_adamw_update(&o, &r->table, &halves, 1, 1e-3, 3);
+    CHECK(r->w[0] != begin_w && r->w16[0] == tg_bf16_from_float(begin_w)); /* nearest would lose it */
+    check_rounded(r->w16, r->w[0]);
+    check_rounded(r->m16, r->m[0]);
+    check_rounded(r->v16, r->v[0]);
+    memcpy(whole, r->w16, sizeof r->w16);
+    memcpy(whole + ROUNDED, r->m16, sizeof r->m16);
+    memcpy(whole + 2 * ROUNDED, r->v16, sizeof r->v16);
+    /* in parts, as a team's members do it */
+    fill_rounding(r);
+    tg_adamw_update_part(&o, &r->table, &halves, 1, 1e-3, 3, 2 * tg_adamw_block(), ROUNDED);
+    tg_adamw_update_part(&o, &r->table, &halves, 1, 1e-3, 3, 0, 2 * tg_adamw_block());
+    CHECK(memcmp(whole, r->w16, sizeof r->w16) == 0 && memcmp(whole + ROUNDED, r->m16, sizeof r->m16) == 0 &&
+          memcmp(whole + 2 * ROUNDED, r->v16, sizeof r->v16) == 0);
+    free(whole);
+    free(r);
 }
 
 /* Before anything is computed. */
@@ -1304,9 +1385,25 @@ static void partition_covers_all(void)
     tg_run_free(&run);
 }
 
+/* Keep the parameters and moments of a run that has not begun in bf16. */
+static void keep_halves(tg_run *run)
+{
+    tg_settings asked = run->settings;
+    bool given[TG_SETTINGS];
+    size_t steps;
+    tg_err err = {0};
+
+    asked.master = TG_PRECISION_BF16;
+    for (size_t i = 0; i < TG_SETTINGS; i++)
+        given[i] = i != TG_SET_MOMENTUM;
+    CHECK_OK(tg_run_resume(run, 0, &asked, given, &steps, &err), &err);
+    CHECK(run->model.halves && run->m.halves && run->v.halves);
+}
+
 /* Three steps of a team, and an evaluation, against those of one process. */
 struct shared_run {
     size_t passes;
+    tg_precision master;
     char *archive; /* of the run alone */
     size_t bytes;
     double loss, val_loss;
@@ -1325,9 +1422,12 @@ static void take_steps(const tg_team *team, void *context)
     tg_err err;
 
     begin_passes(&run, &b, alone->passes);
+    if (alone->master == TG_PRECISION_BF16)
+        keep_halves(&run);
     CHECK_OK(tg_trainer_open(&t, &run, &b, team, &err), &err);
     if (team->rank > 0) /* only member 0 has a model to begin with */
-        memset(run.model.params, 0xFF, run.model.table.floats * sizeof(float));
+        memset(tg_flat_at(tg_model_trained_values(&run.model), 0), 0xFF,
+               run.model.table.floats * tg_flat_each(run.m));
     tg_trainer_deal(&t);
     for (int i = 0; i < 3; i++)
         CHECK_OK(tg_trainer_step(&t, &report, &err), &err);
@@ -1351,10 +1451,11 @@ static void take_steps(const tg_team *team, void *context)
 
 static void a_team_takes_the_steps_that_one_takes(void)
 {
-    static const size_t passes[] = {2, 5, 8};
+    static const size_t passes[] = {2, 5, 8, 5};
 
     for (size_t k = 0; k < sizeof passes / sizeof passes[0]; k++) {
-        struct shared_run alone = {.passes = passes[k]};
+        struct shared_run alone = {.passes = passes[k],
+                                   .master = k < 3 ? TG_PRECISION_FLOAT32 : TG_PRECISION_BF16};
 
         take_steps(&tg_team_alone, &alone);
         CHECK(isfinite(alone.val_loss));
@@ -1539,6 +1640,7 @@ int main(void)
     RUN(a_vocabulary_has_a_rate_of_its_own);
     RUN(an_adapter_has_defaults_of_its_own);
     RUN(adamw_follows_its_formula);
+    RUN(numbers_kept_in_bf16_are_rounded_at_random);
     RUN(bf16_has_a_greatest_width);
     RUN(a_complete_run_keeps_its_settings);
     RUN(a_run_knows_its_text);
