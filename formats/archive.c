@@ -307,8 +307,8 @@ static tg_status describe(char member[TG_ZIP_NAME_MAX + 1], unsigned char head[T
     const size_t length = strlen(name);
 
     if (length == 0 || length > TG_NAME_MAX)
-        return tg_fail(err, TG_EUSAGE, "array name \"%.20s...\" has %zu bytes, expected 1 to %d", name, length,
-                       TG_NAME_MAX);
+        return tg_fail(err, TG_EUSAGE, "array name \"%.20s...\" has %zu bytes, expected 1 to %d", name,
+                       length, TG_NAME_MAX);
     if (!tg_array_measure(a))
         return tg_fail(err, TG_EUSAGE, "array \"%s\": cannot store %zu dimensions of type %c%zu", name,
                        a->ndim, a->dtype.kind, a->dtype.size);

@@ -14,7 +14,7 @@ size_t train_values_kept(const tg_model *m)
 static size_t bytes_of(const train_setup *s, const tg_run *run, size_t more)
 {
     const size_t parts[] = {
-        tg_size_mul_sat(tg_flat_each(run->m), train_values_kept(&run->model)),
+        tg_size_mul_sat(tg_flat_each(run->moments.m), train_values_kept(&run->model)),
         run->model.lent_bytes,
         tg_size_mul_sat(s->tokens.count, s->tokens.width),
         tg_size_mul_sat(s->val.count, s->val.width),

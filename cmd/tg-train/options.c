@@ -202,6 +202,14 @@ static const cli_tool about = {
         setting(o, 0, TG_SET_BETA1, "X", "AdamW's decay rate of the first moment"),                          \
         setting(o, 0, TG_SET_BETA2, "X", "AdamW's decay rate of the second moment")
 
+#define TYPE_OPTIONS(o)                                                                                      \
+    setting(o, 0, TG_SET_PRECISION, NULL,                                                                    \
+            "type of activations between matrix products, which also round the weights to it; sums stay "    \
+            "float32 (default: bf16 where the processor is faster with it)"),                                \
+        setting(o, 0, TG_SET_MASTER, NULL,                                                                   \
+                "type in which parameters and moments are kept between steps; bf16 takes half the memory, "  \
+                "and is rounded at random")
+
 #define VAL_OPTIONS(o)                                                                                       \
     CLI_INPUT_OPTION(0, "val", &(o)->val, "FILE",                                                            \
                      "a token archive to validate on, in place of a share of the text"),                     \
@@ -236,12 +244,7 @@ static int parse(int argc, char **argv, train_options *o)
         setting(o, 0, TG_SET_CLIP, "X", "maximum norm of the gradient; 0 for no limit"),
         setting(o, 0, TG_SET_DROPOUT, "P", "probability of dropping an activation"),
         VAL_OPTIONS(o),
-        setting(o, 0, TG_SET_PRECISION, NULL,
-                "type of activations between matrix products, which also round the weights to it; sums "
-                "stay float32 (default: bf16 where the processor is faster with it)"),
-        setting(o, 0, TG_SET_MASTER, NULL,
-                "type in which parameters and moments are kept between steps; bf16 takes half the memory, and is "
-                "rounded at random"),
+        TYPE_OPTIONS(o),
         setting(o, 's', TG_SET_SEED, "N",
                 "seed for the order of the text, dropout, and a new model's weights"),
         CLI_SIZE_OPTION(0, "eval-every", &o->eval_every, "N", 0, TG_STEPS_MAX,

@@ -116,9 +116,11 @@ const tg_params *tg_model_trained(const tg_model *m)
 
 tg_flat tg_model_trained_values(const tg_model *m)
 {
+    tg_flat values = {.floats = m->params, .halves = m->halves};
+
     if (m->adapter)
-        return (tg_flat){.floats = m->adapter->params};
-    return m->halves ? (tg_flat){.halves = m->halves} : (tg_flat){.floats = m->params};
+        values.floats = m->adapter->params;
+    return values;
 }
 
 void tg_model_renew(const tg_model *m)

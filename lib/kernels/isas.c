@@ -66,8 +66,8 @@ static const struct {
 };
 
 /*
- * Whether the sets after it are faster: Intel's processors do half as many multiply-adds of bf16 pairs a second as
- * of float32, unless they have tiles, which a virtual machine may not see.
+ * Whether the sets after it are faster: Intel's processors do half as many multiply-adds of bf16 pairs a
+ * second as of float32, unless they have tiles, which a virtual machine may not see.
  */
 static bool is_slow(size_t i)
 {

@@ -22,9 +22,8 @@ tg_status tg_model_put_tensors(const tg_model *m, tg_archive_writer *w, const tg
     for (size_t i = 0; i < m->table.n; i++) {
         const tg_param *p = &m->table.entry[i];
         const tg_status status =
-            m->halves
-                ? tg_archive_put_widened(w, p->name, p->ndim, p->shape, m->halves + p->offset, err)
-                : tg_archive_put(w, p->name, TG_F32, p->ndim, p->shape, tg_model_values(m, i), err);
+            m->halves ? tg_archive_put_widened(w, p->name, p->ndim, p->shape, m->halves + p->offset, err)
+                      : tg_archive_put(w, p->name, TG_F32, p->ndim, p->shape, tg_model_values(m, i), err);
 
         if (status)
             return status;

@@ -80,8 +80,8 @@ void *tg_loaded_alloc(tg_loaded *file, size_t n);
  * them again when they are used again. */
 void tg_loaded_forget(const tg_loaded *file, const void *bytes, size_t n);
 
-/* Lend the tensors of f, which it takes over, also after a failure, to a model of f's config that has been begun
- * and has none.  Fails like tg_model_file_lend(); *m must still be freed. */
+/* Lend the tensors of f, which it takes over, also after a failure, to a model of f's config that has been
+ * begun and has none.  Fails like tg_model_file_lend(); *m must still be freed. */
 TG_MUST_CHECK tg_status tg_model_file_lend_to(tg_model *m, tg_model_file *f, tg_err *err);
 
 /* Set what the files tell of f->config: a size; the activation and LayerNorm's epsilon; whether the head is

@@ -180,7 +180,8 @@ static size_t list_segment(void *context, size_t group, tg_message *messages)
     const size_t rank = t->partition->team->rank, size = t->partition->team->size;
     const size_t from = t->route == TG_DEAL ? 0 : s->owner;
     const size_t to = t->route == TG_DEAL ? s->owner : 0; /* unless it is spread */
-    tg_message message = {.data = tg_flat_at(t->flat, s->begin), .bytes = (s->end - s->begin) * tg_flat_each(t->flat)};
+    tg_message message = {.data = tg_flat_at(t->flat, s->begin),
+                          .bytes = (s->end - s->begin) * tg_flat_each(t->flat)};
     size_t n = 0;
 
     if (from == rank) {

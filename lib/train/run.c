@@ -35,7 +35,7 @@ static const tg_fields all_fields = {rows, STATE + VAL + BEST + PLAN}, state_fie
 
 void tg_run_free(tg_run *run)
 {
-    tg_arena_free(&run->moments);
+    tg_moments_free(&run->moments);
     tg_model_free(&run->model);
     *run = (tg_run){0};
 }
@@ -52,28 +52,16 @@ static bool keeps_halves(const tg_settings *s)
     return s->master == TG_PRECISION_BF16;
 }
 
-/* Place both moments, initially zero. */
-static void place_moments(tg_arena *arena, void *context)
+static tg_status build_moments(tg_run *run, tg_err *err)
 {
-    tg_run *run = context;
-
-    const size_t n = trained(run)->floats;
-
-    run->m = run->v = (tg_flat){0};
-    if (keeps_halves(&run->settings)) {
-        run->m.halves = tg_arena_take(arena, n, sizeof(tg_bf16));
-        run->v.halves = tg_arena_take(arena, n, sizeof(tg_bf16));
-    } else {
-        run->m.floats = tg_arena_take(arena, n, sizeof(float));
-        run->v.floats = tg_arena_take(arena, n, sizeof(float));
-    }
+    return tg_moments_build(&run->moments, trained(run), &run->settings, err);
 }
 
 tg_status tg_run_begin(tg_run *run, const tg_model *model, tg_err *err)
 {
     run->model = *model;
     run->settings = tg_settings_default();
-    return tg_arena_build(&run->moments, place_moments, run, err);
+    return build_moments(run, err);
 }
 
 tg_status tg_run_freeze(tg_run *run, const unsigned char *frozen, tg_err *err)
@@ -86,75 +74,11 @@ tg_status tg_run_freeze(tg_run *run, const unsigned char *frozen, tg_err *err)
                            run->model.table.entry[i].name, frozen[i] ? "trained" : "frozen");
     if (run->step > 0)
         return TG_OK;
-    tg_arena_free(&run->moments);
     status = tg_model_freeze(&run->model, frozen, err);
-    return status ? status : tg_arena_build(&run->moments, place_moments, run, err);
+    return status ? status : build_moments(run, err);
 }
 
 /* ---- reading */
-
-/* The optimizer takes the square root of v. */
-static tg_status check_not_negative(const char *name, const float *x, size_t n, tg_err *err)
-{
-    for (size_t i = 0; i < n; i++)
-        if (x[i] < 0)
-            return tg_fail(err, TG_EDATA, "%s[%zu] is %g: it must not be negative", name, i, (double)x[i]);
-    return TG_OK;
-}
-
-static tg_status read_floats(float *x, tg_archive_reader *r, const tg_array *a, bool is_v, tg_err *err)
-{
-    tg_status status = tg_archive_read(r, x, a->bytes, err);
-
-    if (status || (status = tg_check_finite(a->name, x, a->count, err)))
-        return status;
-    return is_v ? check_not_negative(a->name, x, a->count, err) : TG_OK;
-}
-
-/* Values that were bf16 before they were written as float32. */
-static tg_status read_halves(tg_bf16 *x, tg_archive_reader *r, const tg_array *a, bool is_v, tg_err *err)
-{
-    float piece[1024];
-    const size_t most = sizeof piece / sizeof *piece;
-
-    for (size_t at = 0; at < a->count; at += most) {
-        const size_t n = tg_size_min(most, a->count - at);
-        const tg_status status = tg_archive_read(r, piece, n * sizeof *piece, err);
-
-        if (status)
-            return status;
-        for (size_t i = 0; i < n; i++) {
-            x[at + i] = tg_bf16_from_float(piece[i]);
-            if (!tg_bf16_is_finite(x[at + i]) || (is_v && piece[i] < 0))
-                return tg_fail(err, TG_EDATA, "%s[%zu] is %g: it must be finite%s", a->name, at + i,
-                               (double)piece[i], is_v ? ", and not negative" : "");
-        }
-    }
-    return TG_OK;
-}
-
-/* Read opt/m/NAME or opt/v/NAME. */
-static tg_status take_moment(tg_run *run, tg_archive_reader *r, const tg_array *a, bool *taken, tg_err *err)
-{
-    const tg_param *p = tg_params_find(trained(run), a->name + strlen("opt/m/"));
-    const bool is_v = a->name[4] == 'v';
-    tg_flat to;
-    tg_status status;
-
-    if (!p)
-        return TG_OK;
-    if (a->count != p->count || a->dtype.kind != 'f' || a->dtype.size != sizeof(float))
-        return tg_fail(err, TG_EDATA, "%s has %zu elements of type %c%zu, expected %zu of type f4 like %s",
-                       a->name, a->count, a->dtype.kind, a->dtype.size, p->count, p->name);
-    if (!run->moments.base && (status = tg_arena_build(&run->moments, place_moments, run, err)))
-        return status;
-    to = is_v ? run->v : run->m;
-    *taken = true;
-    run->moments_read++;
-    run->hidden_v_read += is_v && p->hidden;
-    return to.halves ? read_halves(to.halves + p->offset, r, a, is_v, err)
-                     : read_floats(to.floats + p->offset, r, a, is_v, err);
-}
 
 static tg_status take(void *context, tg_archive_reader *r, const tg_array *a, bool *taken, tg_err *err)
 {
@@ -165,8 +89,8 @@ static tg_status take(void *context, tg_archive_reader *r, const tg_array *a, bo
         status = tg_fields_take(all_fields, run, NULL, r, a, taken, err);
     if (!status && !*taken)
         status = tg_history_take(&run->history, r, a, taken, err);
-    if (!status && !*taken && (strncmp(a->name, "opt/m/", 6) == 0 || strncmp(a->name, "opt/v/", 6) == 0))
-        status = take_moment(run, r, a, taken, err);
+    if (!status && !*taken)
+        status = tg_moments_take(&run->moments, trained(run), &run->settings, r, a, taken, err);
     return status;
 }
 
@@ -210,24 +134,8 @@ static tg_status check_settings(const tg_run *run, const tg_settings *s, tg_err 
     return status;
 }
 
-/* A parameter's arrays are m and v; one that Muon updates has no v. */
-static bool has_v(const tg_run *run, const tg_param *p)
-{
-    return run->settings.optimizer != TG_OPTIMIZER_MUON || !p->hidden;
-}
-
-static size_t count_moments(const tg_run *run)
-{
-    size_t n = 0;
-
-    for (size_t i = 0; i < trained(run)->n; i++)
-        n += 1 + has_v(run, &trained(run)->entry[i]);
-    return n;
-}
-
 static tg_status check_state(const tg_run *run, tg_err *err)
 {
-    const size_t want = count_moments(run);
     tg_status status;
 
     if ((status = tg_fields_check(all_fields, run, err)) ||
@@ -236,16 +144,8 @@ static tg_status check_state(const tg_run *run, tg_err *err)
     if (run->best_step > run->step)
         return tg_fail(err, TG_EDATA, "%s is %zu, after step %zu", best_fields.row[0].name, run->best_step,
                        run->step);
-    if (run->settings.optimizer == TG_OPTIMIZER_MUON && run->hidden_v_read > 0)
-        return tg_fail(
-            err, TG_EDATA,
-            "the optimizer's state has arrays opt/v/ of matrices that muon updates: %zu, expected none",
-            run->hidden_v_read);
-    if (run->moments_read > 0 && keeps_halves(&run->settings) != (run->m.halves != NULL))
-        return tg_fail(err, TG_EDATA, "train/master comes after the optimizer's state");
-    if (run->moments_read != want && (run->step > 0 || run->moments_read > 0))
-        return tg_fail(err, TG_EDATA, "the optimizer's state has %zu of %zu arrays at step %zu",
-                       run->moments_read, want, run->step);
+    if ((status = tg_moments_check(&run->moments, trained(run), &run->settings, run->step, err)))
+        return status;
     return check_settings(run, &run->settings, err);
 }
 
@@ -257,7 +157,7 @@ tg_status tg_run_read(tg_run *run, int fd, tg_err *err)
     if ((status = tg_model_read(&run->model, fd, true, take_with_model, run, err)) ||
         (status = check_state(run, err)))
         goto failed;
-    if (!run->moments.base && (status = tg_arena_build(&run->moments, place_moments, run, err)))
+    if (!run->moments.memory.base && (status = build_moments(run, err)))
         goto failed;
     return TG_OK;
 
@@ -280,8 +180,8 @@ static tg_status finish_adapter(tg_run *run, tg_model_file *f, tg_status status,
     if (!status && !(status = tg_adapter_identify(&run->base_identity, f, err)) &&
         !(status = tg_model_file_lend(&run->model, f, err))) {
         run->model.adapter = run->adapter;
-        if (!run->moments.base)
-            status = tg_arena_build(&run->moments, place_moments, run, err);
+        if (!run->moments.memory.base)
+            status = build_moments(run, err);
     }
     tg_model_file_close(f);
     if (status)
@@ -379,8 +279,8 @@ static tg_status check_master(const tg_run *run, const tg_settings *s, tg_err *e
     tg_choice_name(before, TG_PRECISIONS, run->settings.master);
     tg_choice_name(now, TG_PRECISIONS, s->master);
     if (run->step > 0 && s->master != run->settings.master)
-        return tg_fail(err, TG_EUSAGE, "the run has master %s: after %zu steps it cannot go on with %s", before,
-                       run->step, now);
+        return tg_fail(err, TG_EUSAGE, "the run has master %s: after %zu steps it cannot go on with %s",
+                       before, run->step, now);
     if (keeps_halves(s) && run->adapter)
         return tg_fail(err, TG_EUSAGE, "master bf16 is for whole models: an adapter is small, and float32");
     if (keeps_halves(s) && s->optimizer == TG_OPTIMIZER_MUON)
@@ -409,7 +309,8 @@ static tg_status settle(const tg_run *run, tg_settings *s, const bool given[TG_S
     return check_settings(run, s, err);
 }
 
-/* Keep parameters and moments in bf16, as the settings say.  Those of a run that has begun have been read so. */
+/* Keep parameters and moments in bf16, as the settings say.  Those of a run that has begun have been read so.
+ */
 static tg_status keep_halves(tg_run *run, tg_err *err)
 {
     tg_status status;
@@ -417,10 +318,10 @@ static tg_status keep_halves(tg_run *run, tg_err *err)
     if (!keeps_halves(&run->settings) || run->model.halves)
         return TG_OK;
     if (run->step == 0)
-        tg_arena_free(&run->moments);
-    if ((status = tg_model_to_halves(&run->model, err)) || run->moments.base)
+        tg_moments_free(&run->moments);
+    if ((status = tg_model_to_halves(&run->model, err)) || run->step > 0)
         return status;
-    return tg_arena_build(&run->moments, place_moments, run, err);
+    return build_moments(run, err);
 }
 
 tg_status tg_run_resume(tg_run *run, size_t tokens, const tg_settings *asked, const bool given[TG_SETTINGS],
@@ -508,7 +409,7 @@ static tg_status spread_adapter(tg_run *run, const tg_team *team, tg_model_file 
     const tg_run state = *run;
     tg_adapter_shape shape = run->adapter ? run->adapter->shape : (tg_adapter_shape){0};
     size_t base[] = {run->base_identity, run->model.table.count};
-    const size_t first = offsetof(tg_run, settings), end = offsetof(tg_run, m);
+    const size_t first = offsetof(tg_run, settings), end = offsetof(tg_run, moments);
     tg_status status;
 
     tg_team_spread(team, &shape, sizeof shape);
@@ -526,7 +427,7 @@ static tg_status spread_adapter(tg_run *run, const tg_team *team, tg_model_file 
 tg_status tg_run_spread(tg_run *run, const tg_team *team, const tg_tokenizer *tokenizer, tg_model_file *f,
                         tg_err *err)
 {
-    const size_t first = offsetof(tg_run, settings), end = offsetof(tg_run, m);
+    const size_t first = offsetof(tg_run, settings), end = offsetof(tg_run, moments);
     unsigned char frozen[TG_NAMES_MAX] = {0};
     tg_config config = run->model.config;
     tg_status status;
@@ -541,37 +442,12 @@ tg_status tg_run_spread(tg_run *run, const tg_team *team, const tg_tokenizer *to
     if (team->rank == 0)
         return TG_OK;
     if ((status = empty_model(&run->model, &config, tokenizer, frozen, err)) ||
-        (status = tg_arena_build(&run->moments, place_moments, run, err)))
+        (status = build_moments(run, err)))
         return status;
     return keep_halves(run, err);
 }
 
 /* ---- writing */
-
-static tg_status put_values(tg_archive_writer *w, const char *name, const tg_param *p, tg_flat flat,
-                            tg_err *err)
-{
-    if (flat.halves)
-        return tg_archive_put_widened(w, name, p->ndim, p->shape, flat.halves + p->offset, err);
-    return tg_archive_put(w, name, TG_F32, p->ndim, p->shape, flat.floats + p->offset, err);
-}
-
-static tg_status put_moments(const tg_run *run, bool is_v, tg_archive_writer *w, tg_err *err)
-{
-    const tg_params *table = trained(run);
-    char name[TG_NAME_MAX + 1];
-    tg_status status = TG_OK;
-
-    for (size_t i = 0; !status && i < table->n; i++) {
-        const tg_param *p = &table->entry[i];
-
-        if (is_v && !has_v(run, p))
-            continue;
-        snprintf(name, sizeof name, "opt/%c/%s", is_v ? 'v' : 'm', p->name);
-        status = put_values(w, name, p, is_v ? run->v : run->m, err);
-    }
-    return status;
-}
 
 static tg_status put_state(const tg_run *run, tg_archive_writer *w, tg_err *err)
 {
@@ -604,45 +480,10 @@ static tg_status put_all(const tg_run *run, tg_archive_writer *w, tg_err *err)
     tg_status status;
 
     if ((status = put_header(run, w, err)) || (status = put_state(run, w, err)) ||
-        (status = put_tensors(run, w, err)) || (status = put_moments(run, false, w, err)) ||
-        (status = put_moments(run, true, w, err)))
+        (status = put_tensors(run, w, err)) ||
+        (status = tg_moments_put(&run->moments, trained(run), &run->settings, w, err)))
         return status;
     return tg_archive_finish(w, err);
-}
-
-static tg_status check_values(const char *name, tg_flat flat, const tg_param *p, tg_err *err)
-{
-    const tg_bf16 *x = flat.halves ? flat.halves + p->offset : NULL;
-    size_t bad;
-
-    if (!x)
-        return tg_check_finite(name, flat.floats + p->offset, p->count, err);
-    bad = tg_find_not_finite16(x, p->count);
-    return bad == p->count ? TG_OK
-                           : tg_fail_not_finite(name, bad, (double)tg_float_from_bf16(x[bad]), err);
-}
-
-/* An update may overflow even though the loss before it was finite.  A reader would refuse
- * the file. */
-static tg_status check_finite(const tg_run *run, tg_err *err)
-{
-    const tg_params *table = trained(run);
-    const struct {
-        const char *prefix;
-        tg_flat flat;
-    } all[] = {{"", tg_model_trained_values(&run->model)}, {"opt/m/", run->m}, {"opt/v/", run->v}};
-    char name[TG_NAME_MAX + 1];
-    tg_status status = TG_OK;
-
-    for (size_t i = 0; !status && i < 3 * table->n; i++) {
-        const tg_param *p = &table->entry[i % table->n];
-
-        if (i / table->n == 2 && !has_v(run, p))
-            continue;
-        snprintf(name, sizeof name, "%s%s", all[i / table->n].prefix, p->name);
-        status = check_values(name, all[i / table->n].flat, p, err);
-    }
-    return status;
 }
 
 tg_status tg_run_write(const tg_run *run, int fd, tg_err *err)
@@ -650,7 +491,10 @@ tg_status tg_run_write(const tg_run *run, int fd, tg_err *err)
     tg_archive_writer *w;
     tg_status status;
 
-    if ((status = check_finite(run, err)) || (status = tg_archive_create(&w, fd, err)))
+    /* an update may overflow even though the loss before it was finite; a reader would refuse the file */
+    if ((status = tg_moments_check_finite(&run->moments, tg_model_trained_values(&run->model), trained(run),
+                                          &run->settings, err)) ||
+        (status = tg_archive_create(&w, fd, err)))
         return status;
     status = put_all(run, w, err);
     tg_archive_abandon(w);

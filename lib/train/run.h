@@ -23,6 +23,7 @@
 #include "lib/tokens/tokens.h"
 #include "lib/train/batches.h"
 #include "lib/train/history.h"
+#include "lib/train/moments.h"
 #include "lib/train/settings.h"
 #include "lib/base/team.h"
 
@@ -49,13 +50,9 @@ typedef struct tg_run {
     /* of this process: */
     double operations; /* floating-point operations of products for which the minutes have time, as estimated
                           before the first step; 0: not known */
-    bool recompute;   /* recompute activations instead of keeping them (lib/gpt/pass.h), with the same result;
-                         the caller may set it */
-    tg_flat m, v;     /* the optimizer's moments, in the order of what is trained */
-    tg_arena moments; /* memory of m and v */
-    /* while reading: */
-    size_t moments_read;  /* arrays of moments so far */
-    size_t hidden_v_read; /* of these, v of hidden parameters: Muon has none */
+    bool recompute; /* recompute activations instead of keeping them (lib/gpt/pass.h), with the same result;
+                       the caller may set it */
+    tg_moments moments; /* the optimizer's */
 } tg_run;
 
 /* Begin a run with a new, untrained model: a zeroed run takes ownership of it.  After

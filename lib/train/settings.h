@@ -43,7 +43,8 @@ typedef struct tg_settings {
     double momentum; /* Muon */
     bool packing;    /* short documents of a text with a loss mask share windows */
     size_t decay;    /* steps at the end in which lr falls linearly; 0: by a cosine after the warm-up */
-    tg_precision master; /* type of the parameters and moments in memory; updates are float32 (lib/gpt/adamw.h) */
+    tg_precision
+        master; /* type of the parameters and moments in memory; updates are float32 (lib/gpt/adamw.h) */
 } tg_settings;
 
 /* The defaults: nanoGPT's configuration for a CPU, but twice its learning rate, which

@@ -99,16 +99,16 @@ void tg_trainer_deal(tg_trainer *t)
     tg_partition_send(&t->partition, tg_model_trained_values(&t->run->model), TG_DEAL);
     tg_partition_send(&t->partition, tg_model_trained_values(&t->run->model), TG_SPREAD);
     tg_model_renew(&t->run->model);
-    tg_partition_send(&t->partition, t->run->m, TG_DEAL);
-    tg_partition_send(tg_optimizer_with_v(&t->optimizer, &t->partition), t->run->v, TG_DEAL);
+    tg_partition_send(&t->partition, t->run->moments.m, TG_DEAL);
+    tg_partition_send(tg_optimizer_with_v(&t->optimizer, &t->partition), t->run->moments.v, TG_DEAL);
 }
 
 void tg_trainer_collect(tg_trainer *t)
 {
     if (t->team->size == 1)
         return;
-    tg_partition_send(&t->partition, t->run->m, TG_COLLECT);
-    tg_partition_send(tg_optimizer_with_v(&t->optimizer, &t->partition), t->run->v, TG_COLLECT);
+    tg_partition_send(&t->partition, t->run->moments.m, TG_COLLECT);
+    tg_partition_send(tg_optimizer_with_v(&t->optimizer, &t->partition), t->run->moments.v, TG_COLLECT);
 }
 
 /* ---- what watches */
@@ -267,8 +267,8 @@ static bool sum_passes(tg_trainer *t, double *norm)
 static void update(tg_trainer *t, const tg_step_report *report)
 {
     const tg_run *run = t->run;
-    const tg_adamw_state state = {tg_model_trained_values(&run->model), run->m, run->v, t->sum.part[0].grads,
-                                  run->settings.seed};
+    const tg_adamw_state state = {tg_model_trained_values(&run->model), run->moments.m, run->moments.v,
+                                  t->sum.part[0].grads, run->settings.seed};
 
     tg_optimizer_update(&t->optimizer, &state, &(tg_optimizer_step){report->grad_norm, report->lr, run->step},
                         &t->pass.matmul, &t->partition);

@@ -960,7 +960,8 @@ static void all_embedding(float *out)
     float *wte = randoms(BIG_V * BIG_C), *wpe = randoms(BIG_T * BIG_C), *dout = randoms(BIG_N * BIG_C);
     float *dwte = out + BIG_N * BIG_C, *dwpe = dwte + BIG_V * BIG_C;
     int32_t *tokens = ids(BIG_N, 7); /* each many times */
-    const tg_embedding embedding = {.wte = wte, .wpe = wpe, .dwte = dwte, .dwpe = dwpe, .C = BIG_C, .scale = 1};
+    const tg_embedding embedding = {
+        .wte = wte, .wpe = wpe, .dwte = dwte, .dwpe = dwpe, .C = BIG_C, .scale = 1};
 
     memset(dwte, 0, (BIG_V + BIG_T) * BIG_C * sizeof *dwte);
     tg_embedding_forward(out, tokens, &embedding, 0, BIG_B, BIG_T);

@@ -519,9 +519,9 @@ static void states_that_cannot_be_are_refused(void)
     run.step = TG_RUN_LIMIT;
     check_not_read(&run, "train/step must be between 0 and 1099511627775, got 1099511627776");
     run.step = 0;
-    run.v.floats[3] = -1e-30f;
+    run.moments.v.floats[3] = -1e-30f;
     check_not_read(&run, "opt/v/wte.weight[3] is -1e-30: it must not be negative");
-    run.v.floats[3] = 0;
+    run.moments.v.floats[3] = 0;
     run.settings.context = 17;
     check_not_read(&run, "context 17");
     run.settings.context = 16;
@@ -543,8 +543,8 @@ static void moments_that_are_not_finite_are_not_written(void)
     begin(&run);
     at = tg_params_find(&run.model.table, "h.1.ln_1.bias")->offset + 2;
     places[0] = run.model.params + at;
-    places[1] = run.m.floats + at;
-    places[2] = run.v.floats + at;
+    places[1] = run.moments.m.floats + at;
+    places[2] = run.moments.v.floats + at;
     for (size_t i = 0; i < 3; i++) {
         *places[i] = INFINITY;
         CHECK_EQ(tg_run_write(&run, -1, &err), TG_EDATA);
@@ -801,8 +801,10 @@ static void adamw_step(const tg_adamw *o, tg_run *run, const struct adamw64 *wan
             adamw_in_double(o, want, i, (double)grads[i] * (o->clip / norm),
                             table->entry[p].decay ? o->weight_decay : 0, lr, t);
         }
-    tg_adamw_update(o, table, &(tg_adamw_state){tg_model_trained_values(&run->model), run->m, run->v, grads, 0}, norm, lr,
-                    (uint64_t)t);
+    tg_adamw_update(
+        o, table,
+        &(tg_adamw_state){tg_model_trained_values(&run->model), run->moments.m, run->moments.v, grads, 0},
+        norm, lr, (uint64_t)t);
 }
 
 /*
@@ -819,8 +821,8 @@ static void compare_adamw(const tg_run *run, const struct adamw64 *want)
         for (size_t e = 0; e < table->entry[p].count; e++) {
             const size_t i = table->entry[p].offset + e;
 
-            CHECK_NEAR((double)run->m.floats[i], want->m[i], bound * want->m[i]);
-            CHECK_NEAR((double)run->v.floats[i], want->v[i], bound * want->v[i]);
+            CHECK_NEAR((double)run->moments.m.floats[i], want->m[i], bound * want->m[i]);
+            CHECK_NEAR((double)run->moments.v.floats[i], want->v[i], bound * want->v[i]);
             CHECK_NEAR((double)run->model.params[i], want->w[i],
                        ADAMW_STEPS * 2 * bound * 1e-3 + bound * fabs(want->w[i]));
         }
@@ -1397,7 +1399,7 @@ static void keep_halves(tg_run *run)
     for (size_t i = 0; i < TG_SETTINGS; i++)
         given[i] = i != TG_SET_MOMENTUM;
     CHECK_OK(tg_run_resume(run, 0, &asked, given, &steps, &err), &err);
-    CHECK(run->model.halves && run->m.halves && run->v.halves);
+    CHECK(run->model.halves && run->moments.m.halves && run->moments.v.halves);
 }
 
 /* Three steps of a team, and an evaluation, against those of one process. */
@@ -1427,7 +1429,7 @@ static void take_steps(const tg_team *team, void *context)
     CHECK_OK(tg_trainer_open(&t, &run, &b, team, &err), &err);
     if (team->rank > 0) /* only member 0 has a model to begin with */
         memset(tg_flat_at(tg_model_trained_values(&run.model), 0), 0xFF,
-               run.model.table.floats * tg_flat_each(run.m));
+               run.model.table.floats * tg_flat_each(run.moments.m));
     tg_trainer_deal(&t);
     for (int i = 0; i < 3; i++)
         CHECK_OK(tg_trainer_step(&t, &report, &err), &err);
