@@ -152,22 +152,30 @@ static tg_status put(tg_archive_writer *w, const char *name, const tg_param *p, 
     return tg_archive_put(w, name, TG_F32, p->ndim, p->shape, flat.floats + p->offset, err);
 }
 
-tg_status tg_moments_put(const tg_moments *s, const tg_params *table, const tg_settings *settings,
+/* All of m, or of v. */
+static tg_status put_all(const tg_params *table, const tg_settings *settings, tg_flat flat, bool is_v,
                          tg_archive_writer *w, tg_err *err)
 {
     char name[TG_NAME_MAX + 1];
     tg_status status = TG_OK;
 
-    for (size_t i = 0; !status && i < 2 * table->n; i++) {
-        const tg_param *p = &table->entry[i % table->n];
-        const bool is_v = i >= table->n;
+    for (size_t i = 0; !status && i < table->n; i++) {
+        const tg_param *p = &table->entry[i];
 
         if (is_v && !has_v(settings, p))
             continue;
         snprintf(name, sizeof name, "%s%s", is_v ? V : M, p->name);
-        status = put(w, name, p, is_v ? s->v : s->m, err);
+        status = put(w, name, p, flat, err);
     }
     return status;
+}
+
+tg_status tg_moments_put(const tg_moments *s, const tg_params *table, const tg_settings *settings,
+                         tg_archive_writer *w, tg_err *err)
+{
+    const tg_status status = put_all(table, settings, s->m, false, w, err);
+
+    return status ? status : put_all(table, settings, s->v, true, w, err);
 }
 
 static tg_status check_finite(const char *name, tg_flat flat, const tg_param *p, tg_err *err)
@@ -181,24 +189,32 @@ static tg_status check_finite(const char *name, tg_flat flat, const tg_param *p,
     return bad == p->count ? TG_OK : tg_fail_not_finite(name, bad, (double)tg_float_from_bf16(x[bad]), err);
 }
 
-tg_status tg_moments_check_finite(const tg_moments *s, tg_flat values, const tg_params *table,
-                                  const tg_settings *settings, tg_err *err)
+/* All of a flat buffer, whose names in the archive have that prefix. */
+static tg_status check_all(const char *prefix, tg_flat flat, const tg_params *table,
+                           const tg_settings *settings, tg_err *err)
 {
-    const struct {
-        const char *prefix;
-        tg_flat flat;
-    } all[] = {{"", values}, {M, s->m}, {V, s->v}};
+    const bool is_v = strcmp(prefix, V) == 0;
     char name[TG_NAME_MAX + 1];
     tg_status status = TG_OK;
 
-    for (size_t i = 0; !status && i < 3 * table->n; i++) {
-        const tg_param *p = &table->entry[i % table->n];
-        const size_t which = i / table->n;
+    for (size_t i = 0; !status && i < table->n; i++) {
+        const tg_param *p = &table->entry[i];
 
-        if (which == 2 && !has_v(settings, p))
+        if (is_v && !has_v(settings, p))
             continue;
-        snprintf(name, sizeof name, "%s%s", all[which].prefix, p->name);
-        status = check_finite(name, all[which].flat, p, err);
+        snprintf(name, sizeof name, "%s%s", prefix, p->name);
+        status = check_finite(name, flat, p, err);
     }
     return status;
+}
+
+tg_status tg_moments_check_finite(const tg_moments *s, tg_flat values, const tg_params *table,
+                                  const tg_settings *settings, tg_err *err)
+{
+    tg_status status;
+
+    if ((status = check_all("", values, table, settings, err)) ||
+        (status = check_all(M, s->m, table, settings, err)))
+        return status;
+    return check_all(V, s->v, table, settings, err);
 }
