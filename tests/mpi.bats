@@ -204,19 +204,23 @@ same_as_alone() {
 
 @test "so do they train an adapter, also one that resumes" {
     need_mpi
-    local n
-    tg-train -m untrained.npz -o one.npz --force --lora 3 -n 6 -a 5 -b 2 --eval-every 3 t.npz
-    for n in 2 3; do
-        team $n -m untrained.npz -o many.npz --force --lora 3 -n 6 -a 5 -b 2 --eval-every 3 t.npz
+    local n options precision
+    for precision in float32 bf16; do
+        options=(-m untrained.npz --lora 3 -n 6 -a 5 -b 2 --eval-every 3 --precision "$precision")
+        tg-train "${options[@]}" -o one.npz --force t.npz
+        for n in 2 3; do
+            team $n "${options[@]}" -o many.npz --force t.npz
+            cmp one.npz many.npz
+        done
+        rm many.npz
+        tg-train "${options[@]}" -o many.npz --save-every 2 t.npz &
+        child=$!
+        eventually test -e many.npz
+        kill -KILL $child || true
+        wait $child || true
+        team 2 "${options[@]}" -o many.npz t.npz
         cmp one.npz many.npz
     done
-    tg-train -m untrained.npz -o many.npz --force --lora 3 -n 6 -a 5 -b 2 --eval-every 3 --save-every 2 t.npz &
-    child=$!
-    eventually test -e many.npz
-    kill -KILL $child || true
-    wait $child || true
-    team 2 -m untrained.npz -o many.npz --lora 3 -n 6 -a 5 -b 2 --eval-every 3 t.npz
-    cmp one.npz many.npz
 }
 
 @test "so do they train a model of which parts are frozen" {

@@ -9,8 +9,6 @@
 /* Why the precision is what it is. */
 static const char *reason(const train_setup *s)
 {
-    if (s->run.adapter)
-        return tg_matmul_has_bf16() ? " (bf16 would round small changes away)" : "";
     if (s->run.settings.precision == TG_PRECISION_BF16)
         return " (this processor is faster with it)";
     return tg_matmul_has_bf16() ? " (the model is too wide for bf16)" : " (bf16 is not faster here)";

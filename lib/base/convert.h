@@ -66,6 +66,13 @@ static inline uint16_t tg_bf16_from_float(float x)
     return (uint16_t)((x != x ? bits | 0x400000 : rounded) >> 16);
 }
 
+/* One of the two bfloat16s around a finite x, at random: `random`, below 2^16, is added to the bits that are
+ * dropped, and a carry makes it the one farther from 0. */
+static inline uint16_t tg_bf16_at_random(float x, uint32_t random)
+{
+    return (uint16_t)((tg_bits_from_float(x) + random) >> 16);
+}
+
 /* The nearest half; beyond its range (from 65520 on) infinity.  NaN stays NaN.  Without branches, so that
  * loops use vectors: a mask chooses the form for subnormal numbers. */
 static inline uint16_t tg_half_from_float(float x)

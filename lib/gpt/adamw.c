@@ -76,12 +76,6 @@ static void update_chunk(void *context, size_t begin, size_t end)
                             end - begin, u->step);
 }
 
-/* Add the random number, below 2^16, to what bf16 drops: a carry makes it the upper neighbour. */
-static tg_bf16 round_at_random(float x, uint32_t random)
-{
-    return (tg_bf16)((tg_bits_from_float(x) + random) >> 16);
-}
-
 /* A random number of 8 bits in the place of one of 16: the middle of those that begin with it. */
 static uint32_t from_byte(uint32_t byte)
 {
@@ -97,9 +91,9 @@ static void round_results(const struct update *u, size_t at, size_t n, const flo
     for (size_t i = 0; i < n; i++) {
         if (i % WORDS == 0)
             tg_rng_block(random, &u->rng, (at + i) / WORDS);
-        s->params.halves[at + i] = round_at_random(w[i], random[i % WORDS] & 0xFFFF);
-        s->m.halves[at + i] = round_at_random(m[i], from_byte(random[i % WORDS] >> 16));
-        s->v.halves[at + i] = round_at_random(v[i], from_byte(random[i % WORDS] >> 24));
+        s->params.halves[at + i] = tg_bf16_at_random(w[i], random[i % WORDS] & 0xFFFF);
+        s->m.halves[at + i] = tg_bf16_at_random(m[i], from_byte(random[i % WORDS] >> 16));
+        s->v.halves[at + i] = tg_bf16_at_random(v[i], from_byte(random[i % WORDS] >> 24));
     }
 }
 

@@ -123,10 +123,16 @@ tg_flat tg_model_trained_values(const tg_model *m)
     return values;
 }
 
-void tg_model_renew(const tg_model *m)
+void tg_model_renew(const tg_model *m, uint64_t step)
 {
     if (m->adapter || m->halves)
-        m->lender->renew(m->source);
+        m->lender->renew(m->source, step);
+}
+
+tg_status tg_model_round_changes(tg_model *m, uint64_t seed, tg_err *err)
+{
+    m->lent_bytes += m->lent_bytes / 2;
+    return m->lender->round_changes(m->source, seed, err);
 }
 
 void tg_model_forget(const tg_model *m, size_t i)

@@ -26,8 +26,11 @@ typedef struct tg_lender {
     const tg_bf16 *(*lend16)(void *source, size_t i);
     /* The token embedding, of which only these rows are read: row[0 .. n - 1]. */
     const float *(*lend_embedding)(void *source, const int32_t *row, size_t n);
-    /* The adapter has been changed: what has been computed with it is not used again. */
-    void (*renew)(void *source);
+    /* The values have been changed in that step of training: what has been computed from them is not used
+     * again. */
+    void (*renew)(void *source, uint64_t step);
+    /* See tg_model_round_changes(). */
+    tg_status (*round_changes)(void *source, uint64_t seed, tg_err *err);
     /* It is not needed for now. */
     void (*forget)(void *source, size_t i);
     /* Whether all that has been lent is finite. */
@@ -81,8 +84,15 @@ const float *tg_model_embedding(const tg_model *m, const int32_t *row, size_t n)
 const tg_params *tg_model_trained(const tg_model *m);
 tg_flat tg_model_trained_values(const tg_model *m);
 
-/* These values have been changed. */
-void tg_model_renew(const tg_model *m);
+/* These values have been changed in that step of training, or are those after it. */
+void tg_model_renew(const tg_model *m, uint64_t step);
+
+/*
+ * Of a lent model, lend the matrices that an adapter changes as bf16, for products of precision bf16.  To
+ * round to nearest would lose changes that are small beside the matrix: each value is rounded to one of its
+ * neighbours in bf16 at random, as in lib/gpt/adamw.h, anew in each step.  TG_ENOMEM.
+ */
+TG_MUST_CHECK tg_status tg_model_round_changes(tg_model *m, uint64_t seed, tg_err *err);
 
 /* Table entry i of a lent model is not needed for now: it leaves memory. */
 void tg_model_forget(const tg_model *m, size_t i);

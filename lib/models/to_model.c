@@ -8,11 +8,14 @@
 
 #include "lib/base/convert.h"
 #include "lib/base/finite.h"
+#include "lib/base/rng.h"
 #include "lib/base/size.h"
+#include "lib/base/threads.h"
 #include "lib/models/model_format.h"
 #include "lib/text/bare_ids.h"
 
 #define FLOATS_ALIGNED (TG_ALIGN / sizeof(float))
+#define NUMBERS ((size_t)8) /* of 16 bits, in a block of random numbers (lib/base/rng.h) */
 
 /* The config, the tokenizer and the probe; no tensors. */
 static tg_status begin(tg_model *m, const tg_model_file *f, tg_err *err)
@@ -104,6 +107,9 @@ struct lending {
     size_t *converted; /* [table.n] likewise: 1 + the entry that is there; 0: none */
     size_t *mapped;    /* [table.n] likewise: 1 + the one that is used where it is mapped */
     bool *row;         /* [V] rows of the token embedding that are in its place */
+    tg_bf16 *halves;   /* a mapping, [floats], of what has been rounded, likewise; NULL: nothing is */
+    size_t *rounded;   /* [table.n] of each place: 1 + the entry that is there; 0: none */
+    tg_rng rng;        /* for rounding */
     tg_status status;  /* of what has been read */
     tg_err err;
 };
@@ -114,6 +120,9 @@ static void close_lending(void *source)
 
     if (l->memory)
         munmap(l->memory, l->floats * sizeof *l->memory);
+    if (l->halves)
+        munmap(l->halves, l->floats * sizeof *l->halves);
+    free(l->rounded);
     free(l->place);
     free(l->converted);
     free(l->mapped);
@@ -175,6 +184,40 @@ static const float *lend(void *source, size_t i)
     return l->place[at];
 }
 
+struct rounding {
+    tg_bf16 *to;
+    const float *from;
+    size_t at; /* the place of the first among all parameters, a multiple of NUMBERS */
+    const tg_rng *rng;
+};
+
+static void round_values(void *context, size_t begin, size_t end)
+{
+    const struct rounding *r = context;
+    uint32_t random[NUMBERS / 2];
+
+    for (size_t e = begin; e < end; e++) {
+        if (e % NUMBERS == 0)
+            tg_rng_block(random, r->rng, (r->at + e) / NUMBERS);
+        r->to[e] = tg_bf16_at_random(r->from[e], random[e % NUMBERS / 2] >> 16 * (e % 2) & 0xFFFF);
+    }
+}
+
+/* A matrix that an adapter changes. */
+static const tg_bf16 *lend_rounded(struct lending *l, size_t i)
+{
+    const tg_param *p = &l->file.table.entry[i];
+    const size_t at = place_of(l, i);
+    tg_bf16 *to = l->halves + (l->place[at] - l->memory);
+
+    if (l->rounded[at] != i + 1) {
+        l->rounded[at] = i + 1;
+        tg_threads_run(p->count, TG_THREADS_ELEMENTS, round_values,
+                       &(struct rounding){to, lend(l, i), p->offset, &l->rng});
+    }
+    return to;
+}
+
 static const tg_bf16 *lend16(void *source, size_t i)
 {
     struct lending *l = source;
@@ -182,6 +225,9 @@ static const tg_bf16 *lend16(void *source, size_t i)
     const tg_bf16 *direct = tg_model_file_direct16(&l->file, i);
     size_t bad;
     tg_err err;
+
+    if (l->halves && p->ndim == 2 && tg_model_file_is_changed(&l->file, i))
+        return lend_rounded(l, i);
 
     if (!direct || !use_mapped(l, i))
         return direct;
@@ -233,16 +279,30 @@ static void forget(void *source, size_t i)
 }
 
 /* Values that have been changed, by an adapter or in memory, have been converted in their places. */
-static void renew(void *source)
+static void renew(void *source, uint64_t step)
 {
     struct lending *l = source;
     const bool all = l->file.n_files == 0;
 
     for (size_t i = 0; i < l->file.table.n; i++)
         if (all || tg_model_file_is_changed(&l->file, i))
-            l->converted[place_of(l, i)] = 0;
+            l->converted[place_of(l, i)] = l->rounded[place_of(l, i)] = 0;
+    l->rng.step = step;
     if (all)
         memset(l->row, 0, l->file.config.vocab_size * sizeof *l->row);
+}
+
+static tg_status round_changes(void *source, uint64_t seed, tg_err *err)
+{
+    struct lending *l = source;
+    void *at = mmap(NULL, l->floats * sizeof *l->halves, PROT_READ | PROT_WRITE,
+                    MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+
+    if (at == MAP_FAILED)
+        return tg_fail_memory(err, l->floats * sizeof *l->halves, "the rounded tensors of a layer");
+    l->halves = at;
+    l->rng = (tg_rng){.seed = seed, .purpose = TG_RNG_LEND};
+    return TG_OK;
 }
 
 static tg_status check(const void *source, tg_err *err)
@@ -263,7 +323,8 @@ static tg_status make_places(struct lending *l, tg_err *err)
     l->converted = calloc(table->n, sizeof *l->converted);
     l->mapped = calloc(table->n, sizeof *l->mapped);
     l->row = calloc(l->file.config.vocab_size, sizeof *l->row);
-    if (!l->place || !l->converted || !l->mapped || !l->row)
+    l->rounded = calloc(table->n, sizeof *l->rounded);
+    if (!l->place || !l->converted || !l->mapped || !l->row || !l->rounded)
         return tg_fail_memory(err, table->n * sizeof *l->place, "the table of places");
     for (size_t i = 0; i < table->n; i++)
         if (place_of(l, i) == i)
@@ -303,7 +364,7 @@ static tg_status check_vectors(struct lending *l, tg_err *err)
 
 tg_status tg_model_file_lend_to(tg_model *m, tg_model_file *f, tg_err *err)
 {
-    static const tg_lender lender = {lend, lend16, lend_embedding, renew, forget, check};
+    static const tg_lender lender = {lend, lend16, lend_embedding, renew, round_changes, forget, check};
     struct lending *l = calloc(1, sizeof *l);
     tg_status status;
 

@@ -25,6 +25,7 @@ static void to_rank(const tg_low_rank *l, tg_matrix rows, const float *w, size_t
                                .N = l->R,
                                .K = rows.cols,
                                .a = rows.data,
+                               .a_type = rows.type,
                                .a_row = rows.ld,
                                .a_col = 1,
                                .b = w,
@@ -47,6 +48,7 @@ static void a_backward(const tg_low_rank *l, tg_matrix inp, bool overwrite, cons
                                .a_row = 1,
                                .a_col = l->R,
                                .b = inp.data,
+                               .b_type = inp.type,
                                .b_row = inp.ld,
                                .b_col = 1,
                                .c = l->da,
@@ -63,6 +65,7 @@ static void b_backward(const tg_low_rank *l, tg_matrix dout, bool overwrite, con
                                .N = l->R,
                                .K = N,
                                .a = dout.data,
+                               .a_type = dout.type,
                                .a_row = 1,
                                .a_col = dout.ld,
                                .b = l->work,
@@ -77,7 +80,7 @@ static void b_backward(const tg_low_rank *l, tg_matrix dout, bool overwrite, con
 void tg_low_rank_backward(const tg_low_rank *l, tg_matrix dout, tg_matrix inp, bool overwrite,
                           const tg_matmul_scratch *scratch, size_t N)
 {
-    assert(inp.type == TG_TYPE_FLOAT && dout.type == TG_TYPE_FLOAT);
+    assert(inp.type != TG_TYPE_DOUBLE && dout.type != TG_TYPE_DOUBLE);
     to_rank(l, dout, l->b, l->R, 1, scratch, N);
     a_backward(l, inp, overwrite, scratch, N);
     to_rank(l, inp, l->a, 1, inp.cols, scratch, N);

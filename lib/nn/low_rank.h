@@ -28,7 +28,7 @@ typedef struct tg_low_rank {
 } tg_low_rank;
 
 /*
- * tg_low_rank_backward: in float32
+ * tg_low_rank_backward: of dout and inp of one type, float32 or bf16
  *
  *   da[r,i] += s sum_n (sum_o dout[n,o] B[o,r]) inp[n,i]
  *   db[o,r] += s sum_n dout[n,o] (sum_i inp[n,i] A[r,i])      (= if overwrite)

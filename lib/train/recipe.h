@@ -98,7 +98,7 @@ size_t tg_recipe_context(const tg_model *model, size_t asked, bool given);
  *   batch      4, or 2 or 1 where there would be fewer than 50 steps
  *   steps      as many as read the text three times, or, up to 50 steps, five times
  *   lr         0.002 times 640 / n_embd if that is below 1
- *   weight_decay  0; precision float32
+ *   weight_decay  0
  *
  * With minutes also:
  *

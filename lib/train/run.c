@@ -298,23 +298,20 @@ static tg_status settle(const tg_run *run, tg_settings *s, const bool given[TG_S
         s->context = run->model.config.n_ctx;
     if ((status = check_optimizer(run, s, given, err)) || (status = check_master(run, s, err)))
         return status;
-    if (s->precision == TG_PRECISION_BF16 && run->adapter)
-        return tg_fail(
-            err, TG_EUSAGE,
-            "precision bf16 would round away small changes to the matrices: an adapter is trained in "
-            "float32");
     if (s->precision == TG_PRECISION_BF16 && run->model.config.n_embd > tg_matmul_depth())
         return tg_fail(err, TG_EUSAGE, "precision bf16 is for up to %zu channels, this model has %zu",
                        tg_matmul_depth(), run->model.config.n_embd);
     return check_settings(run, s, err);
 }
 
-/* Keep parameters and moments in bf16, as the settings say.  Those of a run that has begun have been read so.
- */
-static tg_status keep_halves(tg_run *run, tg_err *err)
+/* Prepare the parameters for what the settings say.  Those of a run that has begun have been read as bf16 if
+ * they are kept so. */
+static tg_status apply_settings(tg_run *run, tg_err *err)
 {
     tg_status status;
 
+    if (run->adapter && run->settings.precision == TG_PRECISION_BF16)
+        return tg_model_round_changes(&run->model, run->settings.seed, err);
     if (!keeps_halves(&run->settings) || run->model.halves)
         return TG_OK;
     if (run->step == 0)
@@ -340,7 +337,7 @@ tg_status tg_run_resume(tg_run *run, size_t tokens, const tg_settings *asked, co
     if (run->step >= merged.steps)
         return TG_OK;
     run->settings = merged;
-    return keep_halves(run, err);
+    return apply_settings(run, err);
 }
 
 /* Record a text, or that there is none (NULL).  Returns how it differs from the one that the run had so far.
@@ -421,7 +418,7 @@ static tg_status spread_adapter(tg_run *run, const tg_team *team, tg_model_file 
     if (run->base_identity != base[0] || run->model.table.count != base[1])
         return tg_fail(err, TG_EUSAGE, "the adapter's model is not the one that process 0 has read");
     memcpy((unsigned char *)run + first, (const unsigned char *)&state + first, end - first);
-    return TG_OK;
+    return apply_settings(run, err);
 }
 
 tg_status tg_run_spread(tg_run *run, const tg_team *team, const tg_tokenizer *tokenizer, tg_model_file *f,
@@ -444,7 +441,7 @@ tg_status tg_run_spread(tg_run *run, const tg_team *team, const tg_tokenizer *to
     if ((status = empty_model(&run->model, &config, tokenizer, frozen, err)) ||
         (status = build_moments(run, err)))
         return status;
-    return keep_halves(run, err);
+    return apply_settings(run, err);
 }
 
 /* ---- writing */

@@ -72,6 +72,7 @@ tg_status tg_trainer_open(tg_trainer *t, tg_run *run, const tg_batches *batches,
                           tg_err *err)
 {
     *t = (tg_trainer){.run = run, .batches = batches, .team = team};
+    tg_model_renew(&run->model, run->step);
     return tg_arena_build(&t->arena, place_trainer, t, err);
 }
 
@@ -98,7 +99,7 @@ void tg_trainer_deal(tg_trainer *t)
     spread_frozen(t);
     tg_partition_send(&t->partition, tg_model_trained_values(&t->run->model), TG_DEAL);
     tg_partition_send(&t->partition, tg_model_trained_values(&t->run->model), TG_SPREAD);
-    tg_model_renew(&t->run->model);
+    tg_model_renew(&t->run->model, t->run->step);
     tg_partition_send(&t->partition, t->run->moments.m, TG_DEAL);
     tg_partition_send(tg_optimizer_with_v(&t->optimizer, &t->partition), t->run->moments.v, TG_DEAL);
 }
@@ -272,7 +273,7 @@ static void update(tg_trainer *t, const tg_step_report *report)
 
     tg_optimizer_update(&t->optimizer, &state, &(tg_optimizer_step){report->grad_norm, report->lr, run->step},
                         &t->pass.matmul, &t->partition);
-    tg_model_renew(&run->model);
+    tg_model_renew(&run->model, run->step);
 }
 
 /* fabs() because the sign of a NaN means nothing. */

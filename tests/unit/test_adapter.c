@@ -7,6 +7,7 @@
 #include "lib/base/threads.h"
 #include "lib/gpt/adapter.h"
 #include "lib/gpt/presets.h"
+#include "lib/base/convert.h"
 #include "lib/nn/low_rank.h"
 #include "lib/nn/ref/ref.h"
 #include "tests/unit/check.h"
@@ -34,7 +35,18 @@ static void fill(struct operands *o)
     }
 }
 
-static void check_gradients(size_t N, size_t C, size_t OC, size_t R, bool overwrite)
+/* A [N,cols] in bf16, which become x's values, too; the caller frees it. */
+static tg_bf16 *round_rows(float *f, double *x, size_t n)
+{
+    tg_bf16 *halves = malloc(n * sizeof *halves);
+
+    (void)tg_round_to_bf16(halves, f, n);
+    for (size_t e = 0; e < n; e++)
+        x[e] = (double)(f[e] = tg_float_from_bf16(halves[e]));
+    return halves;
+}
+
+static void check_gradients(size_t N, size_t C, size_t OC, size_t R, bool overwrite, tg_precision precision)
 {
     struct operands o = {.N = N, .C = C, .OC = OC, .R = R};
     const float scale = 0.75f;
@@ -43,9 +55,15 @@ static void check_gradients(size_t N, size_t C, size_t OC, size_t R, bool overwr
     tg_matmul_scratch scratch;
 
     fill(&o);
+    const bool rounds = precision == TG_PRECISION_BF16;
+    tg_bf16 *inp = rounds ? round_rows(o.f[0], o.x[0], N * C) : NULL;
+    tg_bf16 *dout = rounds ? round_rows(o.f[1], o.x[1], N * OC) : NULL;
+    const tg_type type = rounds ? TG_TYPE_BF16 : TG_TYPE_FLOAT;
+
     tg_matmul_place(&arena, &scratch);
     CHECK_OK(tg_arena_alloc(&arena, NULL), NULL);
     tg_matmul_place(&arena, &scratch);
+    scratch.precision = precision;
     for (size_t i = 4; i < 6; i++)
         for (size_t e = 0; e < (i == 4 ? R * C : OC * R) && overwrite; e++)
             o.x[i][e] = 0, o.f[i][e] = nanf("");
@@ -53,11 +71,16 @@ static void check_gradients(size_t N, size_t C, size_t OC, size_t R, bool overwr
     tg_low_rank_backward(
         &(tg_low_rank){
             .a = o.f[2], .b = o.f[3], .da = o.f[4], .db = o.f[5], .scale = scale, .R = R, .work = work},
-        tg_matrix_of(o.f[1], TG_TYPE_FLOAT, OC), tg_matrix_of(o.f[0], TG_TYPE_FLOAT, C), overwrite, &scratch,
-        N);
-    /* sums of N * OC and of N * C products of numbers below 1, in float32 */
-    CHECK_NEAR(check_distance64(o.f[4], o.x[4], R * C), 0, 0x1p-23 * (double)(N + OC));
-    CHECK_NEAR(check_distance64(o.f[5], o.x[5], OC * R), 0, 0x1p-23 * (double)(N + C));
+        tg_matrix_of(rounds ? (void *)dout : o.f[1], type, OC),
+        tg_matrix_of(rounds ? (void *)inp : o.f[0], type, C), overwrite, &scratch, N);
+    /* sums of N * OC and of N * C products of numbers below 1, in float32; in bf16 A, B and what is between
+     * the two products are rounded, by independent errors */
+    CHECK_NEAR(check_distance64(o.f[4], o.x[4], R * C), 0,
+               rounds ? 0x1p-8 * sqrt((double)(N * OC)) : 0x1p-23 * (double)(N + OC));
+    CHECK_NEAR(check_distance64(o.f[5], o.x[5], OC * R), 0,
+               rounds ? 0x1p-8 * sqrt((double)(N * C)) : 0x1p-23 * (double)(N + C));
+    free(inp);
+    free(dout);
     for (size_t i = 0; i < 6; i++) {
         free(o.x[i]);
         free(o.f[i]);
@@ -68,11 +91,13 @@ static void check_gradients(size_t N, size_t C, size_t OC, size_t R, bool overwr
 
 static void test_gradients(void)
 {
-    check_gradients(1, 1, 1, 1, true);
-    check_gradients(7, 33, 20, 3, true);
-    check_gradients(7, 33, 20, 3, false);
-    check_gradients(130, 70, 65, 16, true);
-    check_gradients(19, 12, 40, 64, false);
+    for (tg_precision p = TG_PRECISION_FLOAT32; p <= TG_PRECISION_BF16; p++) {
+        check_gradients(1, 1, 1, 1, true, p);
+        check_gradients(7, 33, 20, 3, true, p);
+        check_gradients(7, 33, 20, 3, false, p);
+        check_gradients(130, 70, 65, 16, true, p);
+        check_gradients(19, 12, 40, 64, false, p);
+    }
 }
 
 /* ---- what is changed */
