@@ -144,6 +144,8 @@ static tg_status check_state(const tg_run *run, tg_err *err)
     if (run->best_step > run->step)
         return tg_fail(err, TG_EDATA, "%s is %zu, after step %zu", best_fields.row[0].name, run->best_step,
                        run->step);
+    if (keeps_halves(&run->settings) && (run->adapter || run->settings.optimizer == TG_OPTIMIZER_MUON))
+        return tg_fail(err, TG_EDATA, "train/master is bf16, which is for whole models and optimizer adamw");
     if ((status = tg_moments_check(&run->moments, trained(run), &run->settings, run->step, err)))
         return status;
     return check_settings(run, &run->settings, err);
@@ -310,6 +312,9 @@ static tg_status apply_settings(tg_run *run, tg_err *err)
 {
     tg_status status;
 
+    if (run->step == 0 && keeps_halves(&run->settings) != (run->moments.m.halves != NULL) &&
+        (status = build_moments(run, err)))
+        return status;
     if (run->adapter && run->settings.precision == TG_PRECISION_BF16)
         return tg_model_round_changes(&run->model, run->settings.seed, err);
     if (!keeps_halves(&run->settings) || run->model.halves)

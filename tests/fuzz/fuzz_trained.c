@@ -49,15 +49,16 @@ static void check_same(const tg_run *a, const tg_run *b)
         const size_t n = p->count * sizeof(float);
 
         must(memcmp(a->model.params + p->offset, b->model.params + p->offset, n) == 0);
-        must(memcmp(a->m + p->offset, b->m + p->offset, n) == 0);
-        must(memcmp(a->v + p->offset, b->v + p->offset, n) == 0);
+        must(memcmp(a->moments.m.floats + p->offset, b->moments.m.floats + p->offset, n) == 0);
+        must(memcmp(a->moments.v.floats + p->offset, b->moments.v.floats + p->offset, n) == 0);
     }
 }
 
 static void check_moments(const tg_run *run)
 {
     for (size_t i = 0; i < run->model.table.floats; i++)
-        must(isfinite(run->m[i]) && run->v[i] >= 0 && isfinite(run->v[i]));
+        must(isfinite(run->moments.m.floats[i]) && run->moments.v.floats[i] >= 0 &&
+             isfinite(run->moments.v.floats[i]));
 }
 
 static void write_again(const tg_run *run)
