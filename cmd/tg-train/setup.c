@@ -513,6 +513,13 @@ static tg_status check_target(const train_setup *s, tg_err *err)
     return cli_output_check(s->target, s->stream || s->complete ? 0 : files * bytes, err);
 }
 
+static tg_status prepare(train_setup *s, tg_err *err)
+{
+    const tg_status status = tg_run_prepare(&s->run, err);
+
+    return status == TG_EDATA ? tg_err_in(err, cli_input_name(s->source)) : status;
+}
+
 tg_status train_setup_load(train_setup *s, const train_options *o, const tg_team *team, tg_err *err)
 {
     const bool first = team->rank == 0;
@@ -535,6 +542,8 @@ tg_status train_setup_load(train_setup *s, const train_options *o, const tg_team
         (status = team_settle(team, broadcast_model(s, err), err)))
         return status;
     s->run.recompute = o->recompute;
+    if (!s->complete && (status = team_settle(team, prepare(s, err), err)))
+        return status;
     if (!s->complete &&
         ((status = team_settle(team, begin_text(s, err), err)) || (status = compare_texts(s, err))))
         return status;

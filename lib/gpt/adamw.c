@@ -76,12 +76,8 @@ static void update_chunk(void *context, size_t begin, size_t end)
                             end - begin, u->step);
 }
 
-/* A random number of 8 bits in the place of one of 16: the middle of those that begin with it. */
-static uint32_t from_byte(uint32_t byte)
-{
-    return (byte & 0xFF) << 8 | 0x80;
-}
-
+/* The three numbers are rounded by 16 bits each, of which any two are independent: the halves of a random
+ * word, and the sum of these without carries. */
 static void round_results(const struct update *u, size_t at, size_t n, const float *w, const float *m,
                           const float *v)
 {
@@ -91,9 +87,11 @@ static void round_results(const struct update *u, size_t at, size_t n, const flo
     for (size_t i = 0; i < n; i++) {
         if (i % WORDS == 0)
             tg_rng_block(random, &u->rng, (at + i) / WORDS);
-        s->params.halves[at + i] = tg_bf16_at_random(w[i], random[i % WORDS] & 0xFFFF);
-        s->m.halves[at + i] = tg_bf16_at_random(m[i], from_byte(random[i % WORDS] >> 16));
-        s->v.halves[at + i] = tg_bf16_at_random(v[i], from_byte(random[i % WORDS] >> 24));
+        const uint32_t upper = random[i % WORDS] >> 16, lower = random[i % WORDS] & 0xFFFF;
+
+        s->params.halves[at + i] = tg_bf16_at_random(w[i], lower);
+        s->m.halves[at + i] = tg_bf16_at_random(m[i], upper ^ lower);
+        s->v.halves[at + i] = tg_bf16_at_random(v[i], upper);
     }
 }
 

@@ -75,13 +75,22 @@ static tg_low_rank low_rank(const tg_binding *g, tg_param_kind w, size_t l)
     };
 }
 
+/* A matrix for these products, if it is bf16: as it is stored, or, for products that round, rounded already.
+ */
+static const tg_bf16 *halves_of(const tg_binding *g, size_t i)
+{
+    const tg_bf16 *stored = tg_model_values16(g->model, i);
+
+    return stored || g->scratch->precision != TG_PRECISION_BF16 ? stored : tg_model_rounded16(g->model, i);
+}
+
 /* Its widths are those of the matrix.  A packed one is not read; bf16 is not for products in double. */
 static tg_linear linear(const tg_binding *g, tg_param_kind w, tg_param_kind b, size_t l)
 {
     const size_t i = tg_params_index(&g->model->table, w, l);
     const tg_param *p = &g->model->table.entry[i];
     const bool read = !g->packed, in_double = !g->scratch;
-    const tg_bf16 *halves = read && !in_double ? tg_model_values16(g->model, i) : NULL;
+    const tg_bf16 *halves = read && !in_double ? halves_of(g, i) : NULL;
 
     return (tg_linear){
         .w = !read    ? NULL

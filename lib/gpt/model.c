@@ -104,6 +104,11 @@ const tg_bf16 *tg_model_values16(const tg_model *m, size_t i)
     return m->lender ? m->lender->lend16(m->source, i) : NULL;
 }
 
+const tg_bf16 *tg_model_rounded16(const tg_model *m, size_t i)
+{
+    return m->lender ? m->lender->lend_rounded(m->source, i) : NULL;
+}
+
 const float *tg_model_embedding(const tg_model *m, const int32_t *row, size_t n)
 {
     return m->lender ? m->lender->lend_embedding(m->source, row, n) : tg_model_weight(m, TG_WTE, 0);
@@ -131,8 +136,11 @@ void tg_model_renew(const tg_model *m, uint64_t step)
 
 tg_status tg_model_round_changes(tg_model *m, uint64_t seed, tg_err *err)
 {
-    m->lent_bytes += m->lent_bytes / 2;
-    return m->lender->round_changes(m->source, seed, err);
+    size_t bytes = 0;
+    const tg_status status = m->lender->round_changes(m->source, seed, &bytes, err);
+
+    m->lent_bytes += bytes;
+    return status;
 }
 
 void tg_model_forget(const tg_model *m, size_t i)

@@ -29,8 +29,10 @@ typedef struct tg_lender {
     /* The values have been changed in that step of training: what has been computed from them is not used
      * again. */
     void (*renew)(void *source, uint64_t step);
-    /* See tg_model_round_changes(). */
-    tg_status (*round_changes)(void *source, uint64_t seed, tg_err *err);
+    /* See tg_model_round_changes(); *bytes are those of the memory that it needs. */
+    tg_status (*round_changes)(void *source, uint64_t seed, size_t *bytes, tg_err *err);
+    /* A matrix that is rounded so; NULL: it is not. */
+    const tg_bf16 *(*lend_rounded)(void *source, size_t i);
     /* It is not needed for now. */
     void (*forget)(void *source, size_t i);
     /* Whether all that has been lent is finite. */
@@ -77,6 +79,9 @@ const float *tg_model_weight(const tg_model *m, tg_param_kind kind, size_t layer
 /* Values that a lent model has in bf16, as they are there; NULL: others. */
 const tg_bf16 *tg_model_values16(const tg_model *m, size_t i);
 
+/* A matrix that is rounded to bf16 in each step (tg_model_round_changes()); NULL: it is not. */
+const tg_bf16 *tg_model_rounded16(const tg_model *m, size_t i);
+
 /* The token embedding, of which only these rows are used: row[0 .. n - 1]. */
 const float *tg_model_embedding(const tg_model *m, const int32_t *row, size_t n);
 
@@ -88,9 +93,9 @@ tg_flat tg_model_trained_values(const tg_model *m);
 void tg_model_renew(const tg_model *m, uint64_t step);
 
 /*
- * Of a lent model, lend the matrices that an adapter changes as bf16, for products of precision bf16.  To
- * round to nearest would lose changes that are small beside the matrix: each value is rounded to one of its
- * neighbours in bf16 at random, as in lib/gpt/adamw.h, anew in each step.  TG_ENOMEM.
+ * Of a lent model, round the matrices that an adapter changes to bf16 from now on, for tg_model_rounded16().
+ * To nearest would lose changes that are small beside the matrix: each value is rounded to one of its
+ * neighbours at random, as in lib/gpt/adamw.h, anew in each step.  Again it does nothing.  TG_ENOMEM.
  */
 TG_MUST_CHECK tg_status tg_model_round_changes(tg_model *m, uint64_t seed, tg_err *err);
 

@@ -1,5 +1,6 @@
 #include "lib/models/halves.h"
 
+#include <assert.h>
 #include <stdlib.h>
 
 #include "lib/base/convert.h"
@@ -76,6 +77,8 @@ tg_status tg_model_to_halves(tg_model *m, tg_err *err)
     tg_arena arena = {0};
     tg_model_file f;
     tg_status status = tg_arena_build(&arena, place, &memory, err);
+
+    assert(!m->lender);
 
     for (size_t i = 0; !status && i < m->table.n; i++)
         status = round_entry(&memory, m, i, err);

@@ -106,6 +106,7 @@ struct lending {
     float **place;     /* [table.n] of each entry that is the first in its place */
     size_t *converted; /* [table.n] likewise: 1 + the entry that is there; 0: none */
     size_t *mapped;    /* [table.n] likewise: 1 + the one that is used where it is mapped */
+    bool trained;      /* all values change: they are a run's (lib/models/halves.h) */
     bool *row;         /* [V] rows of the token embedding that are in its place */
     tg_bf16 *halves;   /* a mapping, [floats], of what has been rounded, likewise; NULL: nothing is */
     size_t *rounded;   /* [table.n] of each place: 1 + the entry that is there; 0: none */
@@ -203,13 +204,21 @@ static void round_values(void *context, size_t begin, size_t end)
     }
 }
 
-/* A matrix that an adapter changes. */
-static const tg_bf16 *lend_rounded(struct lending *l, size_t i)
+/* Whether an adapter changes matrix i. */
+static bool is_changed_matrix(const struct lending *l, size_t i)
 {
+    return l->file.table.entry[i].ndim == 2 && tg_model_file_is_changed(&l->file, i);
+}
+
+static const tg_bf16 *lend_rounded(void *source, size_t i)
+{
+    struct lending *l = source;
     const tg_param *p = &l->file.table.entry[i];
     const size_t at = place_of(l, i);
-    tg_bf16 *to = l->halves + (l->place[at] - l->memory);
+    tg_bf16 *to = l->halves ? l->halves + (l->place[at] - l->memory) : NULL;
 
+    if (!to || !is_changed_matrix(l, i))
+        return NULL;
     if (l->rounded[at] != i + 1) {
         l->rounded[at] = i + 1;
         tg_threads_run(p->count, TG_THREADS_ELEMENTS, round_values,
@@ -225,9 +234,6 @@ static const tg_bf16 *lend16(void *source, size_t i)
     const tg_bf16 *direct = tg_model_file_direct16(&l->file, i);
     size_t bad;
     tg_err err;
-
-    if (l->halves && p->ndim == 2 && tg_model_file_is_changed(&l->file, i))
-        return lend_rounded(l, i);
 
     if (!direct || !use_mapped(l, i))
         return direct;
@@ -278,30 +284,35 @@ static void forget(void *source, size_t i)
         (void)madvise(l->memory + (begin - (uintptr_t)l->memory) / sizeof(float), end - begin, MADV_DONTNEED);
 }
 
-/* Values that have been changed, by an adapter or in memory, have been converted in their places. */
+/* What has been computed from values that an adapter, or a step, has changed is not current any more. */
 static void renew(void *source, uint64_t step)
 {
     struct lending *l = source;
-    const bool all = l->file.n_files == 0;
 
     for (size_t i = 0; i < l->file.table.n; i++)
-        if (all || tg_model_file_is_changed(&l->file, i))
+        if (l->trained || tg_model_file_is_changed(&l->file, i))
             l->converted[place_of(l, i)] = l->rounded[place_of(l, i)] = 0;
-    l->rng.step = step;
-    if (all)
+    if (l->trained)
         memset(l->row, 0, l->file.config.vocab_size * sizeof *l->row);
+    l->rng.step = step;
 }
 
-static tg_status round_changes(void *source, uint64_t seed, tg_err *err)
+static tg_status round_changes(void *source, uint64_t seed, size_t *bytes, tg_err *err)
 {
     struct lending *l = source;
-    void *at = mmap(NULL, l->floats * sizeof *l->halves, PROT_READ | PROT_WRITE,
-                    MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    void *at;
 
+    if (l->halves)
+        return TG_OK;
+    at = mmap(NULL, l->floats * sizeof *l->halves, PROT_READ | PROT_WRITE,
+              MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
     if (at == MAP_FAILED)
         return tg_fail_memory(err, l->floats * sizeof *l->halves, "the rounded tensors of a layer");
     l->halves = at;
     l->rng = (tg_rng){.seed = seed, .purpose = TG_RNG_LEND};
+    for (size_t i = 0; i < l->file.table.n; i++)
+        if (place_of(l, i) == i && is_changed_matrix(l, i))
+            *bytes += l->file.table.entry[i].count * sizeof *l->halves;
     return TG_OK;
 }
 
@@ -348,7 +359,8 @@ static size_t converted_bytes(const struct lending *l)
     size_t bytes = 0;
 
     for (size_t i = 0; i < l->file.table.n; i++)
-        if (place_of(l, i) == i && !tg_model_file_direct(&l->file, i) && !tg_model_file_direct16(&l->file, i))
+        if (place_of(l, i) == i && !tg_model_file_direct(&l->file, i) &&
+            !(l->file.table.entry[i].ndim == 2 && tg_model_file_direct16(&l->file, i)))
             bytes += l->file.table.entry[i].count * sizeof(float);
     return bytes;
 }
@@ -364,7 +376,14 @@ static tg_status check_vectors(struct lending *l, tg_err *err)
 
 tg_status tg_model_file_lend_to(tg_model *m, tg_model_file *f, tg_err *err)
 {
-    static const tg_lender lender = {lend, lend16, lend_embedding, renew, round_changes, forget, check};
+    static const tg_lender lender = {.lend = lend,
+                                     .lend16 = lend16,
+                                     .lend_embedding = lend_embedding,
+                                     .renew = renew,
+                                     .round_changes = round_changes,
+                                     .lend_rounded = lend_rounded,
+                                     .forget = forget,
+                                     .check = check};
     struct lending *l = calloc(1, sizeof *l);
     tg_status status;
 
@@ -373,6 +392,7 @@ tg_status tg_model_file_lend_to(tg_model *m, tg_model_file *f, tg_err *err)
         return tg_fail_memory(err, sizeof *l, "the list of files");
     }
     l->file = *f;
+    l->trained = m->halves != NULL;
     *f = (tg_model_file){0};
     m->source = l;
     m->close_source = close_lending;

@@ -107,7 +107,7 @@ static void choose_timed(tg_settings *s, const bool given[TG_SETTINGS], size_t t
     const size_t context = s->context > 0 ? s->context : model->config.n_ctx;
     const bool repeats = epochs(model, tokens, time.operations) > TG_RECIPE_REPEATS;
 
-    if (!given[TG_SET_OPTIMIZER])
+    if (!given[TG_SET_OPTIMIZER] && s->master == TG_PRECISION_FLOAT32)
         s->optimizer = TG_OPTIMIZER_MUON;
     if (has_vocabulary(model->tokenizer) && !given[TG_SET_BATCH])
         s->batch = context < 64 ? 24 : 16;

@@ -250,44 +250,49 @@ static tg_status check_arrays(const tg_run *run, tg_err *err)
                    t->blocks, run->model.table.per_layer, TG_NAMES_MAX);
 }
 
-/* The moments of one optimizer are of no use to another; of a complete run nothing is asked. */
+/* What a run that has begun cannot change: entry `now` of a list, which was `before`. */
+static tg_status check_kept(const tg_run *run, const char *what, const char *list, size_t before, size_t now,
+                            tg_err *err)
+{
+    char names[2][TG_CHOICE_SIZE];
+
+    if (run->step == 0 || before == now)
+        return TG_OK;
+    return tg_fail(err, TG_EUSAGE, "the run has %s %s: after %zu steps it cannot go on with %s", what,
+                   tg_choice_name(names[0], list, before), run->step, tg_choice_name(names[1], list, now));
+}
+
+/* What the optimizer is for. */
 static tg_status check_optimizer(const tg_run *run, const tg_settings *s, const bool given[TG_SETTINGS],
                                  tg_err *err)
 {
-    char before[TG_CHOICE_SIZE], now[TG_CHOICE_SIZE];
+    const bool muon = s->optimizer == TG_OPTIMIZER_MUON;
 
-    if (run->step >= s->steps)
-        return TG_OK;
-    tg_choice_name(before, TG_OPTIMIZERS, run->settings.optimizer);
-    tg_choice_name(now, TG_OPTIMIZERS, s->optimizer);
-    if (run->step > 0 && s->optimizer != run->settings.optimizer)
-        return tg_fail(err, TG_EUSAGE, "the run has optimizer %s: after %zu steps it cannot go on with %s",
-                       before, run->step, now);
-    if (run->adapter && s->optimizer == TG_OPTIMIZER_MUON)
+    if (muon && run->adapter)
         return tg_fail(err, TG_EUSAGE,
                        "optimizer muon is for whole matrices: an adapter's are updated by adamw");
-    if (given[TG_SET_MOMENTUM] && s->optimizer != TG_OPTIMIZER_MUON)
-        return tg_fail(err, TG_EUSAGE, "momentum is for optimizer muon; the run has %s", now);
+    if (given[TG_SET_MOMENTUM] && !muon)
+        return tg_fail(err, TG_EUSAGE, "momentum is for optimizer muon; the run has adamw");
+    if (keeps_halves(s) && run->adapter)
+        return tg_fail(err, TG_EUSAGE, "master bf16 is for whole models: an adapter is small, and float32");
+    if (keeps_halves(s) && muon)
+        return tg_fail(err, TG_EUSAGE, "master bf16 is for optimizer adamw; the run has muon");
     return TG_OK;
 }
 
-/* The same of the type that a run keeps its parameters in. */
-static tg_status check_master(const tg_run *run, const tg_settings *s, tg_err *err)
+/* Of a complete run nothing is asked. */
+static tg_status check_state_kept(const tg_run *run, const tg_settings *s, const bool given[TG_SETTINGS],
+                                  tg_err *err)
 {
-    char before[TG_CHOICE_SIZE], now[TG_CHOICE_SIZE];
+    const tg_settings *old = &run->settings;
+    tg_status status;
 
     if (run->step >= s->steps)
         return TG_OK;
-    tg_choice_name(before, TG_PRECISIONS, run->settings.master);
-    tg_choice_name(now, TG_PRECISIONS, s->master);
-    if (run->step > 0 && s->master != run->settings.master)
-        return tg_fail(err, TG_EUSAGE, "the run has master %s: after %zu steps it cannot go on with %s",
-                       before, run->step, now);
-    if (keeps_halves(s) && run->adapter)
-        return tg_fail(err, TG_EUSAGE, "master bf16 is for whole models: an adapter is small, and float32");
-    if (keeps_halves(s) && s->optimizer == TG_OPTIMIZER_MUON)
-        return tg_fail(err, TG_EUSAGE, "master bf16 is for optimizer adamw; the run has muon");
-    return TG_OK;
+    if ((status = check_kept(run, "optimizer", TG_OPTIMIZERS, old->optimizer, s->optimizer, err)) ||
+        (status = check_kept(run, "master", TG_PRECISIONS, old->master, s->master, err)))
+        return status;
+    return check_optimizer(run, s, given, err);
 }
 
 static tg_status settle(const tg_run *run, tg_settings *s, const bool given[TG_SETTINGS], tg_err *err)
@@ -298,32 +303,12 @@ static tg_status settle(const tg_run *run, tg_settings *s, const bool given[TG_S
         return status;
     if (s->context == 0)
         s->context = run->model.config.n_ctx;
-    if ((status = check_optimizer(run, s, given, err)) || (status = check_master(run, s, err)))
+    if ((status = check_state_kept(run, s, given, err)))
         return status;
     if (s->precision == TG_PRECISION_BF16 && run->model.config.n_embd > tg_matmul_depth())
         return tg_fail(err, TG_EUSAGE, "precision bf16 is for up to %zu channels, this model has %zu",
                        tg_matmul_depth(), run->model.config.n_embd);
     return check_settings(run, s, err);
-}
-
-/* Prepare the parameters for what the settings say.  Those of a run that has begun have been read as bf16 if
- * they are kept so. */
-static tg_status apply_settings(tg_run *run, tg_err *err)
-{
-    tg_status status;
-
-    if (run->step == 0 && keeps_halves(&run->settings) != (run->moments.m.halves != NULL) &&
-        (status = build_moments(run, err)))
-        return status;
-    if (run->adapter && run->settings.precision == TG_PRECISION_BF16)
-        return tg_model_round_changes(&run->model, run->settings.seed, err);
-    if (!keeps_halves(&run->settings) || run->model.halves)
-        return TG_OK;
-    if (run->step == 0)
-        tg_moments_free(&run->moments);
-    if ((status = tg_model_to_halves(&run->model, err)) || run->step > 0)
-        return status;
-    return build_moments(run, err);
 }
 
 tg_status tg_run_resume(tg_run *run, size_t tokens, const tg_settings *asked, const bool given[TG_SETTINGS],
@@ -339,10 +324,21 @@ tg_status tg_run_resume(tg_run *run, size_t tokens, const tg_settings *asked, co
     if ((status = settle(run, &merged, given, err)))
         return status;
     *steps = merged.steps;
-    if (run->step >= merged.steps)
-        return TG_OK;
-    run->settings = merged;
-    return apply_settings(run, err);
+    if (run->step < merged.steps)
+        run->settings = merged;
+    return TG_OK;
+}
+
+tg_status tg_run_prepare(tg_run *run, tg_err *err)
+{
+    const bool halves = keeps_halves(&run->settings);
+    tg_status status;
+
+    if (run->adapter && run->settings.precision == TG_PRECISION_BF16)
+        return tg_model_round_changes(&run->model, run->settings.seed, err);
+    if (halves && !run->model.halves && (status = tg_model_to_halves(&run->model, err)))
+        return status;
+    return halves == (run->moments.m.halves != NULL) ? TG_OK : build_moments(run, err);
 }
 
 /* Record a text, or that there is none (NULL).  Returns how it differs from the one that the run had so far.
@@ -423,7 +419,7 @@ static tg_status spread_adapter(tg_run *run, const tg_team *team, tg_model_file 
     if (run->base_identity != base[0] || run->model.table.count != base[1])
         return tg_fail(err, TG_EUSAGE, "the adapter's model is not the one that process 0 has read");
     memcpy((unsigned char *)run + first, (const unsigned char *)&state + first, end - first);
-    return apply_settings(run, err);
+    return TG_OK;
 }
 
 tg_status tg_run_spread(tg_run *run, const tg_team *team, const tg_tokenizer *tokenizer, tg_model_file *f,
@@ -443,10 +439,9 @@ tg_status tg_run_spread(tg_run *run, const tg_team *team, const tg_tokenizer *to
         return spread_adapter(run, team, f, err);
     if (team->rank == 0)
         return TG_OK;
-    if ((status = empty_model(&run->model, &config, tokenizer, frozen, err)) ||
-        (status = build_moments(run, err)))
+    if ((status = empty_model(&run->model, &config, tokenizer, frozen, err)))
         return status;
-    return apply_settings(run, err);
+    return build_moments(run, err);
 }
 
 /* ---- writing */

@@ -6,6 +6,7 @@
  *
  *     tg_run_begin(&run, &model)  or  tg_run_read(&run, fd)
  *     tg_run_resume(&run, ...)
+ *     tg_run_prepare(&run)
  *     tg_run_use_text(&run, &batches, &tokens, NULL, &change)
  *     steps (lib/train/trainer.h)
  *     tg_run_write(&run, fd)
@@ -32,8 +33,8 @@ TG_API_BEGIN
 struct tg_model_file; /* lib/models/model_file.h */
 
 typedef struct tg_run {
-    tg_model model;         /* with flat parameters, or lent, of which an adapter is trained: */
-    tg_adapter *adapter;    /* the model's; NULL: the model itself is trained */
+    tg_model model;      /* with flat parameters, or lent: from bf16, or one of which an adapter is trained */
+    tg_adapter *adapter; /* the model's; NULL: the model itself is trained */
     uint32_t base_identity; /* of that model (lib/models/adapter_file.h) */
     /* as bytes, to the others of a team (tg_run_spread()): */
     tg_settings settings;
@@ -96,6 +97,13 @@ TG_MUST_CHECK tg_status tg_run_read_step(size_t *step, int fd, tg_err *err);
  */
 TG_MUST_CHECK tg_status tg_run_resume(tg_run *run, size_t tokens, const tg_settings *asked,
                                       const bool given[TG_SETTINGS], size_t *steps, tg_err *err);
+
+/*
+ * Prepare parameters and moments for the steps, as the final settings say: in bf16, or for an adapter's
+ * products in bf16.  In a team after tg_run_spread(), by each member; again it does nothing.  TG_EDATA: bf16
+ * has no finite value for a parameter; TG_ENOMEM.  After a failure *run can only be freed.
+ */
+TG_MUST_CHECK tg_status tg_run_prepare(tg_run *run, tg_err *err);
 
 /* A text compared with the one that the run began with. */
 typedef enum tg_text_change {

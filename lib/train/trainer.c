@@ -1,5 +1,6 @@
 #include "lib/train/trainer.h"
 
+#include <assert.h>
 #include <math.h>
 
 #include "lib/base/size.h"
@@ -71,6 +72,7 @@ size_t tg_trainer_bytes(const tg_run *run, const tg_batches *batches, const tg_t
 tg_status tg_trainer_open(tg_trainer *t, tg_run *run, const tg_batches *batches, const tg_team *team,
                           tg_err *err)
 {
+    assert((run->settings.master == TG_PRECISION_BF16) == (run->model.halves != NULL)); /* tg_run_prepare() */
     *t = (tg_trainer){.run = run, .batches = batches, .team = team};
     tg_model_renew(&run->model, run->step);
     return tg_arena_build(&t->arena, place_trainer, t, err);
