@@ -300,57 +300,54 @@ tg_status tg_archive_next_of_one(tg_archive_reader *r, tg_array *a, bool *more, 
 
 /* ---- writing */
 
-/* What is written before an array's values: the name of its member, and the head of the .npy file [*n]. */
-static tg_status describe(char member[TG_ZIP_NAME_MAX + 1], unsigned char head[TG_NPY_FORMAT_MAX], size_t *n,
-                          const char *name, tg_array *a, tg_err *err)
+/* What is written before an array's values: the name of its member, and the head of the .npy file. */
+struct beginning {
+    char member[TG_ZIP_NAME_MAX + 1];
+    unsigned char head[TG_NPY_FORMAT_MAX];
+    size_t head_size;
+};
+
+/* Describe an array, all but its values. */
+static tg_status describe_array(struct beginning *b, tg_array *a, const char *name, tg_dtype dtype,
+                                size_t ndim, const size_t *shape, tg_err *err)
 {
-    const size_t length = strlen(name);
+    const size_t n = strlen(name);
 
-    if (length == 0 || length > TG_NAME_MAX)
-        return tg_fail(err, TG_EUSAGE, "array name \"%.20s...\" has %zu bytes, expected 1 to %d", name,
-                       length, TG_NAME_MAX);
-    if (!tg_array_measure(a))
-        return tg_fail(err, TG_EUSAGE, "array \"%s\": cannot store %zu dimensions of type %c%zu", name,
-                       a->ndim, a->dtype.kind, a->dtype.size);
-    if (!tg_npy_holds(a->dtype))
-        return tg_fail(err, TG_EUSAGE, "array \"%s\": .npy has no bfloat16, expected its bits as <u2", name);
-    memcpy(member, name, length);
-    memcpy(member + length, ".npy", SUFFIX + 1);
-    *n = tg_npy_format(head, a);
-    return TG_OK;
-}
-
-static tg_array array_of(tg_dtype dtype, size_t ndim, const size_t *shape)
-{
-    tg_array a = {.dtype = dtype, .ndim = ndim};
-
+    *a = (tg_array){.dtype = dtype, .ndim = ndim};
+    if (n == 0 || n > TG_NAME_MAX)
+        return tg_fail(err, TG_EUSAGE, "array name \"%.20s...\" has %zu bytes, expected 1 to %d", name, n,
+                       TG_NAME_MAX);
     for (size_t i = 0; i < ndim && i < TG_DIMS_MAX; i++)
-        a.shape[i] = shape[i];
-    return a;
+        a->shape[i] = shape[i];
+    if (!tg_array_measure(a))
+        return tg_fail(err, TG_EUSAGE, "array \"%s\": cannot store %zu dimensions of type %c%zu", name, ndim,
+                       dtype.kind, dtype.size);
+    if (!tg_npy_holds(dtype))
+        return tg_fail(err, TG_EUSAGE, "array \"%s\": .npy has no bfloat16, expected its bits as <u2", name);
+    memcpy(b->member, name, n);
+    memcpy(b->member + n, ".npy", SUFFIX + 1);
+    b->head_size = tg_npy_format(b->head, a);
+    return TG_OK;
 }
 
 tg_status tg_archive_put(tg_archive_writer *w, const char *name, tg_dtype dtype, size_t ndim,
                          const size_t *shape, const void *data, tg_err *err)
 {
-    tg_array a = array_of(dtype, ndim, shape);
-    char member[TG_ZIP_NAME_MAX + 1];
-    unsigned char head[TG_NPY_FORMAT_MAX];
-    size_t n;
-    const tg_status status = describe(member, head, &n, name, &a, err);
+    struct beginning b;
+    tg_array a;
+    const tg_status status = describe_array(&b, &a, name, dtype, ndim, shape, err);
 
-    return status ? status : tg_zip_put(w, member, head, n, data, a.bytes, err);
+    return status ? status : tg_zip_put(w, b.member, b.head, b.head_size, data, a.bytes, err);
 }
 
 tg_status tg_archive_put_widened(tg_archive_writer *w, const char *name, size_t ndim, const size_t *shape,
                                  const tg_bf16 *data, tg_err *err)
 {
-    tg_array a = array_of(TG_F32, ndim, shape);
-    char member[TG_ZIP_NAME_MAX + 1];
-    unsigned char head[TG_NPY_FORMAT_MAX];
-    size_t n;
-    const tg_status status = describe(member, head, &n, name, &a, err);
+    struct beginning b;
+    tg_array a;
+    const tg_status status = describe_array(&b, &a, name, TG_F32, ndim, shape, err);
 
-    return status ? status : tg_zip_put_widened(w, member, head, n, data, a.count, err);
+    return status ? status : tg_zip_put_widened(w, b.member, b.head, b.head_size, data, a.count, err);
 }
 
 tg_status tg_archive_put_i64(tg_archive_writer *w, const char *name, int64_t value, tg_err *err)

@@ -185,11 +185,7 @@ END
     grep -qx 'tg-train: 300 documents, in which 792 tokens are predicted' err
     tg-train -q "${options[@]}" --threads 3 -o b.npz sums.npz
     cmp a.npz b.npz
-    tg-train -q "${options[@]}" -o c.npz --save-every 3 sums.npz &
-    child=$!
-    eventually test -e c.npz
-    kill -KILL $child || true
-    wait $child || true
+    killed_after_save c.npz tg-train -q "${options[@]}" -o c.npz --save-every 3 sums.npz
     tg-train -q "${options[@]}" -o c.npz sums.npz
     cmp a.npz c.npz
     # the mask is a part of the text

@@ -81,6 +81,8 @@ tg-init -P tinygpt --n-embd 8 -o m.npz
 tg-bpe -n 262 -o bpe.npz in/text
 tg-bpe -n 258 --trace in/short
 tg-train -m in/m.npz -o new.npz -n 2 -b 2 in/t.npz
+tg-train -m in/m.npz -o new.npz -n 2 -b 2 --master bf16 in/t.npz
+tg-train -m in/m.npz -o new.npz -n 2 -b 2 --lora 2 --precision bf16 in/t.npz
 tg-train -m run.npz -n 4 -b 2 --save-every 1 in/t.npz
 tg-train -m run.npz -n 4 -b 2 --save-every 1 --log log in/t.npz
 tg-train -m in/m.npz -o run.npz -n 4 -b 2 in/t.npz

@@ -170,6 +170,15 @@ eventually() {
     return 1
 }
 
+# killed_after_save FILE COMMAND...: run it in the background, and kill it when FILE exists.
+killed_after_save() {
+    "${@:2}" &
+    local child=$!
+    eventually test -e "$1"
+    kill -KILL $child || true
+    wait $child || true
+}
+
 # taken: wait until the reader of the pipe on standard output has taken all that was written to it.
 taken() {
     python3 -c '

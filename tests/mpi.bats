@@ -213,11 +213,7 @@ same_as_alone() {
             cmp one.npz many.npz
         done
         rm many.npz
-        tg-train "${options[@]}" -o many.npz --save-every 2 t.npz &
-        child=$!
-        eventually test -e many.npz
-        kill -KILL $child || true
-        wait $child || true
+        killed_after_save many.npz tg-train "${options[@]}" -o many.npz --save-every 2 t.npz
         team 2 "${options[@]}" -o many.npz t.npz
         cmp one.npz many.npz
     done
@@ -248,11 +244,7 @@ same_as_alone() {
             rm many.npz
         done
         # shellcheck disable=SC2086 # words
-        tg-train "${options[@]}" $more -o many.npz --save-every 2 t.npz &
-        child=$!
-        eventually test -e many.npz
-        kill -KILL $child || true
-        wait $child || true
+        killed_after_save many.npz tg-train "${options[@]}" $more -o many.npz --save-every 2 t.npz
         team 2 "${options[@]}" -o many.npz t.npz
         cmp one.npz many.npz
         rm one.npz many.npz

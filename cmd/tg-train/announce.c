@@ -11,7 +11,7 @@ static const char *reason(const train_setup *s)
 {
     if (s->run.settings.precision == TG_PRECISION_BF16)
         return " (this processor is faster with it)";
-    return tg_matmul_has_bf16() ? " (the model is too wide for bf16)" : " (bf16 is not faster here)";
+    return tg_matmul_prefers_bf16() ? " (the model is too wide for bf16)" : " (bf16 is not faster here)";
 }
 
 /* The value of a setting, in as many digits as give it back when they are read: a rate may be a quotient, and

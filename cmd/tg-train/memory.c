@@ -88,11 +88,19 @@ static void name_way(char *text, size_t size, const struct way *w, const train_s
         snprintf(text + n, size - n, "%s--recompute", n > 0 ? " " : "");
 }
 
+static const char *what_needs_less(const tg_run *run)
+{
+    if (run->adapter)
+        return "a shorter --context needs less";
+    if (run->step > 0 || run->model.halves || run->settings.optimizer != TG_OPTIMIZER_ADAMW)
+        return "a shorter --context, --freeze and an adapter (--lora 16) need less";
+    return "a shorter --context, --master bf16, --freeze and an adapter (--lora 16) need less";
+}
+
 void train_memory_advise(const train_setup *s, size_t more, size_t bytes)
 {
     const size_t available = s->options->available;
-    const char *fewer = s->run.adapter ? "a shorter --context needs less"
-                                       : "a shorter --context, --freeze and an adapter (--lora 16) need less";
+    const char *fewer = what_needs_less(&s->run);
     struct way w;
     char text[96] = "";
 

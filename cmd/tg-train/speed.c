@@ -54,7 +54,7 @@ tg_status train_speed(double *per_second, tg_err *err)
 
     if (status)
         return status;
-    if (tg_matmul_has_bf16())
+    if (tg_matmul_prefers_bf16())
         p.scratch.precision = TG_PRECISION_BF16;
     began = cli_now();
     while (cli_now() - began < SECONDS)

@@ -77,7 +77,7 @@ typedef struct tg_config {
 /* Limits that keep every product of sizes far from overflow, and every index of a token
  * or position within int32_t. */
 #define TG_SIZE_LIMIT 16777216
-/* Of at most 18 tensors each, within TG_NAMES_MAX; those with moments are counted in lib/train/moments.h. */
+/* Of at most 18 tensors each, within TG_NAMES_MAX; those with moments are counted in lib/train/run.c. */
 #define TG_LAYERS_MAX 112
 
 /* The members, in the order of the archive. */

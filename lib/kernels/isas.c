@@ -8,7 +8,6 @@
 #include <unistd.h>
 #endif
 
-#include <stdbool.h>
 #include <string.h>
 
 /* Whether this processor, and the system, let a process use the set, which a build may lack (make ISAS=). */
@@ -65,16 +64,12 @@ static const struct {
 #undef X
 };
 
-/*
- * Whether the sets after it are faster: Intel's processors do half as many multiply-adds of bf16 pairs a
- * second as of float32, unless they have tiles, which a virtual machine may not see.
- */
-static bool is_slow(size_t i)
+bool tg_isas_is_slow(const char *name)
 {
 #ifdef __x86_64__
-    return __builtin_cpu_is("intel") && strcmp(isas[i].name, "avx512bf16") == 0;
+    return __builtin_cpu_is("intel") && strcmp(name, "avx512bf16") == 0;
 #else
-    (void)i;
+    (void)name;
     return false;
 #endif
 }
@@ -85,7 +80,7 @@ size_t tg_isas_list(size_t list[TG_ISAS_MAX])
 
     for (int slow = 0; slow <= 1; slow++)
         for (size_t i = 0; i < sizeof isas / sizeof *isas; i++)
-            if (is_slow(i) == slow && isas[i].runs())
+            if (tg_isas_is_slow(isas[i].name) == slow && isas[i].runs())
                 list[n++] = i;
     return n;
 }

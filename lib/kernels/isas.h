@@ -1,16 +1,21 @@
 /*
  * isas: the instruction sets that kernels are compiled for: the Makefile's list, which is X(name) for each,
- * best first, as TG_ISAS.  Each table of kernels exists once for each of them; a set is called by its place
- * in the list.
+ * as TG_ISAS, best first for most processors.  Each table of kernels exists once for each of them; a set is
+ * called by its place in the list.
  */
 #ifndef TG_KERNELS_ISAS_H
 #define TG_KERNELS_ISAS_H
 
+#include <stdbool.h>
 #include <stddef.h>
 
 #include "lib/base/status.h"
 
 #define TG_ISAS_MAX 8
+
+/* Whether products of bf16 are slower with this set than those of float32: Intel's processors without AMX do
+ * half as many multiply-adds of bf16 a second as of float32.  Virtual machines often hide AMX. */
+bool tg_isas_is_slow(const char *name);
 
 /* Those that this processor runs, best first; returns their number. */
 size_t tg_isas_list(size_t list[TG_ISAS_MAX]);

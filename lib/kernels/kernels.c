@@ -62,6 +62,11 @@ bool tg_matmul_has_bf16(void)
     return tg_kernels_get()->has_bf16;
 }
 
+bool tg_matmul_prefers_bf16(void)
+{
+    return tg_matmul_has_bf16() && !tg_isas_is_slow(tg_kernels_get()->isa);
+}
+
 void tg_matmul_run(const tg_matmul *op, const tg_matmul_scratch *scratch)
 {
     const tg_kernels *k = tg_kernels_get();

@@ -55,7 +55,7 @@ typedef struct tg_row_range {
 
 typedef struct tg_kernels {
     const char *isa;
-    bool has_bf16; /* instructions for products of bf16, faster than those of float32 */
+    bool has_bf16; /* instructions for products of bf16 */
 
     void (*matmul)(const tg_matmul *op, const tg_matmul_scratch *scratch);
     /* The same with A and B rounded to bf16. */

@@ -66,8 +66,9 @@ void tg_matmul_place(tg_arena *arena, tg_matmul_scratch *scratch);
 /* The greatest K of a product whose C is bf16. */
 size_t tg_matmul_depth(void);
 
-/* Whether the kernels in use have instructions for precision bf16: otherwise it is no faster than float32. */
+/* Whether the kernels in use have instructions for precision bf16, and whether it is faster than float32. */
 bool tg_matmul_has_bf16(void);
+bool tg_matmul_prefers_bf16(void);
 
 void tg_matmul_run(const tg_matmul *op, const tg_matmul_scratch *scratch);
 

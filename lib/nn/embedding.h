@@ -19,7 +19,7 @@ TG_API_BEGIN
 /* The parameters, and where their gradients are added. */
 typedef struct tg_embedding {
     const float *wte, *wpe; /* [V,C], [n_ctx,C]; wpe NULL: none */
-    const tg_bf16 *wte16;   /* [V,C] in place of wte; NULL: not */
+    const tg_bf16 *wte16;   /* [V,C] used instead of wte unless NULL */
     float *dwte, *dwpe;     /* the same shapes; NULL when no gradient is wanted */
     size_t C;
     float scale;              /* 1, except in Gemma; with wpe it is 1 */

@@ -9,14 +9,15 @@
  *            ties to even, once, when it is written: norms' outputs, queries, keys and values, attention's
  *            output, the MLP's inner values, and the gradients of all but the first, which are summed over
  *            more than the channels.
- *            Sums, the residual stream and its gradient, statistics, losses and parameters are float32;
- *            weights are rounded where a product reads them, whose scratch must be of that precision.  A
- *            linear layer with a bf16 result has in <= tg_matmul_depth().  docs/numerics.md states the errors
- *   double   for derivations and checks, on float32 parameters, which have no gradients: dw and db are NULL.
- *            No dropout, no cache.  Each adds in the order of its reference in lib/nn/ref, and has the bits
- *            of the reference for the same parameters converted to double
+ *            Sums, the residual stream and its gradient, statistics and losses are float32, and parameters,
+ * unless training keeps them in bf16 (lib/models/halves.h); weights are rounded where a product reads them,
+ * whose scratch must be of that precision.  A linear layer with a bf16 result has in <= tg_matmul_depth().
+ * docs/numerics.md states the errors double   for derivations and checks, on float32 parameters, which have
+ * no gradients: dw and db are NULL. No dropout, no cache.  Each adds in the order of its reference in
+ * lib/nn/ref, and has the bits of the reference for the same parameters converted to double
  *
- * An embedding, dropout and cross-entropy work on float32 alone, and take plain pointers.
+ * An embedding, whose table may be bf16, dropout and cross-entropy write float32 alone, and take plain
+ * pointers.
  */
 #ifndef TG_NN_OPS_H
 #define TG_NN_OPS_H

@@ -50,7 +50,8 @@ static bool has_v(const tg_settings *settings, const tg_param *p)
     return settings->optimizer != TG_OPTIMIZER_MUON || !p->hidden;
 }
 
-size_t tg_moments_count(const tg_params *table, const tg_settings *settings)
+/* The number of arrays that hold a table's moments.  A parameter that Muon updates has no v. */
+static size_t count(const tg_params *table, const tg_settings *settings)
 {
     size_t n = 0;
 
@@ -128,7 +129,7 @@ tg_status tg_moments_take(tg_moments *s, const tg_params *table, const tg_settin
 tg_status tg_moments_check(const tg_moments *s, const tg_params *table, const tg_settings *settings,
                            size_t step, tg_err *err)
 {
-    const size_t want = tg_moments_count(table, settings);
+    const size_t want = count(table, settings);
 
     if (settings->optimizer == TG_OPTIMIZER_MUON && s->hidden_v_read > 0)
         return tg_fail(
@@ -143,55 +144,14 @@ tg_status tg_moments_check(const tg_moments *s, const tg_params *table, const tg
     return TG_OK;
 }
 
-/* ---- writing */
+/* ---- all of them */
 
-static tg_status put(tg_archive_writer *w, const char *name, const tg_param *p, tg_flat flat, tg_err *err)
-{
-    if (flat.halves)
-        return tg_archive_put_widened(w, name, p->ndim, p->shape, flat.halves + p->offset, err);
-    return tg_archive_put(w, name, TG_F32, p->ndim, p->shape, flat.floats + p->offset, err);
-}
+/* What is done with the values of a parameter, which have this name in an archive. */
+typedef tg_status visit(void *context, const char *name, tg_flat flat, const tg_param *p, tg_err *err);
 
-/* All of m, or of v. */
-static tg_status put_all(const tg_params *table, const tg_settings *settings, tg_flat flat, bool is_v,
-                         tg_archive_writer *w, tg_err *err)
-{
-    char name[TG_NAME_MAX + 1];
-    tg_status status = TG_OK;
-
-    for (size_t i = 0; !status && i < table->n; i++) {
-        const tg_param *p = &table->entry[i];
-
-        if (is_v && !has_v(settings, p))
-            continue;
-        snprintf(name, sizeof name, "%s%s", is_v ? V : M, p->name);
-        status = put(w, name, p, flat, err);
-    }
-    return status;
-}
-
-tg_status tg_moments_put(const tg_moments *s, const tg_params *table, const tg_settings *settings,
-                         tg_archive_writer *w, tg_err *err)
-{
-    const tg_status status = put_all(table, settings, s->m, false, w, err);
-
-    return status ? status : put_all(table, settings, s->v, true, w, err);
-}
-
-static tg_status check_finite(const char *name, tg_flat flat, const tg_param *p, tg_err *err)
-{
-    const tg_bf16 *x = flat.halves ? flat.halves + p->offset : NULL;
-    size_t bad;
-
-    if (!x)
-        return tg_check_finite(name, flat.floats + p->offset, p->count, err);
-    bad = tg_find_not_finite16(x, p->count);
-    return bad == p->count ? TG_OK : tg_fail_not_finite(name, bad, (double)tg_float_from_bf16(x[bad]), err);
-}
-
-/* All of a flat buffer, whose names in the archive have that prefix. */
-static tg_status check_all(const char *prefix, tg_flat flat, const tg_params *table,
-                           const tg_settings *settings, tg_err *err)
+/* All parameters of a flat buffer, whose names have that prefix. */
+static tg_status visit_flat(const tg_params *table, const tg_settings *settings, const char *prefix,
+                            tg_flat flat, visit *each, void *context, tg_err *err)
 {
     const bool is_v = strcmp(prefix, V) == 0;
     char name[TG_NAME_MAX + 1];
@@ -203,18 +163,48 @@ static tg_status check_all(const char *prefix, tg_flat flat, const tg_params *ta
         if (is_v && !has_v(settings, p))
             continue;
         snprintf(name, sizeof name, "%s%s", prefix, p->name);
-        status = check_finite(name, flat, p, err);
+        status = each(context, name, flat, p, err);
     }
     return status;
+}
+
+static tg_status visit_moments(const tg_moments *s, const tg_params *table, const tg_settings *settings,
+                               visit *each, void *context, tg_err *err)
+{
+    const tg_status status = visit_flat(table, settings, M, s->m, each, context, err);
+
+    return status ? status : visit_flat(table, settings, V, s->v, each, context, err);
+}
+
+static tg_status put(void *writer, const char *name, tg_flat flat, const tg_param *p, tg_err *err)
+{
+    if (flat.halves)
+        return tg_archive_put_widened(writer, name, p->ndim, p->shape, flat.halves + p->offset, err);
+    return tg_archive_put(writer, name, TG_F32, p->ndim, p->shape, flat.floats + p->offset, err);
+}
+
+tg_status tg_moments_put(const tg_moments *s, const tg_params *table, const tg_settings *settings,
+                         tg_archive_writer *w, tg_err *err)
+{
+    return visit_moments(s, table, settings, put, w, err);
+}
+
+static tg_status check_finite(void *none, const char *name, tg_flat flat, const tg_param *p, tg_err *err)
+{
+    const tg_bf16 *x = flat.halves ? flat.halves + p->offset : NULL;
+    size_t bad;
+
+    (void)none;
+    if (!x)
+        return tg_check_finite(name, flat.floats + p->offset, p->count, err);
+    bad = tg_find_not_finite16(x, p->count);
+    return bad == p->count ? TG_OK : tg_fail_not_finite(name, bad, (double)tg_float_from_bf16(x[bad]), err);
 }
 
 tg_status tg_moments_check_finite(const tg_moments *s, tg_flat values, const tg_params *table,
                                   const tg_settings *settings, tg_err *err)
 {
-    tg_status status;
+    const tg_status status = visit_flat(table, settings, "", values, check_finite, NULL, err);
 
-    if ((status = check_all("", values, table, settings, err)) ||
-        (status = check_all(M, s->m, table, settings, err)))
-        return status;
-    return check_all(V, s->v, table, settings, err);
+    return status ? status : visit_moments(s, table, settings, check_finite, NULL, err);
 }

@@ -31,9 +31,6 @@ TG_MUST_CHECK tg_status tg_moments_build(tg_moments *s, const tg_params *table, 
                                          tg_err *err);
 void tg_moments_free(tg_moments *s); /* zeroed ones are fine */
 
-/* How many arrays a table's are in an archive.  v of a parameter that Muon updates is none. */
-size_t tg_moments_count(const tg_params *table, const tg_settings *settings);
-
 /* Read array a if it is one of a table's moments; the first one makes their memory.  TG_EDATA: another type
  * or length, a value that is not finite, a negative v; or fails like tg_archive_read(). */
 TG_MUST_CHECK tg_status tg_moments_take(tg_moments *s, const tg_params *table, const tg_settings *settings,

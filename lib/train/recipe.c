@@ -159,7 +159,7 @@ void tg_recipe_choose(tg_settings *s, const bool given[TG_SETTINGS], size_t toke
                       const tg_model *model, tg_origin origin)
 {
     const tg_config *c = &model->config;
-    const bool bf16 = tg_matmul_has_bf16() && c->n_embd <= tg_matmul_depth();
+    const bool bf16 = tg_matmul_prefers_bf16() && c->n_embd <= tg_matmul_depth();
 
     if (time.minutes > 0 && origin == TG_ORIGIN_NEW)
         choose_timed(s, given, tokens, time, model);

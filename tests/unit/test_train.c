@@ -511,6 +511,24 @@ static void check_not_read(const tg_run *run, const char *why)
     close(fd);
 }
 
+/* Keep the parameters and moments of a run that has not begun in this type. */
+static void keep_type(tg_run *run, tg_precision master)
+{
+    tg_settings asked = run->settings;
+    bool given[TG_SETTINGS];
+    size_t steps;
+    tg_err err = {0};
+
+    asked.master = master;
+    for (size_t i = 0; i < TG_SETTINGS; i++)
+        given[i] = i != TG_SET_MOMENTUM;
+    CHECK_OK(tg_run_resume(run, 0, &asked, given, &steps, &err), &err);
+    CHECK_OK(tg_run_prepare(run, &err), &err);
+    CHECK_OK(tg_run_prepare(run, &err), &err); /* does nothing */
+    CHECK((run->model.halves != NULL) == (master == TG_PRECISION_BF16));
+    CHECK((run->moments.v.halves != NULL) == (master == TG_PRECISION_BF16));
+}
+
 static void states_that_cannot_be_are_refused(void)
 {
     tg_run run;
@@ -529,6 +547,53 @@ static void states_that_cannot_be_are_refused(void)
     run.settings.batch = 2;
     check_not_read(&run, "expected a product below");
     tg_run_free(&run);
+}
+
+static void states_in_bf16_that_cannot_be_are_refused(void)
+{
+    tg_run run;
+    tg_err err = {0};
+
+    begin(&run);
+    keep_type(&run, TG_PRECISION_BF16);
+    run.moments.v.halves[3] = 0x8000 | 0x3F80;
+    check_not_read(&run, "opt/v/wte.weight[3] is -1: it must be finite, and not negative");
+    run.moments.v.halves[3] = 0;
+    run.moments.m.halves[3] = 0x7F80;
+    CHECK_EQ(tg_run_write(&run, -1, &err), TG_EDATA);
+    CHECK_HAS(err.message, "opt/m/wte.weight[3] is inf");
+    run.moments.m.halves[3] = 0;
+    run.settings.optimizer = TG_OPTIMIZER_MUON;
+    check_not_read(&run, "train/master is bf16, which is for whole models and optimizer adamw");
+    tg_run_free(&run);
+    /* beyond what bf16 has */
+    begin(&run);
+    run.model.params[5] = 3.4e38F;
+    run.settings.master = TG_PRECISION_BF16;
+    CHECK_EQ(tg_run_prepare(&run, &err), TG_EDATA);
+    CHECK_HAS(err.message, "wte.weight[5] is 3.4e+38: bf16 has no such finite number");
+    tg_run_free(&run);
+}
+
+/* A run that has not begun may be written, and be continued with the other type. */
+static void a_run_that_has_not_begun_may_change_its_type(void)
+{
+    tg_run run, again;
+    tg_err err;
+    FILE *file = tmpfile();
+
+    begin(&run);
+    keep_type(&run, TG_PRECISION_BF16);
+    CHECK_OK(tg_run_write(&run, fileno(file), &err), &err);
+    CHECK(lseek(fileno(file), 0, SEEK_SET) == 0);
+    CHECK_OK(tg_run_read(&again, fileno(file), &err), &err);
+    CHECK(again.moments.m.halves && !again.model.halves);
+    keep_type(&again, TG_PRECISION_FLOAT32);
+    train_to(&again, 2);
+    CHECK_EQ(again.step, 2);
+    tg_run_free(&again);
+    tg_run_free(&run);
+    fclose(file);
 }
 
 static void moments_that_are_not_finite_are_not_written(void)
@@ -671,7 +736,7 @@ static void settings_follow_the_model(void)
 
     tg_recipe_choose(&s, nothing_given, 0, (tg_recipe_time){0, 0}, &m, TG_ORIGIN_NEW);
     CHECK(s.steps == 2000 && s.lr == 4e-3 && s.min_lr == 4e-4 && s.warmup == 100);
-    CHECK((s.precision == TG_PRECISION_BF16) == tg_matmul_has_bf16());
+    CHECK((s.precision == TG_PRECISION_BF16) == tg_matmul_prefers_bf16());
     m.config.n_embd = 64; /* narrower ones have no more */
     tg_recipe_choose(&s, nothing_given, 0, (tg_recipe_time){0, 0}, &m, TG_ORIGIN_NEW);
     CHECK(s.lr == 4e-3);
@@ -1387,23 +1452,6 @@ static void partition_covers_all(void)
     tg_run_free(&run);
 }
 
-/* Keep the parameters and moments of a run that has not begun in bf16. */
-static void keep_halves(tg_run *run)
-{
-    tg_settings asked = run->settings;
-    bool given[TG_SETTINGS];
-    size_t steps;
-    tg_err err = {0};
-
-    asked.master = TG_PRECISION_BF16;
-    for (size_t i = 0; i < TG_SETTINGS; i++)
-        given[i] = i != TG_SET_MOMENTUM;
-    CHECK_OK(tg_run_resume(run, 0, &asked, given, &steps, &err), &err);
-    CHECK_OK(tg_run_prepare(run, &err), &err);
-    CHECK_OK(tg_run_prepare(run, &err), &err); /* does nothing */
-    CHECK(run->model.halves && run->moments.m.halves && run->moments.v.halves);
-}
-
 /* Three steps of a team, and an evaluation, against those of one process. */
 struct shared_run {
     size_t passes;
@@ -1427,7 +1475,7 @@ static void take_steps(const tg_team *team, void *context)
 
     begin_passes(&run, &b, alone->passes);
     if (alone->master == TG_PRECISION_BF16)
-        keep_halves(&run);
+        keep_type(&run, TG_PRECISION_BF16);
     CHECK_OK(tg_trainer_open(&t, &run, &b, team, &err), &err);
     if (team->rank > 0) /* only member 0 has a model to begin with */
         memset(tg_flat_at(tg_model_trained_values(&run.model), 0), 0xFF,
@@ -1633,6 +1681,8 @@ int main(void)
     RUN(settings_are_checked);
     RUN(a_fresh_run_is_read_again);
     RUN(states_that_cannot_be_are_refused);
+    RUN(states_in_bf16_that_cannot_be_are_refused);
+    RUN(a_run_that_has_not_begun_may_change_its_type);
     RUN(moments_that_are_not_finite_are_not_written);
     RUN(sizes_beyond_all_memory);
     RUN(stopped_anywhere_ends_the_same);
