@@ -111,8 +111,7 @@ static size_t widen(float piece[PIECE], const tg_bf16 *x, size_t n, size_t from)
 {
     const size_t count = tg_size_min(PIECE, n - from);
 
-    for (size_t i = 0; i < count; i++)
-        piece[i] = tg_float_from_bf16(x[from + i]);
+    tg_floats_from_bf16(piece, x + from, count);
     return count;
 }
 

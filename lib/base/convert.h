@@ -42,6 +42,13 @@ static inline float tg_float_from_bf16(uint16_t bits)
     return tg_float_from_bits((uint32_t)bits << 16);
 }
 
+/* out[i] = in[i] for i < n.  out and in do not overlap. */
+static inline void tg_floats_from_bf16(float *out, const uint16_t *in, size_t n)
+{
+    for (size_t i = 0; i < n; i++)
+        out[i] = tg_float_from_bf16(in[i]);
+}
+
 static inline bool tg_bf16_is_finite(uint16_t bits)
 {
     return (bits & 0x7F80) != 0x7F80;

@@ -95,12 +95,6 @@ static void round_results(const struct update *u, size_t at, size_t n, const flo
     }
 }
 
-static void widen(float *out, const tg_bf16 *x, size_t n)
-{
-    for (size_t i = 0; i < n; i++)
-        out[i] = tg_float_from_bf16(x[i]);
-}
-
 static void update_chunk16(void *context, size_t begin, size_t end)
 {
     const struct update *u = context;
@@ -110,9 +104,9 @@ static void update_chunk16(void *context, size_t begin, size_t end)
     for (size_t at = u->at + begin; at < u->at + end; at += PIECE) {
         const size_t n = tg_size_min(PIECE, u->at + end - at);
 
-        widen(w, s->params.halves + at, n);
-        widen(m, s->m.halves + at, n);
-        widen(v, s->v.halves + at, n);
+        tg_floats_from_bf16(w, s->params.halves + at, n);
+        tg_floats_from_bf16(m, s->m.halves + at, n);
+        tg_floats_from_bf16(v, s->v.halves + at, n);
         tg_kernels_get()->adamw(w, m, v, s->grads + at, n, u->step);
         round_results(u, at, n, w, m, v);
     }

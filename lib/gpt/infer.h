@@ -29,8 +29,8 @@
 TG_API_BEGIN
 
 /* New tokens of a sequence from which a pass with matrices packed in bf16 multiplies with the model's own in
- * precision bf16, if the kernels have instructions for it.  It rounds the same
- * weights, and the other operand as well.  The last product, of the logits, stays packed. */
+ * precision bf16, if the kernels have instructions for it.  It rounds the same weights, and the other operand
+ * as well.  The last product, of the logits, stays packed. */
 #define TG_INFER_ROWS16 ((size_t)64)
 
 typedef struct tg_infer {

@@ -25,8 +25,7 @@ static const float *token_vector(float *out, const tg_embedding *e, int32_t id)
 
     if (!e->wte16)
         return e->wte + at;
-    for (size_t c = 0; c < e->C; c++)
-        out[c] = tg_float_from_bf16(e->wte16[at + c]);
+    tg_floats_from_bf16(out, e->wte16 + at, e->C);
     return out;
 }
 
