@@ -13,6 +13,7 @@
 #define SLOT_BYTES ((size_t)256 << 20) /* of all slots, unless one has more */
 #endif
 #define EPSILON 1e-7
+#define SYMMETRIC_ROWS 64 /* at least, of a symmetric product at a time: a few tiles */
 
 /* ---- parts */
 
@@ -174,23 +175,52 @@ static void normalise(const struct slot *s, const float *u, size_t ld)
                    &(struct normalising){s, u, ld, fmax(sqrt(sum), EPSILON)});
 }
 
+/* What lies above the diagonal of c [n,n] = what lies below it. */
+struct mirroring {
+    float *c;
+    size_t n;
+};
+
+static void mirror_rows(void *context, size_t begin, size_t end)
+{
+    const struct mirroring *m = context;
+
+    for (size_t r = begin; r < end; r++)
+        for (size_t c = r + 1; c < m->n; c++)
+            m->c[r * m->n + c] = m->c[c * m->n + r];
+}
+
+/* out [n,n] = a b, a symmetric matrix whose elements on both sides of the diagonal have the same terms in the
+ * same order: some rows at a time, up to the diagonal. */
+static void symmetric_product(const struct slot *s, float *out, tg_matmul op)
+{
+    const size_t n = s->n, most = tg_size_max(SYMMETRIC_ROWS, tg_ceil_div(n, 4));
+    const float *const a = op.a;
+
+    for (size_t first = 0; first < n; first += most) {
+        op.M = tg_size_min(most, n - first);
+        op.N = first + op.M;
+        op.a = a + first * op.a_row;
+        op.c = out + first * n;
+        op.ldc = n;
+        tg_matmul_run(&op, s->scratch);
+    }
+    tg_threads_run(n, tg_threads_grain(n, 1), mirror_rows, &(struct mirroring){out, n});
+}
+
 /* a = x x^T, or x^T x if that is smaller */
 static void gram(const struct slot *s)
 {
     const bool wide = s->rows <= s->cols;
 
-    tg_matmul_run(&(tg_matmul){.M = s->n,
-                               .N = s->n,
-                               .K = wide ? s->cols : s->rows,
-                               .a = s->x,
-                               .a_row = wide ? s->cols : 1,
-                               .a_col = wide ? 1 : s->cols,
-                               .b = s->x,
-                               .b_row = wide ? 1 : s->cols,
-                               .b_col = wide ? s->cols : 1,
-                               .c = s->a,
-                               .ldc = s->n},
-                  s->scratch);
+    symmetric_product(s, s->a,
+                      (tg_matmul){.K = wide ? s->cols : s->rows,
+                                  .a = s->x,
+                                  .a_row = wide ? s->cols : 1,
+                                  .a_col = wide ? 1 : s->cols,
+                                  .b = s->x,
+                                  .b_row = wide ? 1 : s->cols,
+                                  .b_col = wide ? s->cols : 1});
 }
 
 /* out = p x, or out = p x + q out */
@@ -219,18 +249,9 @@ static void combine_elements(void *context, size_t begin, size_t end)
 /* b = c1 a + c2 a a */
 static void polynomial(const struct slot *s, float c1, float c2)
 {
-    tg_matmul_run(&(tg_matmul){.M = s->n,
-                               .N = s->n,
-                               .K = s->n,
-                               .a = s->a,
-                               .a_row = s->n,
-                               .a_col = 1,
-                               .b = s->a,
-                               .b_row = s->n,
-                               .b_col = 1,
-                               .c = s->b,
-                               .ldc = s->n},
-                  s->scratch);
+    symmetric_product(
+        s, s->b,
+        (tg_matmul){.K = s->n, .a = s->a, .a_row = s->n, .a_col = 1, .b = s->a, .b_row = s->n, .b_col = 1});
     tg_threads_run(s->n * s->n, TG_THREADS_ELEMENTS, combine_elements,
                    &(struct combining){s->b, s->a, c1, c2});
 }
