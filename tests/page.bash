@@ -52,13 +52,15 @@ with Browser(1400, 1000) as page:
 END
 }
 
-# every_cell FILE TSV: in each cell, the page FILE shows the offsets, the mask and the numbers that
-# tg-attn-dump -f tsv has printed; then Python on standard input, with `page`, and `small`, the number of
-# probabilities near 0.
+# every_cell FILE TSV: in a quarter of the cells, chosen at random, or in each one with TG_SOAK, the page FILE
+# shows the offsets, the mask and the numbers that tg-attn-dump -f tsv has printed; each row as it is copied has
+# all of them.  Then Python on standard input, with `page`, and `small`, the number of probabilities near 0.
 every_cell() {
     need_numpy
     { cat << 'END'; cat; } > cells.py
 import json
+import os
+import random
 import numpy as np
 lines = open(sys.argv[2]).read().splitlines(keepends=True)
 cells = {tuple(map(int, f[:5])): f for f in (line.rstrip("\n").split("\t") for line in lines[1:])}
@@ -66,21 +68,23 @@ T, layers, heads = page.run("[T, dump.layers, H]")
 assert len(cells) == len(layers) * heads * T * T
 same = lambda text, stored: np.float32(text) == np.float32(stored)
 number = lambda formula: str(eval(formula.lstrip("= ").replace("·", "*").replace("/", "//")))
-small = 0
+small = sum(f[9] == "0" and float(f[10]) < 1e-9 for f in cells.values())
+chosen = random.Random(1)
 for layer in layers:
     for h in range(heads):
         page.run(f"goTo({layer}, {h})"); page.settle()
+        keys = [[j for j in range(T) if "TG_SOAK" in os.environ or chosen.random() < 0.25] for _ in range(T)]
         # drawn at once: a frame per row or cell would take minutes
-        rows = json.loads(page.run("""JSON.stringify(Array.from({length: T}, (_, i) => {
+        rows = json.loads(page.run("""(keys => JSON.stringify(Array.from({length: T}, (_, i) => {
             const of = (id) => [...byId(id).querySelectorAll("tr")].map((r) => [r.cells[0].textContent, r.cells[1].textContent]);
             moveTo(i, 0); draw();
-            return [rowText(), Array.from({length: T}, (_, j) => { view.j = j; showCell();
+            return [rowText(), keys[i].map((j) => { view.j = j; showCell();
                 const term = [...byId("terms").querySelector("tbody tr").cells].map((c) => c.textContent);
-                return [of("facts"), Object.fromEntries(of("steps")), term, byId("said").textContent, valueText()]; })]; }))"""))
+                return [of("facts"), Object.fromEntries(of("steps")), term, byId("said").textContent, valueText()]; })]; })))(""" + f"{keys})"))
         page.settle()
         for i, (row, shown) in enumerate(rows):
             assert row == lines[0] + "".join("\t".join(cells[layer, h, 0, i, j]) + "\n" for j in range(T))
-            for j, (facts, steps, term, said, value) in enumerate(shown):
+            for j, (facts, steps, term, said, value) in zip(keys[i], shown, strict=True):
                 cell, of = cells[layer, h, 0, i, j], dict(facts)
                 score, prob = of["score"], of["probability"]
                 assert [of["q_base"], of["k_base"], of["offset"], of["mask"]] == cell[5:8] + cell[9:10], (cell, facts)
@@ -90,7 +94,6 @@ for layer in layers:
                 assert same(score, cell[8]) and same(prob, cell[10]), (cell, score, prob)
                 assert value == prob, (cell, value, prob)
                 if cell[9] == "0":
-                    small += float(prob) < 1e-9
                     assert steps["score"].split(" = ")[-1] == score, (cell, steps)
                     assert steps["probability"].split(" = ")[-1] == prob, (cell, steps)
                     assert said.endswith(f"score {score}, probability {prob}"), (cell, said)

@@ -772,7 +772,7 @@ END
 }
 
 # Heads that are sure make numbers of all sizes: the model of guide 7 does.
-# Half a minute: the page shows each of 15,000 cells, with the terms of its sum, and every number is compared.
+# Half a minute: the page shows 3,900 of 15,700 cells, with the terms of their sums, and every number is compared.
 @test "page: the texts of a sharp model's cells are the numbers that tg-attn-dump prints" {
     slow
     need_chromium
