@@ -88,7 +88,7 @@ END
         tg-train -q -m b.npz --seed 7 $(chosen_of err) $(steps_of err) $t.npz
         cmp a.npz b.npz
     done
-    [[ $(chosen_of err) = "--optimizer muon  --batch 24 "* ]]
+    [[ $(chosen_of err) = "--optimizer muon  --batch 12 "* ]]
 }
 
 @test "--minutes: a larger model for much time, and one that is not fitted too closely to a text" {
@@ -100,8 +100,8 @@ END
     eventually grep -q 'step 1/' err
     kill -TERM $child
     wait $child || [[ $? = 143 ]]
-    grep -q 'tg-init -P baby-qwen3 --n-layer 3 --n-head 6 --n-kv-head 6 --head-dim 32 --n-embd 192 --n-inner 512 --n-ctx 64 ' err
-    [[ $(chosen_of err) = *" --batch 16  --lr 0.002  "*" --dropout 0.1  --weight-decay 1 "* ]]
+    grep -q 'tg-init -P baby-qwen3 --n-layer 3 --n-head 6 --n-kv-head 6 --head-dim 32 --n-embd 192 --n-inner 512 --n-ctx 128 ' err
+    [[ $(chosen_of err) = *" --batch 8  --lr 0.002  "*" --dropout 0.1  --weight-decay 1 "* ]]
     # what is given stays
     tg-train -m b.npz --minutes 100000 --dropout 0 --weight-decay 0.2 ids.npz 2> err &
     child=$!

@@ -50,7 +50,8 @@ static void warn_of_short_text(train_timing *timing, const train_setup *setup, d
     const tg_settings *s = &setup->run.settings;
     const double windows = (double)(s->batch * s->accumulate) * (double)s->steps;
     const double times = windows / (double)setup->batches.windows;
-    const double most = s->dropout > 0 ? TG_RECIPE_EPOCHS_DROPOUT : TG_RECIPE_EPOCHS;
+    const bool regularized = s->dropout > 0 || s->weight_decay >= 1;
+    const double most = regularized ? TG_RECIPE_EPOCHS_REGULARIZED : TG_RECIPE_EPOCHS;
 
     if (timing->warned || times <= most || (seconds < SECONDS && tg_plan_is_open(&setup->run)))
         return;

@@ -53,14 +53,17 @@ tg_config tg_recipe_config(const tg_tokenizer *tokenizer)
 tg_config tg_recipe_timed_config(const tg_tokenizer *tokenizer, double operations)
 {
     static const struct shape {
+        double operations; /* from which on it pays */
         size_t layers, heads, inner, context;
-    } of_bytes = {2, 4, 384, 128}, small = {2, 4, 384, 32}, large = {3, 6, 512, 64};
-    const struct shape *shape = !has_vocabulary(tokenizer)    ? &of_bytes
-                                : operations < TG_RECIPE_LONG ? &small
-                                                              : &large;
+    } of_bytes = {0, 2, 4, 384, 128},
+      of_tokens[] = {{0, 2, 4, 384, 64}, {TG_RECIPE_MIDDLE, 2, 6, 512, 64}, {TG_RECIPE_LONG, 3, 6, 512, 128}};
+    const struct shape *shape = &of_bytes;
     tg_config config;
     size_t preset = TG_PRESET_DEFAULT;
 
+    for (size_t i = 0; i < sizeof of_tokens / sizeof of_tokens[0]; i++)
+        if (has_vocabulary(tokenizer) && operations >= of_tokens[i].operations)
+            shape = &of_tokens[i];
     (void)tg_choice_find(&preset, tg_config_presets(), TG_RECIPE_TIMED_PRESET);
     config = tg_config_preset(preset);
     config.vocab_size = tg_model_vocab_size(tokenizer);
@@ -92,12 +95,29 @@ static size_t length_of_run(const tg_settings *s, size_t T, size_t tokens)
 }
 
 /* How often the text will be read, about: of the operations, a pass has 6 for each parameter of a product and
- * token, and the rest of a step takes as long as its products. */
+ * token, and these take about two fifths of a step. */
 static double epochs(const tg_model *model, size_t tokens, double operations)
 {
-    const double parameters = (double)model->table.count, share = 0.55;
+    const double parameters = (double)model->table.count, share = 0.4;
 
     return tokens == 0 ? 0 : share * operations / (6 * parameters) / (double)tokens;
+}
+
+/* A wide model, and a text that it reads at most TG_RECIPE_FRESH times: then a step of more tokens, with a
+ * higher rate, is better. */
+static bool is_fresh(const tg_model *model, size_t tokens, tg_recipe_time time)
+{
+    return tokens > 0 && model->config.n_embd > TG_RECIPE_WIDTH &&
+           epochs(model, tokens, time.operations) <= TG_RECIPE_FRESH;
+}
+
+static size_t timed_batch(const tg_model *model, size_t context, bool fresh)
+{
+    if (fresh)
+        return tg_size_max(16, 3072 / context);
+    if (model->config.n_embd > TG_RECIPE_WIDTH)
+        return tg_size_max(8, 1024 / context);
+    return context < 64 ? 24 : 12;
 }
 
 /* What only new weights have in a run of some minutes. */
@@ -105,16 +125,17 @@ static void choose_timed(tg_settings *s, const bool given[TG_SETTINGS], size_t t
                          const tg_model *model)
 {
     const size_t context = s->context > 0 ? s->context : model->config.n_ctx;
-    const bool repeats = epochs(model, tokens, time.operations) > TG_RECIPE_REPEATS;
+    const double reads = epochs(model, tokens, time.operations);
+    const double many = model->config.n_embd > TG_RECIPE_WIDTH ? TG_RECIPE_REPEATS : 2 * TG_RECIPE_REPEATS;
 
     if (!given[TG_SET_OPTIMIZER] && s->master == TG_PRECISION_FLOAT32)
         s->optimizer = TG_OPTIMIZER_MUON;
     if (has_vocabulary(model->tokenizer) && !given[TG_SET_BATCH])
-        s->batch = context < 64 ? 24 : 16;
-    if (repeats && !given[TG_SET_DROPOUT])
+        s->batch = timed_batch(model, context, is_fresh(model, tokens, time));
+    if (reads > TG_RECIPE_FRESH && !given[TG_SET_WEIGHT_DECAY])
+        s->weight_decay = reads > TG_RECIPE_REPEATS ? 1 : 0.5;
+    if (reads > many && !given[TG_SET_DROPOUT])
         s->dropout = 0.1;
-    if (repeats && !given[TG_SET_WEIGHT_DECAY])
-        s->weight_decay = 1;
 }
 
 size_t tg_recipe_context(const tg_model *model, size_t asked, bool given)
@@ -160,15 +181,16 @@ void tg_recipe_choose(tg_settings *s, const bool given[TG_SETTINGS], size_t toke
 {
     const tg_config *c = &model->config;
     const bool bf16 = tg_matmul_prefers_bf16() && c->n_embd <= tg_matmul_depth();
+    const bool timed = time.minutes > 0 && origin == TG_ORIGIN_NEW;
 
-    if (time.minutes > 0 && origin == TG_ORIGIN_NEW)
+    if (timed)
         choose_timed(s, given, tokens, time, model);
     if (model->adapter)
         choose_adapter(s, given, tokens, model);
     else if (!given[TG_SET_STEPS])
         s->steps = length_of_run(s, s->context > 0 ? s->context : c->n_ctx, tokens);
     if (!given[TG_SET_LR] && !model->adapter)
-        s->lr = learning_rate(model, origin);
+        s->lr = learning_rate(model, origin) * (timed && is_fresh(model, tokens, time) ? 2 : 1);
     if (!given[TG_SET_MIN_LR])
         s->min_lr = s->lr / 10;
     if (!given[TG_SET_WARMUP])

@@ -22,18 +22,22 @@
 #define TG_RECIPE_DECAY 0.4
 #define TG_RECIPE_TIMED_PRESET "baby-qwen3"
 
-/* Floating-point operations of products that a run of some minutes has time for, from which on a larger model
- * pays. */
-#define TG_RECIPE_LONG 2.8e13
+/* Floating-point operations of products that a run of some minutes has time for, from which on a wider model
+ * pays, and a deeper one. */
+#define TG_RECIPE_MIDDLE 2e13
+#define TG_RECIPE_LONG 5e13
 
-/* A text that is read more often than this should not be fitted too closely: dropout and more weight decay
- * help. */
+/* A text that is read at most so often is new to a model most of the time: larger steps are better. */
+#define TG_RECIPE_FRESH 3
+
+/* A text that is read more often than this should not be fitted too closely: more weight decay helps, and
+ * dropout, if the model is large. */
 #define TG_RECIPE_REPEATS 6
 
 /* A text that is read more often than this is learned by heart: the loss of any other text rises again.  The
- * second one: with dropout. */
+ * second one: with dropout, or a weight decay of 1. */
 #define TG_RECIPE_EPOCHS 8
-#define TG_RECIPE_EPOCHS_DROPOUT 24
+#define TG_RECIPE_EPOCHS_REGULARIZED 24
 
 /* A run that trains an adapter: how often the text is read, and how often at most where there would not be so
  * many steps; the tokens of a sequence; the sequences of a pass, fewer where there would not be so many
@@ -72,8 +76,9 @@ tg_config tg_recipe_config(const tg_tokenizer *tokenizer);
 /*
  * The same for a run that is to take some minutes (lib/train/plan.h), in which so many floating-point
  * operations of products fit.  The body is that preset's, Qwen3's, with as many key heads as query heads, 32
- * channels each: 2 layers, 128 wide, and a context of 128 bytes or 32 tokens of a vocabulary; with a
- * vocabulary, from TG_RECIPE_LONG on, 3 layers, 192 wide, and a context of 64.
+ * channels each: 2 layers, 128 wide, and a context of 128 bytes or 64 tokens of a vocabulary; with a
+ * vocabulary, from TG_RECIPE_MIDDLE on, 192 wide; from TG_RECIPE_LONG on, 3 layers, and
+ * a context of 128.
  */
 tg_config tg_recipe_timed_config(const tg_tokenizer *tokenizer, double operations);
 
@@ -104,9 +109,16 @@ size_t tg_recipe_context(const tg_model *model, size_t asked, bool given);
  *
  *   decay      2/5 of the steps, which are an estimate then
  *   optimizer  Muon, of new weights
- *   batch      of new weights with a vocabulary: 24, or 16 if the context is 64 or longer
- *   dropout    0.1, and
- *   weight_decay  1, where new weights have time to read the text more than TG_RECIPE_REPEATS times
+ *   batch      of new weights with a vocabulary: 24, or 12 with a context of 64 or more; if they
+ *              are wider than 128, as many windows as have 1,024 tokens, at least 8
+ *   weight_decay  0.5, where new weights have time to read the text more than TG_RECIPE_FRESH times;
+ *              1, if more than TG_RECIPE_REPEATS times
+ *   dropout    0.1, likewise, if they are wider than 128; otherwise from twice as often on
+ *
+ * and where a text is read at most TG_RECIPE_FRESH times by weights wider than 128:
+ *
+ *   batch      as many windows as have 3,072 tokens, at least 16
+ *   lr         twice the rate
  */
 void tg_recipe_choose(tg_settings *s, const bool given[TG_SETTINGS], size_t tokens, tg_recipe_time time,
                       const tg_model *model, tg_origin origin);

@@ -774,6 +774,15 @@ static void a_short_text_is_not_learned_by_heart(void)
 
 static void a_vocabulary_has_a_rate_of_its_own(void)
 {
+    /* time to read a text of 1,000 tokens 2.9, 3.1, 5.5, 11 and 13 times */
+    static const struct {
+        double operations;
+        size_t width, batch;
+        double lr, weight_decay, dropout;
+    } reads[] = {{4.35e6, 128, 12, 3e-3, 0.1, 0}, {8.25e6, 128, 12, 3e-3, 0.5, 0},
+                 {16.5e6, 128, 12, 3e-3, 1, 0},   {4.35e6, 192, 48, 4e-3, 0.1, 0},
+                 {4.65e6, 192, 16, 2e-3, 0.5, 0}, {8.25e6, 192, 16, 2e-3, 0.5, 0},
+                 {16.5e6, 192, 16, 2e-3, 1, 0.1}, {19.5e6, 128, 12, 3e-3, 1, 0.1}};
     tg_model m = {.config = {.n_embd = 128, .n_ctx = 32}};
     tg_settings s = tg_settings_default();
     tg_config c;
@@ -788,19 +797,25 @@ static void a_vocabulary_has_a_rate_of_its_own(void)
     tg_recipe_choose(&s, nothing_given, 0, (tg_recipe_time){5, 0}, &m, TG_ORIGIN_NEW);
     CHECK(s.optimizer == TG_OPTIMIZER_MUON && s.batch == 24 && s.decay == s.steps * 2 / 5);
     c = tg_recipe_timed_config(m.tokenizer, 0.99 * TG_RECIPE_LONG);
-    CHECK(c.qk_norm && c.n_layer == 2 && c.n_embd == 128 && c.n_ctx == 32 && c.vocab_size == 320);
+    CHECK(c.n_layer == 2 && c.n_embd == 192 && c.n_inner == 512 && c.n_ctx == 64);
+    c = tg_recipe_timed_config(m.tokenizer, 0.99 * TG_RECIPE_MIDDLE);
+    CHECK(c.qk_norm && c.n_layer == 2 && c.n_embd == 128 && c.n_ctx == 64 && c.vocab_size == 320);
     c = tg_recipe_timed_config(m.tokenizer, TG_RECIPE_LONG);
-    CHECK(c.qk_norm && c.n_layer == 3 && c.n_embd == 192 && c.n_ctx == 64 && c.head_dim == 32);
+    CHECK(c.qk_norm && c.n_layer == 3 && c.n_embd == 192 && c.n_ctx == 128 && c.head_dim == 32);
     CHECK(tg_recipe_timed_config(stream.tokenizer, TG_RECIPE_LONG).n_layer == 2); /* bytes */
-    m.config.n_ctx = c.n_ctx;
+    m.config.n_ctx = 64;
     tg_recipe_choose(&s, nothing_given, 0, (tg_recipe_time){5, 0}, &m, TG_ORIGIN_NEW);
-    CHECK(s.batch == 16 && s.dropout == 0 && s.weight_decay == 0.1);
-    /* time to read a text of 1,000 tokens 5.5 times, and 11 times */
+    CHECK(s.batch == 12 && s.dropout == 0 && s.weight_decay == 0.1);
     m.table.count = 100;
-    tg_recipe_choose(&s, nothing_given, 1000, (tg_recipe_time){5, 6e6}, &m, TG_ORIGIN_NEW);
-    CHECK(s.dropout == 0 && s.weight_decay == 0.1);
-    tg_recipe_choose(&s, nothing_given, 1000, (tg_recipe_time){5, 12e6}, &m, TG_ORIGIN_NEW);
-    CHECK(s.dropout == 0.1 && s.weight_decay == 1);
+    for (size_t i = 0; i < sizeof reads / sizeof reads[0]; i++) {
+        s = tg_settings_default();
+        m.config.n_embd = reads[i].width;
+        tg_recipe_choose(&s, nothing_given, 1000, (tg_recipe_time){5, reads[i].operations}, &m,
+                         TG_ORIGIN_NEW);
+        CHECK(s.batch == reads[i].batch && s.weight_decay == reads[i].weight_decay);
+        CHECK(s.dropout == reads[i].dropout);
+        CHECK_NEAR(s.lr, reads[i].lr, 1e-18);
+    }
     s = tg_settings_default();
     tg_recipe_choose(&s, nothing_given, 0, (tg_recipe_time){5, 0}, &m, TG_ORIGIN_TRAINED);
     CHECK(s.optimizer == TG_OPTIMIZER_ADAMW && s.batch == 12 && s.decay > 0);
