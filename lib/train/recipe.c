@@ -103,11 +103,11 @@ static double epochs(const tg_model *model, size_t tokens, double operations)
     return tokens == 0 ? 0 : share * operations / (6 * parameters) / (double)tokens;
 }
 
-/* A wide model, and a text that it reads at most TG_RECIPE_FRESH times: then a step of more tokens, with a
- * higher rate, is better. */
+/* A wide model with a vocabulary, and a text that it reads at most TG_RECIPE_FRESH times: then a step of more
+ * tokens, with a higher rate, is better. */
 static bool is_fresh(const tg_model *model, size_t tokens, tg_recipe_time time)
 {
-    return tokens > 0 && model->config.n_embd > TG_RECIPE_WIDTH &&
+    return tokens > 0 && has_vocabulary(model->tokenizer) && model->config.n_embd > TG_RECIPE_WIDTH &&
            epochs(model, tokens, time.operations) <= TG_RECIPE_FRESH;
 }
 
@@ -182,6 +182,7 @@ void tg_recipe_choose(tg_settings *s, const bool given[TG_SETTINGS], size_t toke
     const tg_config *c = &model->config;
     const bool bf16 = tg_matmul_prefers_bf16() && c->n_embd <= tg_matmul_depth();
     const bool timed = time.minutes > 0 && origin == TG_ORIGIN_NEW;
+    const bool larger_steps = timed && !given[TG_SET_BATCH] && is_fresh(model, tokens, time);
 
     if (timed)
         choose_timed(s, given, tokens, time, model);
@@ -190,7 +191,7 @@ void tg_recipe_choose(tg_settings *s, const bool given[TG_SETTINGS], size_t toke
     else if (!given[TG_SET_STEPS])
         s->steps = length_of_run(s, s->context > 0 ? s->context : c->n_ctx, tokens);
     if (!given[TG_SET_LR] && !model->adapter)
-        s->lr = learning_rate(model, origin) * (timed && is_fresh(model, tokens, time) ? 2 : 1);
+        s->lr = learning_rate(model, origin) * (larger_steps ? 2 : 1);
     if (!given[TG_SET_MIN_LR])
         s->min_lr = s->lr / 10;
     if (!given[TG_SET_WARMUP])

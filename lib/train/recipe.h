@@ -115,10 +115,10 @@ size_t tg_recipe_context(const tg_model *model, size_t asked, bool given);
  *              1, if more than TG_RECIPE_REPEATS times
  *   dropout    0.1, likewise, if they are wider than 128; otherwise from twice as often on
  *
- * and where a text is read at most TG_RECIPE_FRESH times by weights wider than 128:
+ * and where a text is read at most TG_RECIPE_FRESH times by weights wider than 128, with a vocabulary:
  *
  *   batch      as many windows as have 3,072 tokens, at least 16
- *   lr         twice the rate
+ *   lr         twice the rate, with such a batch
  */
 void tg_recipe_choose(tg_settings *s, const bool given[TG_SETTINGS], size_t tokens, tg_recipe_time time,
                       const tg_model *model, tg_origin origin);

@@ -783,6 +783,7 @@ static void a_vocabulary_has_a_rate_of_its_own(void)
                  {16.5e6, 128, 12, 3e-3, 1, 0},   {4.35e6, 192, 48, 4e-3, 0.1, 0},
                  {4.65e6, 192, 16, 2e-3, 0.5, 0}, {8.25e6, 192, 16, 2e-3, 0.5, 0},
                  {16.5e6, 192, 16, 2e-3, 1, 0.1}, {19.5e6, 128, 12, 3e-3, 1, 0.1}};
+    static const bool batch_given[TG_SETTINGS] = {[TG_SET_BATCH] = true};
     tg_model m = {.config = {.n_embd = 128, .n_ctx = 32}};
     tg_settings s = tg_settings_default();
     tg_config c;
@@ -816,6 +817,11 @@ static void a_vocabulary_has_a_rate_of_its_own(void)
         CHECK(s.dropout == reads[i].dropout);
         CHECK_NEAR(s.lr, reads[i].lr, 1e-18);
     }
+    s = tg_settings_default(); /* a batch that is given keeps its rate */
+    m.config.n_embd = 192;
+    tg_recipe_choose(&s, batch_given, 1000, (tg_recipe_time){5, 4.35e6}, &m, TG_ORIGIN_NEW);
+    CHECK(s.batch == 12);
+    CHECK_NEAR(s.lr, 2e-3, 1e-18);
     s = tg_settings_default();
     tg_recipe_choose(&s, nothing_given, 0, (tg_recipe_time){5, 0}, &m, TG_ORIGIN_TRAINED);
     CHECK(s.optimizer == TG_OPTIMIZER_ADAMW && s.batch == 12 && s.decay > 0);
