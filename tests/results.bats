@@ -55,6 +55,14 @@ END
     [[ ${lines[1]} = "| 4 | "*" | other bytes" ]]
 }
 
+@test "a row of instructions that the processor lacks is left out" {
+    local sum
+    sum=$(sha256sum < text | cut -d ' ' -f 1)
+    page "$sum" 0 | sed 's/^    tg-tokenize/    export TG_ISA=none\n&/' > page.md
+    run -2 "$ROOT/tests/bench/results" page.md text
+    [[ $output = "results: tiny: this processor has no none" ]]
+}
+
 @test "a text is needed" {
     run -2 "$ROOT/tests/bench/results" page.md ''
     [[ $output = "results: which text? give its file (make results TEXT=FILE)" ]]
