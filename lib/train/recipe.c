@@ -107,8 +107,10 @@ static double epochs(const tg_model *model, size_t tokens, double operations)
  * tokens, with a higher rate, is better. */
 static bool is_fresh(const tg_model *model, size_t tokens, tg_recipe_time time)
 {
-    return tokens > 0 && has_vocabulary(model->tokenizer) && model->config.n_embd > TG_RECIPE_WIDTH &&
-           epochs(model, tokens, time.operations) <= TG_RECIPE_FRESH;
+    const double reads = epochs(model, tokens, time.operations); /* 0: not known */
+
+    return has_vocabulary(model->tokenizer) && model->config.n_embd > TG_RECIPE_WIDTH && reads > 0 &&
+           reads <= TG_RECIPE_FRESH;
 }
 
 static size_t timed_batch(const tg_model *model, size_t context, bool fresh)

@@ -821,6 +821,8 @@ static void a_vocabulary_has_a_rate_of_its_own(void)
     m.config.n_embd = 192;
     tg_recipe_choose(&s, batch_given, 1000, (tg_recipe_time){5, 4.35e6}, &m, TG_ORIGIN_NEW);
     CHECK(s.batch == 12);
+    tg_recipe_choose(&s, nothing_given, 1000, (tg_recipe_time){5, 0}, &m, TG_ORIGIN_NEW); /* not known */
+    CHECK(s.batch == 16);
     CHECK_NEAR(s.lr, 2e-3, 1e-18);
     s = tg_settings_default();
     tg_recipe_choose(&s, nothing_given, 0, (tg_recipe_time){5, 0}, &m, TG_ORIGIN_TRAINED);
