@@ -9,11 +9,12 @@
 
 #ifdef TG_TINY_CHUNK
 #define SLOT_BYTES ((size_t)1 << 10)
+#define SYMMETRIC_ROWS 5
 #else
 #define SLOT_BYTES ((size_t)256 << 20) /* of all slots, unless one has more */
+#define SYMMETRIC_ROWS 256             /* from which on half of a symmetric product saves time */
 #endif
 #define EPSILON 1e-7
-#define SYMMETRIC_ROWS 64 /* at least, of a symmetric product at a time: a few tiles */
 
 /* ---- parts */
 
@@ -191,21 +192,22 @@ static void mirror_rows(void *context, size_t begin, size_t end)
 }
 
 /* out [n,n] = a b, a symmetric matrix whose elements on both sides of the diagonal have the same terms in the
- * same order: some rows at a time, up to the diagonal. */
+ * same order.  A large one is computed a quarter of its rows at a time, up to the diagonal. */
 static void symmetric_product(const struct slot *s, float *out, tg_matmul op)
 {
-    const size_t n = s->n, most = tg_size_max(SYMMETRIC_ROWS, tg_ceil_div(n, 4));
+    const size_t n = s->n, rows = n < SYMMETRIC_ROWS ? n : tg_ceil_div(n, 4);
     const float *const a = op.a;
 
-    for (size_t first = 0; first < n; first += most) {
-        op.M = tg_size_min(most, n - first);
+    for (size_t first = 0; first < n; first += rows) {
+        op.M = tg_size_min(rows, n - first);
         op.N = first + op.M;
         op.a = a + first * op.a_row;
         op.c = out + first * n;
         op.ldc = n;
         tg_matmul_run(&op, s->scratch);
     }
-    tg_threads_run(n, tg_threads_grain(n, 1), mirror_rows, &(struct mirroring){out, n});
+    if (rows < n)
+        tg_threads_run(n, tg_threads_grain(n, 1), mirror_rows, &(struct mirroring){out, n});
 }
 
 /* a = x x^T, or x^T x if that is smaller */
