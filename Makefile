@@ -432,7 +432,7 @@ ctest: unit $(if $(NO_TINY),,tiny) ## the C tests alone; NO_TINY=1: not those wi
 
 # The bats files that have long versions ask for them by soak() (tests/helper.bash).
 SOAK_SECONDS = 600
-soak: all unit tiny fuzzers ## the long versions of the tests of damage and faults, then SOAK_SECONDS of fuzzing a target
+soak: all unit tiny fuzzers ## the long versions of tests that have one, then SOAK_SECONDS of fuzzing a target
 	@TG_BUILD='$(abspath $(BUILD))' TG_SOAK=1 tests/run $(shell grep -lw soak tests/*.bats)
 	@$(MAKE) --no-print-directory fuzz FUZZ_SECONDS=$(SOAK_SECONDS)
 

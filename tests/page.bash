@@ -52,9 +52,9 @@ with Browser(1400, 1000) as page:
 END
 }
 
-# every_cell FILE TSV: in a quarter of the cells, chosen at random, or in each one with TG_SOAK, the page FILE
-# shows the offsets, the mask and the numbers that tg-attn-dump -f tsv has printed; each row as it is copied has
-# all of them.  Then Python on standard input, with `page`, and `small`, the number of probabilities near 0.
+# every_cell FILE TSV: in each cell, or, with CELLS=X, in that share of them, chosen at random, the page FILE shows
+# the offsets, the mask and the numbers that tg-attn-dump -f tsv has printed; each row as it is copied has all of
+# them.  Then Python on standard input, with `page`, and `small`, the number of probabilities near 0.
 every_cell() {
     need_numpy
     { cat << 'END'; cat; } > cells.py
@@ -69,11 +69,11 @@ assert len(cells) == len(layers) * heads * T * T
 same = lambda text, stored: np.float32(text) == np.float32(stored)
 number = lambda formula: str(eval(formula.lstrip("= ").replace("·", "*").replace("/", "//")))
 small = sum(f[9] == "0" and float(f[10]) < 1e-9 for f in cells.values())
-chosen = random.Random(1)
+chosen, share = random.Random(1), float(os.environ.get("CELLS", 1))
 for layer in layers:
     for h in range(heads):
         page.run(f"goTo({layer}, {h})"); page.settle()
-        keys = [[j for j in range(T) if "TG_SOAK" in os.environ or chosen.random() < 0.25] for _ in range(T)]
+        keys = [[j for j in range(T) if chosen.random() < share] for _ in range(T)]
         # drawn at once: a frame per row or cell would take minutes
         rows = json.loads(page.run("""(keys => JSON.stringify(Array.from({length: T}, (_, i) => {
             const of = (id) => [...byId(id).querySelectorAll("tr")].map((r) => [r.cells[0].textContent, r.cells[1].textContent]);

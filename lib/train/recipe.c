@@ -61,9 +61,10 @@ tg_config tg_recipe_timed_config(const tg_tokenizer *tokenizer, double operation
     tg_config config;
     size_t preset = TG_PRESET_DEFAULT;
 
-    for (size_t i = 0; i < sizeof of_tokens / sizeof of_tokens[0]; i++)
-        if (has_vocabulary(tokenizer) && operations >= of_tokens[i].operations)
-            shape = &of_tokens[i];
+    if (has_vocabulary(tokenizer))
+        for (size_t i = 0; i < sizeof of_tokens / sizeof of_tokens[0]; i++)
+            if (operations >= of_tokens[i].operations)
+                shape = &of_tokens[i];
     (void)tg_choice_find(&preset, tg_config_presets(), TG_RECIPE_TIMED_PRESET);
     config = tg_config_preset(preset);
     config.vocab_size = tg_model_vocab_size(tokenizer);
@@ -94,8 +95,8 @@ static size_t length_of_run(const tg_settings *s, size_t T, size_t tokens)
     return tokens == 0 ? usual : tg_size_min(usual, tg_size_max(least, most));
 }
 
-/* How often the text will be read, about: of the operations, a pass has 6 for each parameter of a product and
- * token, and these take about two fifths of a step. */
+/* How often the text will be read, about: a pass has 6 operations for each token and parameter, those of the
+ * embeddings counted as well, and these take about two fifths of the time. */
 static double epochs(const tg_model *model, size_t tokens, double operations)
 {
     const double parameters = (double)model->table.count, share = 0.4;
@@ -103,40 +104,32 @@ static double epochs(const tg_model *model, size_t tokens, double operations)
     return tokens == 0 ? 0 : share * operations / (6 * parameters) / (double)tokens;
 }
 
-/* A wide model with a vocabulary, and a text that it reads at most TG_RECIPE_FRESH times: then a step of more
- * tokens, with a higher rate, is better. */
-static bool is_fresh(const tg_model *model, size_t tokens, tg_recipe_time time)
-{
-    const double reads = epochs(model, tokens, time.operations); /* 0: not known */
-
-    return has_vocabulary(model->tokenizer) && model->config.n_embd > TG_RECIPE_WIDTH && reads > 0 &&
-           reads <= TG_RECIPE_FRESH;
-}
-
-static size_t timed_batch(const tg_model *model, size_t context, bool fresh)
+static size_t timed_batch(size_t context, bool wide, bool fresh)
 {
     if (fresh)
         return tg_size_max(16, 3072 / context);
-    if (model->config.n_embd > TG_RECIPE_WIDTH)
+    if (wide)
         return tg_size_max(8, 1024 / context);
     return context < 64 ? 24 : 12;
 }
 
-/* What only new weights have in a run of some minutes. */
+/* What only new weights have in a run of some minutes; s->lr is that of any other run. */
 static void choose_timed(tg_settings *s, const bool given[TG_SETTINGS], size_t tokens, tg_recipe_time time,
                          const tg_model *model)
 {
-    const size_t context = s->context > 0 ? s->context : model->config.n_ctx;
-    const double reads = epochs(model, tokens, time.operations);
-    const double many = model->config.n_embd > TG_RECIPE_WIDTH ? TG_RECIPE_REPEATS : 2 * TG_RECIPE_REPEATS;
+    const double reads = epochs(model, tokens, time.operations); /* 0: not known */
+    const bool vocabulary = has_vocabulary(model->tokenizer), wide = model->config.n_embd > TG_RECIPE_WIDTH;
+    const bool fresh = vocabulary && wide && reads > 0 && reads <= TG_RECIPE_FRESH;
 
     if (!given[TG_SET_OPTIMIZER] && s->master == TG_PRECISION_FLOAT32)
         s->optimizer = TG_OPTIMIZER_MUON;
-    if (has_vocabulary(model->tokenizer) && !given[TG_SET_BATCH])
-        s->batch = timed_batch(model, context, is_fresh(model, tokens, time));
+    if (vocabulary && !given[TG_SET_BATCH])
+        s->batch = timed_batch(s->context > 0 ? s->context : model->config.n_ctx, wide, fresh);
+    if (fresh && !given[TG_SET_BATCH] && !given[TG_SET_LR])
+        s->lr *= 2;
     if (reads > TG_RECIPE_FRESH && !given[TG_SET_WEIGHT_DECAY])
         s->weight_decay = reads > TG_RECIPE_REPEATS ? 1 : 0.5;
-    if (reads > many && !given[TG_SET_DROPOUT])
+    if (reads > (wide ? 1 : 2) * TG_RECIPE_REPEATS && !given[TG_SET_DROPOUT])
         s->dropout = 0.1;
 }
 
@@ -184,16 +177,15 @@ void tg_recipe_choose(tg_settings *s, const bool given[TG_SETTINGS], size_t toke
     const tg_config *c = &model->config;
     const bool bf16 = tg_matmul_prefers_bf16() && c->n_embd <= tg_matmul_depth();
     const bool timed = time.minutes > 0 && origin == TG_ORIGIN_NEW;
-    const bool larger_steps = timed && !given[TG_SET_BATCH] && is_fresh(model, tokens, time);
 
+    if (!given[TG_SET_LR] && !model->adapter)
+        s->lr = learning_rate(model, origin);
     if (timed)
         choose_timed(s, given, tokens, time, model);
     if (model->adapter)
         choose_adapter(s, given, tokens, model);
     else if (!given[TG_SET_STEPS])
         s->steps = length_of_run(s, s->context > 0 ? s->context : c->n_ctx, tokens);
-    if (!given[TG_SET_LR] && !model->adapter)
-        s->lr = learning_rate(model, origin) * (larger_steps ? 2 : 1);
     if (!given[TG_SET_MIN_LR])
         s->min_lr = s->lr / 10;
     if (!given[TG_SET_WARMUP])

@@ -35,7 +35,7 @@
 #define TG_RECIPE_REPEATS 6
 
 /* A text that is read more often than this is learned by heart: the loss of any other text rises again.  The
- * second one: with dropout, or a weight decay of 1. */
+ * second one: with dropout, or a weight decay of 1 or more. */
 #define TG_RECIPE_EPOCHS 8
 #define TG_RECIPE_EPOCHS_REGULARIZED 24
 
@@ -76,9 +76,9 @@ tg_config tg_recipe_config(const tg_tokenizer *tokenizer);
 /*
  * The same for a run that is to take some minutes (lib/train/plan.h), in which so many floating-point
  * operations of products fit.  The body is that preset's, Qwen3's, with as many key heads as query heads, 32
- * channels each: 2 layers, 128 wide, and a context of 128 bytes or 64 tokens of a vocabulary; with a
- * vocabulary, from TG_RECIPE_MIDDLE on, 192 wide; from TG_RECIPE_LONG on, 3 layers, and
- * a context of 128.
+ * channels each: 2 layers, 128 wide, and a context of 128 bytes or 64 tokens of a vocabulary.  With a
+ * vocabulary it is 192 wide from TG_RECIPE_MIDDLE on, and from TG_RECIPE_LONG on has 3 layers and a context
+ * of 128.
  */
 tg_config tg_recipe_timed_config(const tg_tokenizer *tokenizer, double operations);
 
@@ -108,16 +108,18 @@ size_t tg_recipe_context(const tg_model *model, size_t asked, bool given);
  * With minutes also:
  *
  *   decay      2/5 of the steps, which are an estimate then
- *   optimizer  Muon, of new weights
- *   batch      of new weights with a vocabulary: 24, or 12 with a context of 64 or more; if they
- *              are wider than 128, as many windows as have 1,024 tokens, at least 8
- *   weight_decay  0.5, where new weights have time to read the text more than TG_RECIPE_FRESH times;
- *              1, if more than TG_RECIPE_REPEATS times
- *   dropout    0.1, likewise, if they are wider than 128; otherwise from twice as often on
  *
- * and where a text is read at most TG_RECIPE_FRESH times by weights wider than 128, with a vocabulary:
+ * and of new weights, where reads is how often there is time to read the text:
  *
- *   batch      as many windows as have 3,072 tokens, at least 16
+ *   optimizer  Muon
+ *   batch      with a vocabulary: 24, or 12 if the context is 64 or more; of a model wider than 128, 1,024
+ *              tokens, at least 8 sequences; whatever accumulate is
+ *   weight_decay  0.5 if reads > TG_RECIPE_FRESH, 1 if reads > TG_RECIPE_REPEATS
+ *   dropout    0.1 if reads > TG_RECIPE_REPEATS, or, of a model that is at most 128 wide, twice that
+ *
+ * A model wider than 128, with a vocabulary, that reads the text at most TG_RECIPE_FRESH times, has
+ *
+ *   batch      3,072 tokens, at least 16 sequences
  *   lr         twice the rate, with such a batch
  */
 void tg_recipe_choose(tg_settings *s, const bool given[TG_SETTINGS], size_t tokens, tg_recipe_time time,
