@@ -69,10 +69,11 @@ END
 @test "the parts of a logit, and what heads take from keys" {
     tg-lens -q -p CatDogCat --attribute D -o parts.npz
     run -0 tg-attn-view parts.npz
-    [[ ${lines[0]} =~ ^head(\ +[0-3]){4}\ +bias\ +mlp\ +bias\ $ ]]
+    [[ ${lines[0]} =~ ^head(\ +[0-3]){4}\ +att\ bias\ +mlp\ +mlp\ bias\ $ ]]
     [[ ${lines[1]} =~ ^\ +0(\ +-?[0-9]+\.[0-9]{2}){7}\ $ && ${lines[2]} =~ ^\ +1(\ +-?[0-9]+\.[0-9]{2}){7}\ $ ]]
     [[ ${lines[3]} =~ ^'part of the logit -'([0-9.]+)' .:-=+*#%@ '([0-9.]+)$ && ${BASH_REMATCH[1]} = "${BASH_REMATCH[2]}" ]]
-    [[ ${lines[4]} =~ ^'logit '[0-9.]+' of "D" after token 8'$ && ${lines[5]} = 'besides: embedding '*', position '*", norm's bias "* ]]
+    [[ ${lines[4]} =~ ^'logit '[0-9.]+' of "D" after token 8'$ ]]
+    [[ ${lines[5]} =~ ^"besides: embedding "[-.0-9]+", position "[-.0-9]+", norm's bias "[-.0-9]+$ ]] # no bias of the head
     [[ ${lines[6]} = 'layer down, head across' ]]
     run -0 tg-attn-view --show keys -l 1 -a 0,2 -w 100 parts.npz
     [[ ${lines[2]} = '1.0 '* && ${lines[3]} = '1.2 '* && ${lines[1]} =~ ^\ +C\ +a\ +t\ +D\ +o\ +g\ +C\ +a\ +t\ $ ]]

@@ -136,6 +136,10 @@ near() {
     tg-patch "${both[@]}" --site z --tsv | column metric | cmp - 1
     # from a pipe
     [[ $(tg-patch --pairs - --site z --tsv < pairs | column metric) = "$(cat mean)" ]]
+    # a line that is wrong is bad data
+    printf 'To be\tTo do\tyes\t.\n' >> pairs
+    run -1 tg-patch --pairs pairs
+    [[ $output = *"tg-patch: pairs: line 3: the answer must be one token, but 'yes' is 3" ]]
 }
 
 # ---- archives
@@ -211,6 +215,9 @@ print([name for name in a.files if "ids" in name or "text" in name])') = "['patc
     [[ $(cut -f 1,2 some | grep -cxFf <(cut -f 1,2 all)) = 9 ]]
     tg-patch "${both[@]}" --path 0.mlp: --tsv | tail -n +2 | cut -f 1 | sort -u > senders
     [[ $(cat senders) = 0.mlp ]]
+    # all heads of a layer
+    tg-patch "${both[@]}" --path '0.*:1.*.k,1.*' --tsv > every
+    tg-patch "${both[@]}" --path 0.0,0.1:1.0,1.1 --tsv | cmp every -
     # for the eye
     run -0 --separate-stderr tg-patch "${both[@]}" --path 0.1:1.mlp
     [[ ${lines[3]} = '# sender receiver      metric     effect' ]]
@@ -298,8 +305,8 @@ END
     done << 'EOF'
 0.5:logits|: head 5 is out of range: expected 0 to 1
 7.mlp:logits|: layer 7 is out of range: expected 0 to 1
-0.0:1.0.x|: expected LAYER.HEAD.q, .k or .v, LAYER.HEAD, LAYER.mlp or logits, got '1.0.x'
-0.0,:logits|: expected LAYER.HEAD, LAYER.mlp or embed, got ''
+0.0:1.0.x|: expected LAYER.HEAD.q, .k or .v, LAYER.HEAD, LAYER.mlp or logits, HEAD a number or *, got '1.0.x'
+0.0,:logits|: expected LAYER.HEAD, LAYER.*, LAYER.mlp or embed, got ''
 1.0:0.0.q| 1.0:0.0.q names no edge: a receiver reads only from senders before it
 EOF
     run -2 tg-patch "${both[@]}" --path 0.0
@@ -404,7 +411,7 @@ says() {
     says 2 '--keep: layer 2 is out of range' tg-patch "${both[@]}" --ablate zero --keep 2.0
     says 2 '--without: head 2 is out of range' tg-patch "${both[@]}" --ablate zero --without 1.2
     for list in 1 1. .1 1.a 1.mlps '0.0,' ','; do
-        says 2 '--keep: expected LAYER.HEAD, LAYER.mlp or embed, got ' tg-patch "${both[@]}" --ablate zero --keep "$list"
+        says 2 '--keep: expected LAYER.HEAD, LAYER.*, LAYER.mlp or embed, got ' tg-patch "${both[@]}" --ablate zero --keep "$list"
     done
 }
 

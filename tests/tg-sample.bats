@@ -738,7 +738,7 @@ ids_of() {
     said '--ablate: layer 2 is out of range: expected 0 to 1'
     run -2 --separate-stderr tg-sample -q -p ab --ablate 1.4
     said '--ablate: head 4 is out of range: expected 0 to 3'
-    for list in 1 1: '1:a.npz,' x:a.npz 1.a.npz; do
+    for list in 1 1: '1:a.npz,' x:a.npz 1.a.npz '1:a.npz*' '1:a.npz*x'; do
         run -2 --separate-stderr tg-sample -q -p ab --add "$list"
         said "--add must be LAYER:FILE or LAYER:FILE*NUMBER, separated by commas, got '$list'"
     done

@@ -94,8 +94,8 @@ typedef struct cli_texts {
     size_t n;
 } cli_texts;
 
-/* Take the factor X off a text "NAME*X": what follows the last asterisk, if it is a number, else 1.  Returns
- * the bytes of the name. */
+/* Take the factor X off a text "NAME*X": what follows the last asterisk; 1 without one.  Returns the bytes of
+ * the name; 0: there is none, or no number follows the asterisk. */
 size_t cli_take_factor(const char *text, size_t n, double *factor);
 
 /* The adapters of --adapter FILE[*X]: their files, and the weights of their changes, 1 unless given. */

@@ -188,11 +188,13 @@ size_t cli_take_factor(const char *text, size_t n, double *factor)
     *factor = 1;
     while (name > 0 && text[name - 1] != '*')
         name--;
-    if (name == 0 || name == n)
+    if (name == 0)
         return n;
+    if (name == n)
+        return 0;
     x = strtod(text + name, &end);
     if (end != text + n || !isfinite(x))
-        return n;
+        return 0;
     *factor = x;
     return name - 1;
 }
@@ -206,7 +208,7 @@ static int add_adapter(const char *text)
         return cli_usage("--adapter may be given at most %d times", CLI_ADAPTERS_MAX);
     n = cli_take_factor(text, strlen(text), &cli_adapters.file[i].weight);
     if (n == 0 || n >= size)
-        return cli_usage("--adapter must be a file name, got '%.80s'", text);
+        return cli_usage("--adapter must be FILE or FILE*NUMBER, got '%.80s'", text);
     memcpy(cli_adapters.file[i].path, text, n);
     cli_adapters.file[i].path[n] = '\0';
     cli_adapters.n++;

@@ -164,13 +164,20 @@ static void describe(heat *h, const tg_results *r, const char *by)
              token, minus >= 0 ? " less " : "", other, (long long)tg_results_whole(r, "position"));
 }
 
-/* What is not of a layer. */
+/* What is not of a layer; a part that is 0 is one that the model lacks. */
 static void describe_rest(heat *h, const tg_results *r)
 {
-    snprintf(h->about[1], HEAT_LINE,
-             "besides: embedding %.4g, position %.4g, norm's bias %.4g, head's bias %.4g",
-             tg_results_real(r, "embedding"), tg_results_real(r, "position_embedding"),
-             tg_results_real(r, "norm_bias"), tg_results_real(r, "head_bias"));
+    static const struct {
+        const char *array, *name;
+    } parts[] = {{"position_embedding", "position"}, {"norm_bias", "norm's bias"}, {"head_bias", "head's bias"}};
+    int n = snprintf(h->about[1], HEAT_LINE, "besides: embedding %.4g", tg_results_real(r, "embedding"));
+
+    for (size_t i = 0; i < sizeof parts / sizeof parts[0]; i++) {
+        const double part = tg_results_real(r, parts[i].array);
+
+        if (part > 0 || part < 0)
+            n += snprintf(h->about[1] + n, HEAT_LINE - (size_t)n, ", %s %.4g", parts[i].name, part);
+    }
 }
 
 static bool has_any(const tg_results *r, const char *name)
@@ -212,10 +219,10 @@ static tg_status fill_parts(heat *h, const tg_results *r, const heat_axis *layer
     for (size_t i = 0; i < h->rows; i++)
         heat_name_layer(h, i, layers->number[i]);
     if (att)
-        column = fill_column(h, column, r, layers, "att_bias", "bias");
+        column = fill_column(h, column, r, layers, "att_bias", "att bias");
     column = fill_column(h, column, r, layers, "mlp", "mlp");
     if (mlp)
-        (void)fill_column(h, column, r, layers, "mlp_bias", "bias");
+        (void)fill_column(h, column, r, layers, "mlp_bias", "mlp bias");
     h->rows_are = "layer";
     h->columns_are = "head";
     describe(h, r, "");

@@ -95,6 +95,14 @@ static void add_name(char *list, size_t size, const char *name)
     snprintf(list + n, size - n, "%s%s", n > 0 ? ", " : "", name);
 }
 
+static bool has_layers(const view *v, size_t n)
+{
+    for (size_t d = 0; d < n; d++)
+        if (view_same_layer(&v[d], 0) < v[d].n)
+            return true;
+    return false;
+}
+
 unsigned parts_choose(const view *v, size_t n, bool whole)
 {
     unsigned long long total, bytes, left_out = 0;
@@ -117,8 +125,8 @@ unsigned parts_choose(const view *v, size_t n, bool whole)
         add_name(names, sizeof names, weights[part].name);
     }
     if (left_out > 0)
-        cli_note("without %s, which would add %s: -l chooses a layer, --whole puts all in", names,
-                 cli_bytes(left_out / 3 * 4));
+        cli_note("without %s, which would add %s: %s--whole puts all in", names, cli_bytes(left_out / 3 * 4),
+                 has_layers(v, n) ? "-l chooses a layer, " : "");
     return parts;
 }
 

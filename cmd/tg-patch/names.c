@@ -15,15 +15,20 @@ static tg_status check_range(size_t layer, size_t head, const tg_patch_graph *g,
     return TG_OK;
 }
 
-/* A part's layer, its head, and what follows: L.mlp has no head, SIZE_MAX, and nothing follows. */
+/* In the place of a head's number: of L.mlp, and of L.*. */
+static const size_t no_head = SIZE_MAX, every_head = SIZE_MAX - 1;
+
+/* A part's layer, its head, and what follows; nothing follows L.mlp. */
 static bool take_part(const char *item, size_t *layer, size_t *head, const char **rest)
 {
-    *head = SIZE_MAX;
+    *head = no_head;
     *rest = item;
     if (!cli_take_size(rest, layer) || *(*rest)++ != '.')
         return false;
     if (strcmp(*rest, "mlp") == 0)
         *rest += strlen("mlp");
+    else if (**rest == '*' && (*rest)++)
+        *head = every_head;
     else if (!cli_take_size(rest, head))
         return false;
     return true;
@@ -39,10 +44,14 @@ static tg_status mark_sender(bool *marked, const tg_patch_graph *g, const char *
         return TG_OK;
     }
     if (!take_part(item, &layer, &head, &rest) || *rest != '\0')
-        return tg_fail(err, TG_EUSAGE, "expected LAYER.HEAD, LAYER.mlp or embed, got '%s'", item);
-    if (check_range(layer, head == SIZE_MAX ? 0 : head, g, g->H, err))
+        return tg_fail(err, TG_EUSAGE, "expected LAYER.HEAD, LAYER.*, LAYER.mlp or embed, got '%s'", item);
+    if (check_range(layer, head >= every_head ? 0 : head, g, g->H, err))
         return err->code;
-    marked[tg_patch_sender(g, layer, head == SIZE_MAX ? g->H : head)] = true;
+    if (head == every_head)
+        for (size_t h = 0; h < g->H; h++)
+            marked[tg_patch_sender(g, layer, h)] = true;
+    else
+        marked[tg_patch_sender(g, layer, head == no_head ? g->H : head)] = true;
     return TG_OK;
 }
 
@@ -73,24 +82,27 @@ static bool is_head_part(const char *rest)
 static tg_status mark_receiver(bool *marked, const tg_patch_graph *g, const char *item, tg_err *err)
 {
     const char *rest;
-    size_t layer, head;
+    size_t layer, head, heads;
 
     if (strcmp(item, "logits") == 0) {
         mark(marked, g, TG_PATCH_X, g->L, 0);
         return TG_OK;
     }
     if (!take_part(item, &layer, &head, &rest) || !is_head_part(rest))
-        return tg_fail(err, TG_EUSAGE,
-                       "expected LAYER.HEAD.q, .k or .v, LAYER.HEAD, LAYER.mlp or logits, got '%s'", item);
-    if (head == SIZE_MAX) {
-        if (check_range(layer, 0, g, g->H, err))
-            return err->code;
-        mark(marked, g, TG_PATCH_MLP, layer, 0);
-        return TG_OK;
-    }
-    if (check_range(layer, head, g, *rest == '\0' || rest[1] == 'q' ? g->H : g->KV, err))
+        return tg_fail(
+            err, TG_EUSAGE,
+            "expected LAYER.HEAD.q, .k or .v, LAYER.HEAD, LAYER.mlp or logits, HEAD a number or *, "
+            "got '%s'",
+            item);
+    heads = *rest == '\0' || rest[1] == 'q' ? g->H : g->KV;
+    if (check_range(layer, head >= every_head ? 0 : head, g, heads, err))
         return err->code;
-    mark_head(marked, g, layer, head, rest[*rest == '.']);
+    if (head == no_head)
+        mark(marked, g, TG_PATCH_MLP, layer, 0);
+    else if (head < every_head)
+        mark_head(marked, g, layer, head, rest[*rest == '.']);
+    for (size_t h = 0; head == every_head && h < heads; h++)
+        mark_head(marked, g, layer, h, rest[*rest == '.']);
     return TG_OK;
 }
 

@@ -5,6 +5,8 @@
 #include "cmd/tg-patch/circuit_parts.h"
 #include "cmd/tg-patch/names.h"
 
+#define EXPECTED "expected LAYER.HEAD, LAYER.* or LAYER.mlp"
+
 static tg_status mark(circuit_parts *parts, bool *named, const char *list, tg_err *err)
 {
     node_parts *p = (node_parts *)parts;
@@ -12,11 +14,11 @@ static tg_status mark(circuit_parts *parts, bool *named, const char *list, tg_er
     if (!(p->sender = calloc(p->g.senders, sizeof *p->sender)))
         return tg_fail_memory(err, p->g.senders, "the parts of the model");
     if (*list == '\0')
-        return tg_fail(err, TG_EUSAGE, "the list is empty: expected LAYER.HEAD or LAYER.mlp");
+        return tg_fail(err, TG_EUSAGE, "the list is empty: " EXPECTED);
     if (patch_mark_senders(p->sender, &p->g, list, list + strlen(list), err))
         return err->code;
     if (p->sender[TG_PATCH_EMBEDDING])
-        return tg_fail(err, TG_EUSAGE, "embed is no head and no MLP: expected LAYER.HEAD or LAYER.mlp");
+        return tg_fail(err, TG_EUSAGE, "embed is no head and no MLP: " EXPECTED);
     memcpy(named, p->sender + 1, parts->all * sizeof *named);
     return TG_OK;
 }

@@ -203,7 +203,8 @@ static void list_others(cli_option *to, patch_options *o)
         CLI_TEXT_OPTION(0, "path", &o->path, "SENDER:RECEIVER",
                         "patch edges, one at a time: the receiver alone reads what the sender writes in the "
                         "other run.  Senders: embed, L.H, L.mlp; receivers: L.H.q, L.H.k, L.H.v, L.H (all "
-                        "three), L.mlp, logits.  Lists with commas; nothing stands for all"),
+                        "three), L.mlp, logits; '*' for H: all heads.  Lists with commas; nothing stands for "
+                        "all"),
         CLI_FLAG_OPTION(0, "attribution", &o->attributes,
                         "estimate each patch's metric to first order, all by one backward pass"),
         CLI_SIZE_OPTION(0, "steps", &o->steps, "N", 0, PATCH_STEPS_MAX,

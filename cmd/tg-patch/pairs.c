@@ -116,9 +116,10 @@ static tg_status read_line(patch_job *job, patch_pair *pair, char *line, tg_err 
     clean.text = field[0];
     corrupt.text = field[1];
     if ((status = cli_text_option(&clean, &pair->clean, &job->m.model, err)) ||
-        (status = cli_text_option(&corrupt, &pair->corrupt, &job->m.model, err)) ||
-        (status = set_answers(pair, field[2], field[3], &job->m.model, err)))
+        (status = cli_text_option(&corrupt, &pair->corrupt, &job->m.model, err)))
         return status;
+    if ((status = set_answers(pair, field[2], field[3], &job->m.model, err)))
+        return status == TG_EUSAGE ? (err->code = TG_EDATA) : status;
     return check_pair(job, pair, err);
 }
 
