@@ -53,10 +53,10 @@ refuses() {
 @test "weights of another project are tuned with a rate for it, which is said" {
     printf CatDogHenCatDogHen%.0s {1..20} | tg-tokenize -m induction > cats.npz
     run -0 --separate-stderr tg-train -m induction -o ft.npz -n 2 cats.npz
-    [[ $stderr = *"fine-tuning; chosen: --lr 0.00015, "* ]]
+    [[ $stderr = *"fine-tuning; chosen: --batch 1, --context 64, --lr 0.00015, "* ]]
     tg-convert induction -o g.npz
     run -0 --separate-stderr tg-train -m g.npz -n 2 cats.npz
-    [[ $stderr = *"g.npz: a model without a run of tg-train"*"fine-tuning; chosen: --lr 0.00015, "* ]]
+    [[ $stderr = *"g.npz: a model without a run of tg-train"*"fine-tuning; chosen: --batch 1, --context 64, --lr 0.00015, "* ]]
 }
 
 @test "a conversion has an ending that it can write" {

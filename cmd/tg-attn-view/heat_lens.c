@@ -169,7 +169,8 @@ static void describe_rest(heat *h, const tg_results *r)
 {
     static const struct {
         const char *array, *name;
-    } parts[] = {{"position_embedding", "position"}, {"norm_bias", "norm's bias"}, {"head_bias", "head's bias"}};
+    } parts[] = {
+        {"position_embedding", "position"}, {"norm_bias", "norm's bias"}, {"head_bias", "head's bias"}};
     int n = snprintf(h->about[1], HEAT_LINE, "besides: embedding %.4g", tg_results_real(r, "embedding"));
 
     for (size_t i = 0; i < sizeof parts / sizeof parts[0]; i++) {

@@ -284,7 +284,7 @@ static tg_status choose_plan(train_setup *s, tg_err *err)
 static tg_status padded_length(const train_setup *s, size_t *tokens, tg_err *err)
 {
     const train_options *o = s->options;
-    const size_t T = tg_recipe_context(&s->run.model, o->asked.context, o->given[TG_SET_CONTEXT]);
+    const size_t T = tg_recipe_context(&s->run.model, s->origin, o->asked.context, o->given[TG_SET_CONTEXT]);
     const bool packing = o->given[TG_SET_PACKING] ? o->asked.packing : s->run.settings.packing;
     tg_documents d;
     tg_status status;

@@ -86,10 +86,15 @@ static double learning_rate(const tg_model *model, tg_origin origin)
     return lr * fmin(1, narrower) / (origin == TG_ORIGIN_TRAINED ? 20 : 1);
 }
 
+static size_t usual_steps(size_t context)
+{
+    return context < 64 ? 4000 : 2000;
+}
+
 /* The tokens of a step are s->accumulate * s->batch * T. */
 static size_t length_of_run(const tg_settings *s, size_t T, size_t tokens)
 {
-    const size_t usual = T < 64 ? 4000 : 2000, least = 500;
+    const size_t usual = usual_steps(T), least = 500;
     const size_t most = TG_RECIPE_EPOCHS * tokens / (s->accumulate * s->batch * T);
 
     return tokens == 0 ? usual : tg_size_min(usual, tg_size_max(least, most));
@@ -133,12 +138,12 @@ static void choose_timed(tg_settings *s, const bool given[TG_SETTINGS], size_t t
         s->dropout = 0.1;
 }
 
-size_t tg_recipe_context(const tg_model *model, size_t asked, bool given)
+size_t tg_recipe_context(const tg_model *model, tg_origin origin, size_t asked, bool given)
 {
     const size_t n_ctx = model->config.n_ctx;
 
-    if (!given && model->adapter)
-        return tg_size_min(n_ctx, TG_RECIPE_ADAPTER_CONTEXT);
+    if (!given && origin == TG_ORIGIN_TRAINED)
+        return tg_size_min(n_ctx, TG_RECIPE_TUNING_CONTEXT);
     return asked > 0 ? asked : n_ctx;
 }
 
@@ -147,24 +152,31 @@ static size_t steps_of(const tg_settings *s, size_t epochs, size_t tokens)
     return tg_ceil_div(epochs * tokens, s->accumulate * s->batch * s->context);
 }
 
-static void choose_adapter(tg_settings *s, const bool given[TG_SETTINGS], size_t tokens,
-                           const tg_model *model)
+/* Of trained weights, or an adapter of some. */
+static void choose_tuning(tg_settings *s, const bool given[TG_SETTINGS], size_t tokens, const tg_model *model)
 {
-    const double narrower = TG_RECIPE_ADAPTER_WIDTH / (double)model->config.n_embd;
-    size_t steps;
+    size_t steps, most;
 
-    s->context = tg_recipe_context(model, s->context, given[TG_SET_CONTEXT]);
+    s->context = tg_recipe_context(model, TG_ORIGIN_TRAINED, s->context, given[TG_SET_CONTEXT]);
     if (!given[TG_SET_BATCH]) {
-        s->batch = TG_RECIPE_ADAPTER_BATCH;
+        if (model->adapter || s->context >= TG_RECIPE_TUNING_CONTEXT)
+            s->batch = TG_RECIPE_TUNING_BATCH;
         while (s->batch > 1 && tokens > 0 &&
-               steps_of(s, TG_RECIPE_ADAPTER_EPOCHS, tokens) < TG_RECIPE_ADAPTER_STEPS)
+               steps_of(s, TG_RECIPE_TUNING_EPOCHS, tokens) < TG_RECIPE_TUNING_STEPS)
             s->batch /= 2;
     }
-    steps = steps_of(s, TG_RECIPE_ADAPTER_EPOCHS, tokens);
-    if (steps < TG_RECIPE_ADAPTER_STEPS)
-        steps = tg_size_min(TG_RECIPE_ADAPTER_STEPS, steps_of(s, TG_RECIPE_ADAPTER_MOST_EPOCHS, tokens));
-    if (!given[TG_SET_STEPS] && tokens > 0)
-        s->steps = steps;
+    steps = steps_of(s, TG_RECIPE_TUNING_EPOCHS, tokens);
+    if (steps < TG_RECIPE_TUNING_STEPS)
+        steps = tg_size_min(TG_RECIPE_TUNING_STEPS, steps_of(s, TG_RECIPE_TUNING_MOST_EPOCHS, tokens));
+    most = usual_steps(s->context);
+    if (!given[TG_SET_STEPS])
+        s->steps = tokens == 0 ? most : model->adapter ? steps : tg_size_min(steps, most);
+}
+
+static void choose_adapter(tg_settings *s, const bool given[TG_SETTINGS], const tg_model *model)
+{
+    const double narrower = TG_RECIPE_ADAPTER_WIDTH / (double)model->config.n_embd;
+
     if (!given[TG_SET_LR])
         s->lr = TG_RECIPE_ADAPTER_LR * fmin(1, narrower);
     if (!given[TG_SET_WEIGHT_DECAY])
@@ -178,12 +190,14 @@ void tg_recipe_choose(tg_settings *s, const bool given[TG_SETTINGS], size_t toke
     const bool bf16 = tg_matmul_prefers_bf16() && c->n_embd <= tg_matmul_depth();
     const bool timed = time.minutes > 0 && origin == TG_ORIGIN_NEW;
 
-    if (!given[TG_SET_LR] && !model->adapter)
+    if (!given[TG_SET_LR])
         s->lr = learning_rate(model, origin);
     if (timed)
         choose_timed(s, given, tokens, time, model);
     if (model->adapter)
-        choose_adapter(s, given, tokens, model);
+        choose_adapter(s, given, model);
+    if (origin == TG_ORIGIN_TRAINED)
+        choose_tuning(s, given, tokens, model);
     else if (!given[TG_SET_STEPS])
         s->steps = length_of_run(s, s->context > 0 ? s->context : c->n_ctx, tokens);
     if (!given[TG_SET_MIN_LR])

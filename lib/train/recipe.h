@@ -39,14 +39,16 @@
 #define TG_RECIPE_EPOCHS 8
 #define TG_RECIPE_EPOCHS_REGULARIZED 24
 
-/* A run that trains an adapter: how often the text is read, and how often at most where there would not be so
- * many steps; the tokens of a sequence; the sequences of a pass, fewer where there would not be so many
- * steps; the learning rate for TG_RECIPE_ADAPTER_WIDTH channels. */
-#define TG_RECIPE_ADAPTER_EPOCHS 3
-#define TG_RECIPE_ADAPTER_MOST_EPOCHS 5
-#define TG_RECIPE_ADAPTER_STEPS 50
-#define TG_RECIPE_ADAPTER_CONTEXT 512
-#define TG_RECIPE_ADAPTER_BATCH 4
+/* A run that tunes trained weights, or trains an adapter of them: how often the text is read, and how often
+ * at most where there would not be so many steps; the most tokens of a sequence; the sequences of a pass that
+ * are so long, fewer where there would not be so many steps. */
+#define TG_RECIPE_TUNING_EPOCHS 3
+#define TG_RECIPE_TUNING_MOST_EPOCHS 5
+#define TG_RECIPE_TUNING_STEPS 50
+#define TG_RECIPE_TUNING_CONTEXT 512
+#define TG_RECIPE_TUNING_BATCH 4
+
+/* An adapter's learning rate, for TG_RECIPE_ADAPTER_WIDTH channels. */
 #define TG_RECIPE_ADAPTER_LR 2e-3
 #define TG_RECIPE_ADAPTER_WIDTH 640
 
@@ -82,8 +84,9 @@ tg_config tg_recipe_config(const tg_tokenizer *tokenizer);
  */
 tg_config tg_recipe_timed_config(const tg_tokenizer *tokenizer, double operations);
 
-/* The tokens of a sequence of a new run: those that are asked, if that is given; 0: the model's. */
-size_t tg_recipe_context(const tg_model *model, size_t asked, bool given);
+/* The tokens of a sequence of a new run: those that are asked, if that is given; 0: the model's, of trained
+ * weights at most TG_RECIPE_TUNING_CONTEXT. */
+size_t tg_recipe_context(const tg_model *model, tg_origin origin, size_t asked, bool given);
 
 /*
  * Choose the settings that are not given (by tg_setting_id), for a model, a text of so many tokens (0: not
@@ -91,17 +94,24 @@ size_t tg_recipe_context(const tg_model *model, size_t asked, bool given);
  *
  *   steps      2,000, and 4,000 if the context is below 64; fewer, but at least 500, where that would be more
  *              tokens than eight times the text, which a model then learns by heart
- *   lr         new weights: 0.004, with a vocabulary 0.003, times 128 / n_embd if that is below 1;
- *              trained weights: a twentieth of it
+ *   lr         0.004, with a vocabulary 0.003, times 128 / n_embd if that is below 1
  *   min_lr     a tenth of lr
  *   warmup     a tenth of the steps, at most 100
  *   precision  bf16 where the kernels in use are faster with it, and the width allows it
  *
- * Where an adapter is trained:
+ * Trained weights, also with an adapter:
  *
  *   context    512, or the model's if that is shorter
- *   batch      4, or 2 or 1 where there would be fewer than 50 steps
- *   steps      as many as read the text three times, or, up to 50 steps, five times
+ *   batch      4 sequences of 512 tokens or more, 12 shorter ones, halved while there would be fewer than 50
+ *              steps
+ *   steps      as many as read the text three times, or, up to 50 steps, five times; at most as many as
+ *              new weights
+ *   lr         a twentieth of that of new weights
+ *
+ * but an adapter:
+ *
+ *   batch      4 sequences of any length, likewise halved
+ *   steps      without that limit
  *   lr         0.002 times 640 / n_embd if that is below 1
  *   weight_decay  0
  *

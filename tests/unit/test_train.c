@@ -826,27 +826,38 @@ static void a_vocabulary_has_a_rate_of_its_own(void)
     CHECK_NEAR(s.lr, 2e-3, 1e-18);
     s = tg_settings_default();
     tg_recipe_choose(&s, nothing_given, 0, (tg_recipe_time){5, 0}, &m, TG_ORIGIN_TRAINED);
-    CHECK(s.optimizer == TG_OPTIMIZER_ADAMW && s.batch == 12 && s.decay > 0);
+    CHECK(s.optimizer == TG_OPTIMIZER_ADAMW && s.batch == 12 && s.context == 64 && s.decay > 0);
     tg_tokenizer_free(m.tokenizer);
 }
 
-static void an_adapter_has_defaults_of_its_own(void)
+static void trained_weights_have_defaults_of_their_own(void)
 {
     const tg_adapter adapter = {0};
-    tg_model m = {
-        .config = {.n_embd = 1280, .n_ctx = 1024}, .adapter = &adapter, .tokenizer = stream.tokenizer};
+    const tg_adapter *of[] = {NULL, &adapter};
+    tg_model m = {.config = {.n_embd = 1280}, .tokenizer = stream.tokenizer};
     static const struct {
-        size_t tokens, batch, steps;
-    } cases[] = {{1000000, 4, 1465}, {30000, 2, 88}, {9000, 1, 53},
-                 {6000, 1, 50},      {3000, 1, 30},  {100, 1, 1}};
+        size_t n_ctx, tokens;
+        struct {
+            size_t batch, steps;
+        } with[2]; /* whole weights, an adapter */
+    } cases[] = {{1024, 1000000, {{4, 1465}, {4, 1465}}},   {1024, 30000, {{2, 88}, {2, 88}}},
+                 {1024, 9000, {{1, 53}, {1, 53}}},          {1024, 6000, {{1, 50}, {1, 50}}},
+                 {1024, 3000, {{1, 30}, {1, 30}}},          {1024, 100, {{1, 1}, {1, 1}}},
+                 {1024, 10000000, {{4, 2000}, {4, 14649}}}, {128, 100000, {{12, 196}, {4, 586}}},
+                 {32, 10000000, {{12, 4000}, {4, 234375}}}};
 
-    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+    for (size_t i = 0; i < 2 * sizeof cases / sizeof cases[0]; i++) {
+        const size_t c = i / 2, way = i % 2;
         tg_settings s = tg_settings_default();
 
-        tg_recipe_choose(&s, nothing_given, cases[i].tokens, (tg_recipe_time){0, 0}, &m, TG_ORIGIN_TRAINED);
-        CHECK_EQ(s.batch, cases[i].batch);
-        CHECK_EQ(s.steps, cases[i].steps);
-        CHECK(s.context == 512 && s.lr == 1e-3 && s.weight_decay == 0 && s.precision == TG_PRECISION_FLOAT32);
+        m.adapter = of[way];
+        m.config.n_ctx = cases[c].n_ctx;
+        tg_recipe_choose(&s, nothing_given, cases[c].tokens, (tg_recipe_time){0, 0}, &m, TG_ORIGIN_TRAINED);
+        CHECK_EQ(s.batch, cases[c].with[way].batch);
+        CHECK_EQ(s.steps, cases[c].with[way].steps);
+        CHECK_EQ(s.context, cases[c].n_ctx < 512 ? cases[c].n_ctx : 512);
+        CHECK_NEAR(s.lr, way ? 1e-3 : 2e-5, 1e-18);
+        CHECK(s.weight_decay == (way ? 0 : 0.1));
     }
 }
 
@@ -1715,7 +1726,7 @@ int main(void)
     RUN(settings_follow_the_model);
     RUN(a_short_text_is_not_learned_by_heart);
     RUN(a_vocabulary_has_a_rate_of_its_own);
-    RUN(an_adapter_has_defaults_of_its_own);
+    RUN(trained_weights_have_defaults_of_their_own);
     RUN(adamw_follows_its_formula);
     RUN(numbers_kept_in_bf16_are_rounded_at_random);
     RUN(bf16_has_a_greatest_width);
