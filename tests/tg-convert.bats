@@ -713,3 +713,51 @@ print(json.dumps({
     tg-convert -q dir -t tokenizer.json -o back.npz
     cmp llama.npz back.npz
 }
+
+@test "a model's template of conversations, and its settings of generation, go where they are read" {
+    local template='{% for m in messages %}<|im_start|>{{ m["content"] }}<|im_end|>
+{% endfor %}"é"'
+    make_text 2000 > text
+    tg-bpe -q -n 300 --special '<|im_start|>' --special '<|im_end|>' --special '<|endoftext|>' -o bpe.npz text
+    tg-init -q -P baby-qwen3 --n-layer 1 --n-embd 16 -t bpe.npz -o model.npz
+    tg-convert -q model.npz --to hf -o plain
+    [[ $(ls plain | tr '\n' ' ') = "config.json model.safetensors tokenizer.json " ]]
+    # as a file
+    cp -r plain of-file
+    printf %s "$template" > of-file/chat_template.jinja
+    echo '{"eos_token_id": [298, 299]}' > of-file/generation_config.json
+    tg-convert -q of-file --to hf -o copy
+    diff -r of-file copy
+    # in the tokenizer's settings, which are copied
+    cp -r plain of-settings
+    python3 -c 'import json, sys; print(json.dumps({"chat_template": open(sys.argv[1]).read()}))' \
+        of-file/chat_template.jinja > of-settings/tokenizer_config.json
+    tg-convert -q of-settings --to hf -o copy2
+    diff -r of-settings copy2
+    # of GGUF it is a value
+    tg-convert -q of-file -o file.gguf
+    tg-convert -q of-settings -o settings.gguf
+    cmp file.gguf settings.gguf
+    grep -qaF "$(head -n 1 of-file/chat_template.jinja)" file.gguf
+    tg-convert -q file.gguf --to hf -o back
+    cmp of-file/chat_template.jinja back/chat_template.jinja
+    echo '{"messages": [{"role": "user", "content": "a"}, {"role": "assistant", "content": "b"}]}' > talk.jsonl
+    tg-tokenize -q -m file.gguf --chat --pieces talk.jsonl | grep -qF '<|im_start|>'
+    # of an archive, which has none, it is given
+    tg-convert -q model.npz -o none.gguf
+    run -1 grep -qa chat_template none.gguf
+    for of in of-file of-settings file.gguf of-file/chat_template.jinja; do
+        tg-convert -q model.npz --chat-template $of -o given.gguf --force
+        cmp file.gguf given.gguf
+        tg-convert -q model.npz --chat-template $of --to hf -o given
+        cmp of-file/chat_template.jinja given/chat_template.jinja
+        rm -r given
+    done
+    run -1 --separate-stderr tg-convert model.npz --chat-template plain -o no.gguf
+    said 'tg-convert: plain: no template of conversations'
+    run -1 --separate-stderr tg-convert model.npz --chat-template model.npz -o no.gguf
+    said 'tg-convert: model.npz: no template of conversations'
+    run -2 --separate-stderr tg-convert plain --chat-template of-file -o no.npz
+    said 'tg-convert: --chat-template is for --to hf and --to gguf: other formats have none'
+    [[ ! -e no.gguf && ! -e no.npz ]]
+}

@@ -25,6 +25,7 @@ typedef struct convert_options {
     tg_write_options write;
     tg_token_format tokens; /* of the target, if the source is tokens */
     const char *tokenizer;  /* a file; NULL: the source's own */
+    const char *chat;       /* a model, or a template, with the template of conversations; likewise */
     size_t vocab_size;      /* of tokens without a tokenizer; 0: not given */
 } convert_options;
 

@@ -53,6 +53,9 @@ static int check_target(convert_options *o, const char *names)
         (void)tg_choice_find(&o->to, names, ending); /* that of a format, as gguf; or else the default */
     if (o->to != SIZE_MAX)
         choose(o, names);
+    if (o->chat &&
+        !(o->format && (strcmp(o->format->name, "hf") == 0 || strcmp(o->format->name, "gguf") == 0)))
+        return cli_usage("--chat-template is for --to hf and --to gguf: other formats have none");
     if (o->format && o->format->part[0].name && (!o->target || cli_is_dash(o->target)))
         return cli_usage("--to %s writes a directory: name it with -o DIR", o->format->name);
     if (is_directory(o->target) && !(o->format && o->format->part[0].name))
@@ -78,6 +81,10 @@ static int parse(int argc, char **argv, convert_options *o)
         CLI_CHOICE_OPTION(0, "from", &o->from, "uint16", "SOURCE is 16-bit token ids and nothing else"),
         CLI_MODEL_OPTION('t', "tokenizer", &o->tokenizer, "FILE",
                          "the tokenizer of a SOURCE without one: a file that tg-tokenize -t reads"),
+        CLI_MODEL_OPTION(
+            0, "chat-template", &o->chat, "FILE",
+            "the template of conversations that is written (hf, gguf): of a model's directory, a "
+            "GGUF file or a file .jinja (default: the SOURCE's)"),
         CLI_SIZE_OPTION(0, "vocab-size", &o->vocab_size, "V", 1, TG_SIZE_LIMIT,
                         "the number of ids of tokens without a tokenizer"),
         CLI_ENUM_OPTION(0, "dtype", &o->write.type, TG_WRITE_TYPE_NAMES,

@@ -12,6 +12,7 @@
 #include "cmd/tg-convert/convert.h"
 #include "formats/path.h"
 #include "lib/gpt/family.h"
+#include "lib/models/hf_settings.h"
 #include "lib/models/model_format.h"
 
 /* ---- what must not be replaced */
@@ -185,6 +186,25 @@ static tg_status refuse_fusing(const char *name, const tg_config *config, tg_err
     return tg_err_in(err, name);
 }
 
+/* The template of conversations, and the settings of the source, which the model's values have no part in. */
+static tg_status keep_settings(const convert_options *o, tg_model_file *f, tg_err *err)
+{
+    const char *from = o->chat ? o->chat : o->source;
+    struct stat st;
+    tg_status status;
+
+    if (cli_is_dash(from) || !f->tokenizer || !tg_tokenizer_has_text(f->tokenizer))
+        return TG_OK;
+    if ((status = tg_chat_template_keep(f, from, err)))
+        return status;
+    if (o->chat && !f->chat_template.p)
+        return tg_fail(err, TG_EDATA, "%s: no template of conversations", o->chat);
+    if (!o->tokenizer && !cli_is_dash(o->source) && stat(o->source, &st) == 0 && S_ISDIR(st.st_mode))
+        status = tg_hf_settings_keep(f, o->source, err);
+    f->chat_settings = f->chat_settings && !o->chat && f->settings[TG_HF_TOKENIZER_SETTINGS].p;
+    return status;
+}
+
 tg_status convert_model(const convert_options *o, tg_source *input, const tg_tokenizer *tok, tg_err *err)
 {
     const char *name = cli_input_name(o->source);
@@ -198,7 +218,7 @@ tg_status convert_model(const convert_options *o, tg_source *input, const tg_tok
         status = refuse_fusing(name, &f.config, err);
     else if (tok && tg_model_file_set_tokenizer(&f, tok, err))
         status = tg_err_in(err, o->tokenizer);
-    else if (!(status = cli_adapters_apply(&f, err)))
+    else if (!(status = cli_adapters_apply(&f, err)) && !(status = keep_settings(o, &f, err)))
         status = write_model(o, &f, err);
     tg_model_file_close(&f);
     return status;

@@ -8,19 +8,16 @@
 #include "formats/gguf.h"
 #include "formats/json.h"
 #include "formats/path.h"
+#include "lib/models/hf_settings.h"
 #include "lib/models/model_format.h"
 
 #define TEMPLATES_MAX 16 /* of an array; further ones are not looked at */
 
-static tg_status recognize(tg_chat_template *kind, tg_span text, tg_err *err)
-{
-    *kind = tg_chat_recognize(text.p, text.n);
-    if (*kind < TG_CHAT_TEMPLATES)
-        return TG_OK;
-    return tg_fail(err, TG_EDATA,
-                   "the model's template of conversations is none of " TG_CHAT_NAMES
-                   ": give one of these with --template");
-}
+/* A template's text, and the file that it is of; text.p is NULL without one. */
+struct found {
+    tg_span text;
+    tg_loaded *file;
+};
 
 /* ---- a directory */
 
@@ -36,58 +33,77 @@ static bool find_template(tg_json *j)
     return tg_json_find_kind(j, 0, "chat_template", TG_JSON_STRING);
 }
 
-static tg_status of_settings(tg_chat_template *kind, const tg_loaded *file, tg_err *err)
+/* The reader's text is gone with the reader. */
+static tg_status copy(struct found *found, tg_span text, tg_err *err)
+{
+    char *p = tg_loaded_alloc(found->file, text.n + 1);
+
+    if (!p)
+        return tg_fail_memory(err, text.n, "a template");
+    memcpy(p, text.p, text.n);
+    found->text = (tg_span){p, text.n};
+    return TG_OK;
+}
+
+static tg_status in_settings(struct found *found, tg_err *err)
 {
     tg_json j;
     tg_status status = TG_OK, closed;
 
-    tg_json_open(&j, file->bytes, file->n, err);
+    tg_json_open(&j, found->file->bytes, found->file->n, err);
     if (find_template(&j))
-        status = recognize(kind, tg_json_get_text(&j), err);
+        status = copy(found, tg_json_get_text(&j), err);
     closed = tg_json_close(&j);
     return status ? status : closed;
 }
 
-static tg_status of_directory(tg_chat_template *kind, tg_model_file *f, const char *directory, tg_err *err)
+static tg_status in_directory(struct found *found, tg_model_file *f, const char *directory, tg_err *err)
 {
-    static const char *const names[] = {"chat_template.jinja", "tokenizer_config.json", NULL};
+    static const char *const names[] = {TG_CHAT_TEMPLATE_FILE, TG_CHAT_SETTINGS_FILE, NULL};
     const char *name;
     char *path;
-    tg_loaded *file;
     tg_status status = tg_path_find(&name, directory, names, err);
 
     if (status || !name)
         return status;
     if (!(path = tg_path_in(directory, name)))
         return tg_fail_memory(err, strlen(directory), "a path");
-    if (!(status = tg_model_file_add(f, path, NULL, &file, err))) {
-        status = name == names[0] ? recognize(kind, (tg_span){(const char *)file->bytes, file->n}, err)
-                                  : of_settings(kind, file, err);
-        status = status ? tg_err_in(err, path) : TG_OK;
+    if (!(status = tg_model_file_add(f, path, NULL, &found->file, err))) {
+        if (name == names[0])
+            found->text = (tg_span){(const char *)found->file->bytes, found->file->n};
+        else if ((status = in_settings(found, err)))
+            (void)tg_err_in(err, path);
     }
     free(path);
     return status;
 }
 
-/* ---- GGUF */
+/* ---- files */
 
-static tg_status of_gguf(tg_chat_template *kind, tg_model_file *f, const char *path, tg_err *err)
+static tg_status in_gguf(struct found *found, tg_model_file *f, const char *path, tg_err *err)
 {
     static const char key[] = "tokenizer.chat_template";
-    tg_loaded *file;
     tg_gguf g;
-    tg_status status = tg_model_file_add(f, path, NULL, &file, err);
+    tg_status status = tg_model_file_add(f, path, NULL, &found->file, err);
 
     if (status)
         return status;
-    status = tg_gguf_read(&file->list, &g, file->bytes, file->n, err);
+    status = tg_gguf_read(&found->file->list, &g, found->file->bytes, found->file->n, err);
     if (!status && tg_gguf_find(&g, key)) {
-        const tg_span text = tg_gguf_get_text(&g, key);
-
-        status = g.status ? g.status : recognize(kind, text, err);
+        found->text = tg_gguf_get_text(&g, key);
+        status = g.status;
     }
     tg_gguf_free(&g);
     return status ? tg_err_in(err, path) : TG_OK;
+}
+
+static tg_status in_jinja(struct found *found, tg_model_file *f, const char *path, tg_err *err)
+{
+    const tg_status status = tg_model_file_add(f, path, NULL, &found->file, err);
+
+    if (!status)
+        found->text = (tg_span){(const char *)found->file->bytes, found->file->n};
+    return status;
 }
 
 static bool is_gguf(const char *path)
@@ -99,20 +115,59 @@ static bool is_gguf(const char *path)
            tg_format_recognize(first, n) == TG_FORMAT_GGUF;
 }
 
-tg_status tg_chat_template_of(tg_chat_template *kind, const char *path, tg_err *err)
+static bool is_jinja(const char *path)
 {
-    tg_model_file f = {0};
+    const char *dot = strrchr(path, '.');
+
+    return dot && strcmp(dot, ".jinja") == 0;
+}
+
+/* ---- what a path names */
+
+static tg_status find(struct found *found, tg_model_file *f, const char *path, tg_err *err)
+{
     struct stat st;
     bool exists;
-    tg_status status = tg_path_examine(path, &st, &exists, err);
+    const tg_status status = tg_path_examine(path, &st, &exists, err);
 
-    *kind = TG_CHAT_TEMPLATES;
+    *found = (struct found){0};
     if (status || !exists)
         return status;
     if (S_ISDIR(st.st_mode))
-        status = of_directory(kind, &f, path, err);
-    else if (S_ISREG(st.st_mode) && is_gguf(path))
-        status = of_gguf(kind, &f, path, err);
+        return in_directory(found, f, path, err);
+    if (!S_ISREG(st.st_mode))
+        return TG_OK;
+    return is_gguf(path)    ? in_gguf(found, f, path, err)
+           : is_jinja(path) ? in_jinja(found, f, path, err)
+                            : TG_OK;
+}
+
+tg_status tg_chat_template_of(tg_chat_template *kind, const char *path, tg_err *err)
+{
+    tg_model_file f = {0};
+    struct found found;
+    tg_status status = find(&found, &f, path, err);
+
+    *kind = TG_CHAT_TEMPLATES;
+    if (!status && found.text.p &&
+        (*kind = tg_chat_recognize(found.text.p, found.text.n)) == TG_CHAT_TEMPLATES) {
+        status = tg_fail(err, TG_EDATA,
+                         "the model's template of conversations is none of " TG_CHAT_NAMES
+                         ": give one of these with --template");
+        (void)tg_err_in(err, found.file->path);
+    }
     tg_model_file_close(&f);
+    return status;
+}
+
+tg_status tg_chat_template_keep(tg_model_file *f, const char *path, tg_err *err)
+{
+    struct found found;
+    const tg_status status = find(&found, f, path, err);
+
+    if (!status && found.text.p) {
+        f->chat_template = found.text;
+        f->chat_settings = strcmp(tg_path_name(found.file->path), TG_CHAT_SETTINGS_FILE) == 0;
+    }
     return status;
 }

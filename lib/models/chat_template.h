@@ -11,8 +11,8 @@
 TG_API_BEGIN
 
 /*
- * What the files of a model say: a directory's chat_template.jinja or tokenizer_config.json, or a GGUF file.
- * TG_CHAT_TEMPLATES: they have no template, or path names something else.
+ * What the files of a model say: a directory's chat_template.jinja or tokenizer_config.json, a GGUF file, or
+ * a file NAME.jinja.  TG_CHAT_TEMPLATES: they have no template, or path names something else.
  * A template is a program, of which only the tokens that it writes are looked at (tg_chat_recognize()).
  * TG_EDATA: it is none of lib/text/chat.h's, or the file is damaged; TG_EIO, TG_ENOMEM.  Messages name the
  * file.

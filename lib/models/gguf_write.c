@@ -115,6 +115,8 @@ static tg_status write_model(int fd, const tg_model_file *f, const tg_write_opti
     if (!status) {
         (gpt2 ? put_config : tg_gguf_family_config)(&w, &f->config, o->type);
         put_vocab(&w, &vocab, &f->config);
+        if (f->chat_template.p)
+            tg_gguf_put_text(&w, "tokenizer.chat_template", f->chat_template.p, f->chat_template.n);
         status = (gpt2 ? put_tensors : tg_gguf_family_tensors)(&w, f, o, err);
     }
     tg_gguf_vocab_free(&vocab);

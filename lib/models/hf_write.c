@@ -4,7 +4,9 @@
 #include <string.h>
 
 #include "formats/safetensors.h"
+#include "formats/sink.h"
 #include "lib/base/choice.h"
+#include "lib/models/hf_settings.h"
 #include "lib/models/hf_write_families.h"
 #include "lib/models/reading.h"
 #include "lib/models/writing.h"
@@ -183,6 +185,55 @@ static tg_status write_config(int fd, const tg_model_file *f, const tg_write_opt
     return (f->config.family > 0 ? tg_hf_family_config : tg_hf_config_write)(fd, f, o, err);
 }
 
+/* ---- what programs for conversations read */
+
+static tg_status write_template(int fd, const tg_model_file *f, const tg_write_options *o, tg_err *err)
+{
+    (void)o;
+    return tg_write_all(fd, f->chat_template.p, f->chat_template.n, err);
+}
+
+static tg_status has_template(bool *has, const tg_model_file *f, tg_err *err)
+{
+    const tg_status status = has_tokenizer(has, f, err);
+
+    *has = *has && f->chat_template.p && !f->chat_settings;
+    return status;
+}
+
+static tg_status write_tokenizer_settings(int fd, const tg_model_file *f, const tg_write_options *o,
+                                          tg_err *err)
+{
+    const tg_span settings = f->settings[TG_HF_TOKENIZER_SETTINGS];
+
+    (void)o;
+    return tg_write_all(fd, settings.p, settings.n, err);
+}
+
+static tg_status has_tokenizer_settings(bool *has, const tg_model_file *f, tg_err *err)
+{
+    const tg_status status = has_tokenizer(has, f, err);
+
+    *has = *has && f->settings[TG_HF_TOKENIZER_SETTINGS].p;
+    return status;
+}
+
+static tg_status write_generation_settings(int fd, const tg_model_file *f, const tg_write_options *o,
+                                           tg_err *err)
+{
+    const tg_span settings = f->settings[TG_HF_GENERATION_SETTINGS];
+
+    (void)o;
+    return tg_write_all(fd, settings.p, settings.n, err);
+}
+
+static tg_status has_generation_settings(bool *has, const tg_model_file *f, tg_err *err)
+{
+    (void)err;
+    *has = f->settings[TG_HF_GENERATION_SETTINGS].p;
+    return TG_OK;
+}
+
 /* ---- what the formats cannot hold */
 
 static tg_status check_type(const tg_write_options *o, const char *format, tg_err *err)
@@ -250,6 +301,9 @@ static const tg_model_part parts[] = {
     {"model.safetensors", write_weights, NULL, NULL}, /* the only one that damaged values can stop */
     {"tokenizer.json", write_tokenizer, has_tokenizer, tg_hf_tokenizers},
     {"config.json", write_config, NULL, NULL},
+    {TG_CHAT_TEMPLATE_FILE, write_template, has_template, NULL},
+    {TG_CHAT_SETTINGS_FILE, write_tokenizer_settings, has_tokenizer_settings, NULL},
+    {TG_HF_GENERATION_FILE, write_generation_settings, has_generation_settings, NULL},
 };
 
 const tg_model_writer tg_writer_hf = {

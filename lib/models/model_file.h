@@ -17,6 +17,7 @@
 #include <stdint.h>
 
 #include "formats/source.h"
+#include "formats/span.h"
 #include "formats/tensor_list.h"
 #include "lib/base/status.h"
 #include "lib/gpt/adapter.h"
@@ -68,6 +69,9 @@ typedef struct tg_values {
     float fill;
 } tg_values;
 
+/* tokenizer_config.json and generation_config.json. */
+enum { TG_HF_TOKENIZER_SETTINGS, TG_HF_GENERATION_SETTINGS, TG_HF_SETTINGS };
+
 typedef struct tg_model_file {
     const char *kind; /* what the format is called in messages: "a Hugging Face checkpoint" */
     tg_config config;
@@ -82,6 +86,11 @@ typedef struct tg_model_file {
     tg_adapter **adapter; /* [n_adapters] that change the values; owned */
     size_t n_adapters, adapter_capacity;
     tg_model own; /* of our own archive; values point to its weights */
+
+    /* What only programs for conversations need, for the writers of these formats; p NULL: nothing. */
+    tg_span chat_template;            /* the template's text (lib/models/hf_settings.h), */
+    bool chat_settings;               /* which is in the settings of the tokenizer, */
+    tg_span settings[TG_HF_SETTINGS]; /* files of a Hugging Face checkpoint */
 } tg_model_file;
 
 /* The user's options for the files. */
