@@ -151,6 +151,12 @@ loss_of() {
     run -0 --separate-stderr tg-convert base.npz --adapter adapter.npz --to peft -o peft
     [[ $(ls peft) = $'adapter_config.json\nadapter_model.safetensors' ]]
     grep -q '"r": 4,' peft/adapter_config.json
+    grep -q '"base_model_name_or_path": null,' peft/adapter_config.json
+    # a base that PEFT can read is named
+    tg-convert -q base.npz --to hf -o 'the "base"'
+    tg-convert -q 'the "base"' --adapter adapter.npz --to peft -o named
+    grep -qF '"base_model_name_or_path": "the \"base\"",' named/adapter_config.json
+    cmp peft/adapter_model.safetensors named/adapter_model.safetensors
     grep -q '"target_modules": \["self_attn.q_proj", ' peft/adapter_config.json
     tg-info peft/adapter_model.safetensors | grep -q 'base_model.model.model.layers.0.self_attn.q_proj.lora_A.weight'
     tg-eval -q -m base.npz --adapter adapter.npz -p Hello --per-token > a

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "formats/json.h"
+#include "formats/path.h"
 #include "formats/safetensors.h"
 #include "formats/sink.h"
 #include "lib/gpt/family.h"
@@ -31,6 +32,18 @@ static tg_status check(const tg_model_file *f, const tg_write_options *o, tg_not
                    family);
 }
 
+/* The directory that the model was read from, as the user named it, in which PEFT looks for it. */
+static void put_base(tg_sink *sink, const tg_model_file *f)
+{
+    const char *path = f->n_files > 0 ? f->file[0]->path : "", *name = tg_path_name(path);
+    const bool known = strcmp(name, "config.json") == 0;
+
+    tg_sink_print(sink, "  \"base_model_name_or_path\": %s", known ? "\"" : "null");
+    if (known)
+        tg_json_put(sink, path, (size_t)(name - path) - 1);
+    tg_sink_print(sink, "%s,\n", known ? "\"" : "");
+}
+
 static tg_status write_config(int fd, const tg_model_file *f, const tg_write_options *o, tg_err *err)
 {
     const tg_adapter *a = f->adapter[0];
@@ -44,10 +57,9 @@ static tg_status write_config(int fd, const tg_model_file *f, const tg_write_opt
         return tg_fail_memory(err, sizeof *sink, "a buffer");
     *sink = (tg_sink){.fd = fd};
     tg_sink_print(sink, "{\n  \"peft_type\": \"LORA\",\n  \"task_type\": \"CAUSAL_LM\",\n");
-    tg_sink_print(sink,
-                  "  \"base_model_name_or_path\": null,\n  \"r\": %zu,\n  \"lora_alpha\": %.17g,\n  "
-                  "\"use_rslora\": %s,\n",
-                  a->shape.rank, a->shape.alpha, a->shape.rank_stabilized ? "true" : "false");
+    put_base(sink, f);
+    tg_sink_print(sink, "  \"r\": %zu,\n  \"lora_alpha\": %.17g,\n  \"use_rslora\": %s,\n", a->shape.rank,
+                  a->shape.alpha, a->shape.rank_stabilized ? "true" : "false");
     tg_sink_print(sink, "  \"lora_dropout\": 0.0,\n  \"bias\": \"none\",\n  \"fan_in_fan_out\": %s,\n",
                   f->config.family == 0 ? "true" : "false");
     tg_sink_puts(sink, "  \"inference_mode\": true,\n  \"target_modules\": [");
