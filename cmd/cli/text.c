@@ -112,14 +112,14 @@ int cli_text_check(const cli_text *t)
 
 /* ---- the token before a text */
 
-static void note_bos(const tg_tokenizer *tok, int32_t id)
+void cli_note_bos(const tg_tokenizer *tok, int32_t id, const char *what)
 {
     size_t n;
     const unsigned char *text = tg_tokenizer_token(tok, id, &n);
     char shown[SHOWN_SIZE];
 
     cli_escape(shown, sizeof shown, text, n);
-    cli_note("%s (id %ld) begins the text; --no-bos leaves it out", shown, (long)id);
+    cli_note("%s (id %ld) begins %s; --no-bos leaves it out", shown, (long)id, what);
 }
 
 static tg_status no_bos(tg_err *err)
@@ -135,7 +135,7 @@ tg_status cli_text_bos(int32_t *bos, const cli_text *t, const cli_model *m, bool
     if (t->bos && *bos < 0)
         return no_bos(err);
     if (by_model)
-        note_bos(m->model.tokenizer, *bos);
+        cli_note_bos(m->model.tokenizer, *bos, "the text");
     return TG_OK;
 }
 

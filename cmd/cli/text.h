@@ -45,6 +45,9 @@ bool cli_text_given(const cli_text *t);
  * names no id, or a word in it is no number. */
 TG_MUST_CHECK int cli_text_check(const cli_text *t);
 
+/* Note that this token begins `what`: "the text". */
+void cli_note_bos(const tg_tokenizer *tok, int32_t id, const char *what);
+
 /* The token to put before a text; -1: none.  The model's own setting does not apply to ids, nor as_is; where
  * it does, a note says so.  TG_EUSAGE: --bos, but the model has no such token. */
 TG_MUST_CHECK tg_status cli_text_bos(int32_t *bos, const cli_text *t, const cli_model *m, bool as_is,

@@ -193,19 +193,31 @@ static tg_status encode_lines(tokenize_job *job, tg_source *source, const char *
     return status && !job->take_failed ? tg_err_in(err, name) : status;
 }
 
-tg_status encode_examples(tokenize_job *job, tg_err *err)
+static tg_status open_chat(tokenize_job *job, tg_err *err)
 {
     const tokenize_options *o = job->o;
     tg_chat_template template = o->template;
+    tg_status status;
+
+    if ((status = cli_template(&template, o->model ? o->model : o->tokenizer, err)) ||
+        (status = tg_chat_open(&job->chat, template, job->tok, give, job, err)))
+        return status;
+    if (!tg_chat_begin_with(&job->chat, job->bos))
+        job->bos = -1; /* the template says what begins a conversation */
+    return TG_OK;
+}
+
+tg_status encode_examples(tokenize_job *job, tg_err *err)
+{
+    const tokenize_options *o = job->o;
     tg_status status = TG_OK;
 
     job->has_mask = true;
-    if (o->examples == EXAMPLES_CHAT &&
-        !(status = cli_template(&template, o->model ? o->model : o->tokenizer, err)))
-        status = tg_chat_open(&job->chat, template, job->tok, give, job, err);
-    if (!status)
-        status = visit_files(job, encode_lines, err);
-    if (status)
+    if (o->examples == EXAMPLES_CHAT && (status = open_chat(job, err)))
+        return status;
+    if (job->bos >= 0 && !o->bos)
+        cli_note_bos(job->tok, job->bos, "each document");
+    if ((status = visit_files(job, encode_lines, err)))
         return status;
     if (job->documents == 0)
         return tg_fail(err, TG_EDATA, "%s: no lines, expected JSON objects", cli_files_name(&job->o->files));

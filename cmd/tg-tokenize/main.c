@@ -4,8 +4,28 @@
 
 #include "cmd/cli/model.h"
 #include "cmd/tg-tokenize/job.h"
+#include "lib/models/model_file.h"
 
 /* ---- the tokenizer */
+
+/* The model that is to learn examples, whose settings apply to them. */
+static tg_status open_model(tokenize_job *job, tg_err *err)
+{
+    const char *path = job->o->model;
+    tg_model_file f;
+    tg_status status = tg_model_file_open(&f, path, NULL, err);
+
+    if (status)
+        return status;
+    job->model_bos = (int32_t)f.config.bos_token - 1;
+    job->adds_bos = f.config.add_bos;
+    if (f.tokenizer)
+        job->tok = tg_tokenizer_ref(f.tokenizer);
+    else
+        status = tg_fail(err, TG_EDATA, "%s: %s without a tokenizer", path, f.kind);
+    tg_model_file_close(&f);
+    return status;
+}
 
 static tg_status open_tokenizer(tokenize_job *job, tg_err *err)
 {
@@ -13,16 +33,28 @@ static tg_status open_tokenizer(tokenize_job *job, tg_err *err)
 
     if (o->characters)
         return collect_characters(job, err);
+    if (o->model && o->examples)
+        return open_model(job, err);
     if (o->model)
         return cli_tokenizer_of(&job->tok, o->model, NULL, err);
     return cli_tokenizer_open(&job->tok, o->tokenizer, o->split, err);
+}
+
+/* The token before each document; -1: none. */
+static int32_t find_bos(const tokenize_job *job)
+{
+    const tokenize_options *o = job->o;
+
+    if (o->no_bos || (!o->bos && !job->adds_bos))
+        return -1;
+    return job->model_bos >= 0 ? job->model_bos : tg_tokenizer_start_of_text(job->tok);
 }
 
 static tg_status find_ends(tokenize_job *job, tg_err *err)
 {
     const tokenize_options *o = job->o;
 
-    job->bos = o->bos ? tg_tokenizer_start_of_text(job->tok) : -1;
+    job->bos = find_bos(job);
     job->eot = o->eot ? tg_tokenizer_end_of_text(job->tok) : -1;
     if (o->bos && job->bos < 0)
         return tg_fail(err, TG_EUSAGE, "tokenizer \"%s\" has no token that begins a text for --bos",
@@ -85,7 +117,7 @@ static tg_status check_output_differs(const tokenize_options *o, tg_err *err)
 
 static tg_status run(const tokenize_options *o, tg_err *err)
 {
-    tokenize_job job = {.o = o, .progress = {.begun = cli_now(), .shown = cli_now()}};
+    tokenize_job job = {.o = o, .model_bos = -1, .progress = {.begun = cli_now(), .shown = cli_now()}};
     tg_status status;
 
     choose_output(&job);

@@ -15,6 +15,18 @@ static const char examples[] = "  $ tg-tokenize < text | tg-train\n"
                                "  $ tg-tokenize -c text\n"
                                "  $ tg-tokenize --offsets text | head";
 
+static const char summary[] =
+    "Turn text into a token archive (.npz). With no FILE, or when FILE is -, read standard "
+    "input. All FILEs together are one text, unless --chat or --prompt-completion is given: "
+    "then each line is a document.";
+
+static const char count_help[] =
+    "print the total number of tokens in all FILEs; each may be text, counted as if it "
+    "were tokenized, or a token archive, recognized by its first four bytes";
+static const char offsets_help[] =
+    "print a table: id, offset of the token's first byte and of the byte after it, text; "
+    "if the tokenizer changes text (Unicode's NFC), these are offsets in the changed "
+    "text, and a message says so";
 static const char chat_help[] =
     "the FILEs are conversations, of which tg-train learns only the answers: each line "
     "is a JSON object with \"messages\"";
@@ -35,16 +47,11 @@ static int read_words(int argc, char **argv, tokenize_options *o, struct given *
             .given = &g->pattern),
         CLI_FLAG_OPTION('d', "decode", &g->decode,
                         "turn token archives back into text; with --ids, decimal ids"),
-        CLI_FLAG_OPTION('c', "count", &g->count,
-                        "print the total number of tokens in all FILEs; each may be text, counted as if it "
-                        "were tokenized, or a token archive, recognized by its first four bytes"),
+        CLI_FLAG_OPTION('c', "count", &g->count, count_help),
         CLI_FLAG_OPTION(0, "ids", &g->ids,
                         "print the ids, one per line, of text or of token archives, recognized likewise"),
         CLI_FLAG_OPTION(0, "pieces", &g->pieces, "print the tokens' texts instead, quoted"),
-        CLI_FLAG_OPTION(0, "offsets", &g->offsets,
-                        "print a table: id, offset of the token's first byte and of the byte after it, text; "
-                        "if the tokenizer changes text (Unicode's NFC), these are offsets in the changed "
-                        "text, and a message says so"),
+        CLI_FLAG_OPTION(0, "offsets", &g->offsets, offsets_help),
         CLI_ENUM_OPTION('f', "format", &o->lines, TOKENIZE_LINES,
                         "with --offsets: tab-separated values, or a JSON object on each line",
                         .given = &g->lines),
@@ -60,6 +67,9 @@ static int read_words(int argc, char **argv, tokenize_options *o, struct given *
         CLI_FLAG_OPTION(0, "bos", &o->bos,
                         "add the token that begins a text, such as <s>, before each document; each FILE is "
                         "one"),
+        CLI_FLAG_OPTION(0, "no-bos", &o->no_bos,
+                        "with --prompt-completion or --template plain: add none, even if the model of -m "
+                        "begins its texts with one"),
         CLI_FLAG_OPTION(0, "eot", &o->eot, "add the end-of-text token after each document; each FILE is one"),
         CLI_TEXT_OPTION(0, "separator", &o->separator, "LINE",
                         "with --eot or --bos: such a line, which is dropped, ends a document"),
@@ -73,9 +83,7 @@ static int read_words(int argc, char **argv, tokenize_options *o, struct given *
     const cli_tool tool = {
         .name = "tg-tokenize",
         .usage = "[-t TOK | -m MODEL] [OPTION]... [FILE]...",
-        .summary = "Turn text into a token archive (.npz). With no FILE, or when FILE is -, read standard "
-                   "input. All FILEs together are one text, unless --chat or --prompt-completion is given: "
-                   "then each line is a document.",
+        .summary = summary,
         .examples = examples,
         .options = options,
         .files = true,
@@ -156,6 +164,20 @@ static int check_text_options(const tokenize_options *o)
     return CLI_OK;
 }
 
+/* A template with tokens of its own says what begins a conversation; plain must be named. */
+static int check_bos(const tokenize_options *o, const struct given *g)
+{
+    const char *name = o->bos ? "bos" : "no-bos";
+
+    if (o->bos && o->no_bos)
+        return cli_usage("--bos and --no-bos cannot be combined");
+    if ((o->bos || o->no_bos) && g->chat && o->template != TG_CHAT_PLAIN)
+        return cli_usage("--chat and --%s cannot be combined, except with --template plain", name);
+    if (o->no_bos && !o->examples)
+        return cli_usage("--no-bos goes with --prompt-completion, or with --chat --template plain");
+    return CLI_OK;
+}
+
 static int check_examples(tokenize_options *o, const struct given *g)
 {
     const char *name = g->chat ? "chat" : "prompt-completion";
@@ -163,7 +185,6 @@ static int check_examples(tokenize_options *o, const struct given *g)
                         : o->null                 ? "null"
                         : o->special              ? "special"
                         : o->eot                  ? "eot"
-                        : o->bos && g->chat       ? "bos"
                         : o->characters           ? "tokenizer char"
                         : o->work == WORK_DECODE  ? "decode"
                         : o->work == WORK_UNLIST  ? "decode"
@@ -177,7 +198,7 @@ static int check_examples(tokenize_options *o, const struct given *g)
         return cli_usage("--%s and --%s cannot be combined", name, other);
     if (g->template && !g->chat)
         return cli_usage("--template goes with --chat");
-    return CLI_OK;
+    return check_bos(o, g);
 }
 
 static int check_files(const tokenize_options *o, int n)

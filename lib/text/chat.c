@@ -154,6 +154,15 @@ void tg_chat_close(tg_chat *chat)
     *chat = (tg_chat){0};
 }
 
+bool tg_chat_begin_with(tg_chat *chat, int32_t bos)
+{
+    const bool is_plain = !forms[chat->kind].open;
+
+    if (is_plain)
+        chat->bos = bos;
+    return is_plain;
+}
+
 void tg_chat_begin(tg_chat *chat)
 {
     chat->begun = chat->has_ids = chat->in_turn = false;
@@ -224,6 +233,15 @@ static tg_status add_end(tg_chat *chat, bool is_answer, tg_err *err)
     return status ? status : add_word(chat, forms[chat->kind].after, is_answer && chat->close < 0, err);
 }
 
+/* The token that begins a conversation; what follows it begins a text. */
+static tg_status add_bos(tg_chat *chat, tg_err *err)
+{
+    const tg_status status = add_token(chat, chat->bos, false, err);
+
+    chat->has_ids = false;
+    return status;
+}
+
 static tg_status add_header(tg_chat *chat, tg_chat_role role, tg_err *err)
 {
     const struct form *f = &forms[chat->kind];
@@ -234,7 +252,7 @@ static tg_status add_header(tg_chat *chat, tg_chat_role role, tg_err *err)
     chat->in_turn = f->joins_system && role == TG_CHAT_SYSTEM;
     if (in_turn && role == TG_CHAT_USER)
         return TG_OK;
-    if ((is_first && (status = add_token(chat, chat->bos, false, err))) ||
+    if ((is_first && (status = add_bos(chat, err))) ||
         /* nobody has asked: the system's message is all of the user's */
         (in_turn && (status = add_end(chat, false, err))) ||
         (status = add_token(chat, chat->open, false, err)) ||

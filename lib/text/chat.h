@@ -81,6 +81,10 @@ TG_MUST_CHECK tg_status tg_chat_open(tg_chat *chat, tg_chat_template kind, const
                                      tg_chat_take *take, void *context, tg_err *err);
 void tg_chat_close(tg_chat *chat); /* a zeroed one is fine */
 
+/* Where a template has no tokens of its own (plain), begin each conversation with the token that begins a
+ * text; -1: with none, as after tg_chat_open().  False: it has tokens of its own, and nothing changes. */
+bool tg_chat_begin_with(tg_chat *chat, int32_t bos);
+
 /* Begin a conversation. */
 void tg_chat_begin(tg_chat *chat);
 
