@@ -112,6 +112,16 @@ END
         echo "$stderr"
         [[ $stderr = "tg-tokenize: bad.jsonl: line 1, "*"${cases[k + 1]}" && ! -e new.npz ]]
     done
+    # white space is an answer where the template keeps it
+    echo '{"messages": [{"role": "user", "content": "a"}, {"role": "assistant", "content": " \n\t"}]}' > bad.jsonl
+    for template in llama3 gemma; do
+        run -1 --separate-stderr tg-tokenize -t bpe.npz --chat --template $template -o new.npz bad.jsonl
+        [[ $stderr = "tg-tokenize: bad.jsonl: line 1, column 82 (byte 81): an answer of white space, which the template drops" ]]
+        [[ ! -e new.npz ]]
+    done
+    for template in chatml plain; do
+        tg-tokenize -t bpe.npz --chat --template $template --pieces bad.jsonl | grep -Fqx '> "\t"'
+    done
     run -1 --separate-stderr tg-tokenize --prompt-completion /dev/null
     said "tg-tokenize: /dev/null: no lines, expected JSON objects"
 }

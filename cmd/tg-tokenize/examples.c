@@ -125,8 +125,9 @@ static tg_status put_message(tg_chat *chat, tg_json *j, size_t i, tg_err *err)
         return j->status;
     (void)tg_json_go(j, at[CONTENT]);
     content = tg_json_get_text(j);
-    if (!j->status && role == TG_CHAT_ASSISTANT && content.n == 0)
-        return tg_json_fail(j, "an empty answer");
+    if (!j->status && role == TG_CHAT_ASSISTANT && tg_chat_is_empty(chat, content.p, content.n))
+        return tg_json_fail(j, content.n == 0 ? "an empty answer"
+                                              : "an answer of white space, which the template drops");
     if (j->status)
         return j->status;
     (void)tg_json_go(j, end);

@@ -278,6 +278,13 @@ static void trim(const char **text, size_t *n)
     }
 }
 
+bool tg_chat_is_empty(const tg_chat *chat, const char *content, size_t n)
+{
+    if (forms[chat->kind].trims)
+        trim(&content, &n);
+    return n == 0;
+}
+
 tg_status tg_chat_message(tg_chat *chat, tg_chat_role role, const char *content, size_t n, tg_err *err)
 {
     const bool is_answer = role == TG_CHAT_ASSISTANT;

@@ -97,6 +97,9 @@ TG_MUST_CHECK tg_status tg_chat_end(tg_chat *chat, tg_err *err);
 TG_MUST_CHECK tg_status tg_chat_ask(tg_chat *chat, tg_err *err);
 TG_MUST_CHECK tg_status tg_chat_answered(tg_chat *chat, tg_err *err);
 
+/* Whether the template leaves nothing of a content: it has no bytes, or only white space that is dropped. */
+bool tg_chat_is_empty(const tg_chat *chat, const char *content, size_t n);
+
 /* Whether a token that the model has chosen ends its answer; and text that does, where no token of the
  * template is for that, otherwise NULL. */
 bool tg_chat_is_end(const tg_chat *chat, int32_t id);
