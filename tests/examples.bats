@@ -245,6 +245,28 @@ END
     [[ $stderr = *"tg-train: 201 documents are longer than the context of 6: each is cut into windows, "* ]]
 }
 
+@test "documents that are longer than the model's context are refused, unless --cut is given" {
+    local long='{"prompt": "12345678", "completion": "123456789"}' # a token more than the model sees
+    printf '%s\n' "${long}" '' "${long/12/123}" > pairs.jsonl
+    run -1 --separate-stderr tg-tokenize -m untrained.npz --prompt-completion -o new.npz pairs.jsonl
+    said "tg-tokenize: pairs.jsonl: line 3: the document has 18 tokens, expected at most 17, for the model's context of 16; --cut permits more, and tg-train cuts such a document into windows"
+    [[ ! -e new.npz ]]
+    head -n 1 pairs.jsonl | tg-tokenize -q -m untrained.npz --prompt-completion -o one.npz
+    run -0 --separate-stderr tg-train -m untrained.npz -o a.npz -n 1 --val one.npz one.npz
+    [[ $stderr != *'longer than the context'* ]]
+    tg-tokenize -q -m untrained.npz --cut --prompt-completion -o two.npz pairs.jsonl
+    tg-tokenize -q --prompt-completion pairs.jsonl | cmp - two.npz
+    run -0 --separate-stderr tg-train -m untrained.npz -o b.npz -n 1 --val one.npz two.npz
+    [[ $stderr = *'1 document is longer than the context of 16: each is cut'* ]]
+    run -1 --separate-stderr tg-tokenize -m untrained.npz --chat --template plain -c talk.jsonl
+    [[ $stderr = "tg-tokenize: talk.jsonl: line 1: the document has 86 tokens, expected at most 17, "* ]]
+    for option in '-m untrained.npz' --prompt-completion; do
+        # shellcheck disable=SC2086 # options are words
+        run -2 --separate-stderr tg-tokenize $option --cut pairs.jsonl
+        said "tg-tokenize: --cut goes with --prompt-completion and -m"
+    done
+}
+
 @test "no other format holds the mask" {
     run -2 --separate-stderr tg-convert --to uint16 sums.npz -o sums.bin
     said "tg-convert: sums.npz: these tokens have a loss mask, which would be lost; tg-train and tg-eval read them as they are"

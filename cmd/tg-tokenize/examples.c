@@ -159,8 +159,22 @@ static tg_status put_chat(tokenize_job *job, tg_json *j, tg_err *err)
 
 /* ---- lines */
 
+/* tg-train takes a token more than the model sees: the last one is only predicted. */
+static tg_status check_length(const tokenize_job *job, uint64_t n, size_t number, tg_err *err)
+{
+    const size_t context = job->context;
+
+    if (job->o->cut || context == 0 || n <= context + 1)
+        return TG_OK;
+    return tg_fail(err, TG_EDATA,
+                   "line %zu: the document has %llu tokens, expected at most %zu, for the model's context of "
+                   "%zu; --cut permits more, and tg-train cuts such a document into windows",
+                   number, (unsigned long long)n, context + 1, context);
+}
+
 static tg_status put_line(tokenize_job *job, const char *line, size_t n, size_t number, tg_err *err)
 {
+    const uint64_t given = job->given;
     tg_json j;
     tg_status status, closed;
 
@@ -172,7 +186,8 @@ static tg_status put_line(tokenize_job *job, const char *line, size_t n, size_t 
     if (status && !j.status && !job->take_failed)
         (void)tg_json_err_in(&j);
     closed = tg_json_close(&j);
-    return status ? status : closed;
+    status = status ? status : closed;
+    return status ? status : check_length(job, job->given - given, number, err);
 }
 
 static tg_status encode_lines(tokenize_job *job, tg_source *source, const char *name, tg_err *err)

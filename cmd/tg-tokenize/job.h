@@ -62,6 +62,7 @@ typedef struct tokenize_options {
     bool bos, eot;                 /* begin, end each document with the token for that */
     bool no_bos;                   /* examples: do not, whatever the model says */
     tokenize_examples examples;
+    bool cut;                  /* of which some may be longer than the model's context */
     tg_chat_template template; /* TG_CHAT_TEMPLATES: none is named */
     bool null;                 /* documents end with a NUL byte, or */
     const char *separator;     /* with this line; NULL: with their file */
@@ -97,6 +98,7 @@ struct tokenize_job {
     const tokenize_options *o;
     const tg_tokenizer *tok; /* for text; archives must have it too, if the user chose it */
     int32_t bos, eot;        /* begins, ends each document; -1: none is added */
+    size_t context;          /* examples with -m: tokens that the model sees at most; 0: unknown */
     int32_t model_bos;       /* examples with -m: what the model names for that; -1: nothing */
     bool adds_bos;           /* likewise: it says that each text begins with it */
     size_t file;             /* the FILE that is being read */

@@ -19,6 +19,7 @@ static tg_status open_model(tokenize_job *job, tg_err *err)
         return status;
     job->model_bos = (int32_t)f.config.bos_token - 1;
     job->adds_bos = f.config.add_bos;
+    job->context = f.config.n_ctx;
     if (f.tokenizer)
         job->tok = tg_tokenizer_ref(f.tokenizer);
     else

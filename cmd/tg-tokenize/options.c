@@ -27,6 +27,9 @@ static const char offsets_help[] =
     "print a table: id, offset of the token's first byte and of the byte after it, text; "
     "if the tokenizer changes text (Unicode's NFC), these are offsets in the changed "
     "text, and a message says so";
+static const char cut_help[] = "with --chat or --prompt-completion, and -m: write documents that are longer "
+                               "than the model's context, too, "
+                               "which tg-train cuts into windows";
 static const char chat_help[] =
     "the FILEs are conversations, of which tg-train learns only the answers: each line "
     "is a JSON object with \"messages\"";
@@ -62,6 +65,7 @@ static int read_words(int argc, char **argv, tokenize_options *o, struct given *
         CLI_FLAG_OPTION(0, "chat", &g->chat, chat_help),
         CLI_TEMPLATE_OPTION(&o->template, &g->template),
         CLI_FLAG_OPTION(0, "prompt-completion", &g->pairs, pairs_help),
+        CLI_FLAG_OPTION(0, "cut", &o->cut, cut_help),
         CLI_FLAG_OPTION(0, "special", &o->special,
                         "turn the texts of special tokens, such as <|endoftext|>, into these tokens"),
         CLI_FLAG_OPTION(0, "bos", &o->bos,
@@ -198,6 +202,8 @@ static int check_examples(tokenize_options *o, const struct given *g)
         return cli_usage("--%s and --%s cannot be combined", name, other);
     if (g->template && !g->chat)
         return cli_usage("--template goes with --chat");
+    if (o->cut && (!o->examples || !o->model))
+        return cli_usage("--cut goes with --%s and -m, which says how much its model sees", name);
     return check_bos(o, g);
 }
 
