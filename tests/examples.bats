@@ -132,9 +132,9 @@ END
         run -2 --separate-stderr tg-tokenize -t other.npz --chat talk.jsonl
     }
     chat_of '<|im_start|>' '<|im_sep|>' '<|im_end|>'
-    said "tg-tokenize: the tokenizer's <|im_sep|> belongs to the template of Phi 4, which is none of chatml|llama3|gemma|plain: --template plain writes roles as text"
+    said "tg-tokenize: other.npz: the tokenizer's <|im_sep|> belongs to the template of Phi 4, which is none of chatml|llama3|gemma|plain: --template plain writes roles as text"
     chat_of '<|user|>' '<|assistant|>'
-    said "tg-tokenize: the tokenizer's <|assistant|> belongs to the template of Phi 3, GLM 4 and others"
+    said "tg-tokenize: other.npz: the tokenizer's <|assistant|> belongs to the template of Phi 3, GLM 4 and others"
     chat_of $'<\xef\xbd\x9cAssistant\xef\xbd\x9c>'
     said "belongs to the template of DeepSeek"
     tg-tokenize -q -t other.npz --chat --template plain talk.jsonl > plain.npz
@@ -179,6 +179,12 @@ END
 @test "a template that the tokenizer does not fit, and options that do not go together" {
     run -1 --separate-stderr tg-tokenize --chat --template llama3 talk.jsonl
     said "tg-tokenize: the tokenizer has no special token <|start_header_id|>, which template llama3 needs"
+    run -1 --separate-stderr tg-tokenize -t sums.npz --chat --template llama3 talk.jsonl
+    said "tg-tokenize: sums.npz: the tokenizer has no special token <|start_header_id|>, which template llama3 needs"
+    run -2 --separate-stderr tg-tokenize -m untrained.npz --chat talk.jsonl
+    said "tg-tokenize: untrained.npz: the tokenizer has no tokens of chatml, llama3 or gemma: give --template plain"
+    run -2 --separate-stderr tg-tokenize -t bytes --chat talk.jsonl
+    said "tg-tokenize: the tokenizer has no tokens of chatml, llama3 or gemma: give --template plain"
     run -2 --separate-stderr tg-tokenize --chat talk.jsonl
     said "tg-tokenize: the tokenizer has no tokens of chatml, llama3 or gemma: give --template plain"
     run -2 --separate-stderr tg-tokenize --chat --eot talk.jsonl

@@ -333,8 +333,13 @@ tg_status cli_text_token(int32_t *id, const tg_model *model, const char *option,
     return status;
 }
 
-tg_status cli_template(tg_chat_template *kind, const char *path, tg_err *err)
+tg_status cli_chat_open(tg_chat *chat, tg_chat_template kind, const char *path, const tg_tokenizer *tok,
+                        tg_chat_take *take, void *context, tg_err *err)
 {
-    return *kind < TG_CHAT_TEMPLATES || !path || cli_is_dash(path) ? TG_OK
-                                                                   : tg_chat_template_of(kind, path, err);
+    tg_status status;
+
+    if (kind == TG_CHAT_TEMPLATES && path && (status = tg_chat_template_of(&kind, path, err)))
+        return status;
+    status = tg_chat_open(chat, kind, tok, take, context, err);
+    return status && path ? tg_err_in(err, path) : status;
 }

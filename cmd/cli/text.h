@@ -32,9 +32,11 @@ typedef struct cli_text {
                     "tokens the tokenizer has; plain must be named)",                                        \
                     .given = is_given)
 
-/* The template of --chat if none is given: that of the model at path (tg_chat_template_of()), unless path is
- * NULL or standard input.  Otherwise *kind stays as it is. */
-TG_MUST_CHECK tg_status cli_template(tg_chat_template *kind, const char *path, tg_err *err);
+/* Like tg_chat_open(), but if no template is given, that of the model at path comes first
+ * (tg_chat_template_of()).  path: of the tokenizer or the model, which errors name; NULL: it has no file. */
+TG_MUST_CHECK tg_status cli_chat_open(tg_chat *chat, tg_chat_template kind, const char *path,
+                                      const tg_tokenizer *tok, tg_chat_take *take, void *context,
+                                      tg_err *err);
 
 /* What --help says about IDS. */
 #define CLI_IDS_HELP "the same as token ids: decimal numbers with spaces, commas or newlines between them"

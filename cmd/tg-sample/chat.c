@@ -141,12 +141,11 @@ static tg_status converse(conversation *c, tg_err *err)
 static tg_status open_chat(conversation *c, tg_err *err)
 {
     const sample_options *o = c->o;
-    tg_chat_template template = o->template;
     int32_t bos;
-    tg_status status;
+    tg_status status =
+        cli_chat_open(&c->chat, o->template, c->m->path, c->m->model.tokenizer, add_ids, c, err);
 
-    if ((status = cli_template(&template, c->m->path, err)) ||
-        (status = tg_chat_open(&c->chat, template, c->m->model.tokenizer, add_ids, c, err)))
+    if (status)
         return status;
     if ((status = cli_text_bos(&bos, &o->text, c->m, c->chat.kind != TG_CHAT_PLAIN, err)))
         tg_chat_close(&c->chat);

@@ -211,12 +211,10 @@ static tg_status encode_lines(tokenize_job *job, tg_source *source, const char *
 
 static tg_status open_chat(tokenize_job *job, tg_err *err)
 {
-    const tokenize_options *o = job->o;
-    tg_chat_template template = o->template;
-    tg_status status;
+    const tg_status status =
+        cli_chat_open(&job->chat, job->o->template, tokenizer_file(job->o), job->tok, give, job, err);
 
-    if ((status = cli_template(&template, o->model ? o->model : o->tokenizer, err)) ||
-        (status = tg_chat_open(&job->chat, template, job->tok, give, job, err)))
+    if (status)
         return status;
     if (!tg_chat_begin_with(&job->chat, job->bos))
         job->bos = -1; /* the template says what begins a conversation */

@@ -74,6 +74,9 @@ typedef struct tokenize_options {
 /* Parse the command line.  CLI_USAGE after a message. */
 TG_MUST_CHECK int parse_options(int argc, char **argv, tokenize_options *o);
 
+/* The file that -t or -m names; NULL: the tokenizer is built in. */
+const char *tokenizer_file(const tokenize_options *o);
+
 /* ---- the job */
 
 /* Text not yet written. */

@@ -1,5 +1,4 @@
 /* tg-tokenize: text to tokens and back, in constant memory. */
-#include <string.h>
 #include <unistd.h>
 
 #include "cmd/cli/model.h"
@@ -107,8 +106,7 @@ static cli_content content_of(const tokenize_options *o)
 /* Check that the output is not a file that is read. */
 static tg_status check_output_differs(const tokenize_options *o, tg_err *err)
 {
-    const bool built_in = !o->tokenizer || o->characters || strcmp(o->tokenizer, "bytes") == 0;
-    const char *file = built_in ? o->model : o->tokenizer;
+    const char *file = tokenizer_file(o);
     tg_status status = file ? cli_check_output_differs_model(o->output, file, err) : TG_OK;
 
     for (size_t i = 0; !status && i < o->files.n; i++)

@@ -216,6 +216,13 @@ static int check_files(const tokenize_options *o, int n)
     return CLI_OK;
 }
 
+const char *tokenizer_file(const tokenize_options *o)
+{
+    const bool built_in = !o->tokenizer || o->characters || strcmp(o->tokenizer, "bytes") == 0;
+
+    return built_in ? o->model : o->tokenizer;
+}
+
 int parse_options(int argc, char **argv, tokenize_options *o)
 {
     struct given g = {0};
