@@ -70,6 +70,24 @@ END
     [[ $(tg-tokenize -d long.npz) = "${long}bcd" ]]
 }
 
+@test "a byte order mark at the beginning of a file is skipped" {
+    printf '%s\n' '{"prompt": "a", "completion": "b"}' > plain.jsonl
+    { printf '\xEF\xBB\xBF'; cat plain.jsonl; } > marked.jsonl
+    tg-tokenize --prompt-completion --pieces marked.jsonl plain.jsonl marked.jsonl > got
+    tg-tokenize --prompt-completion --pieces plain.jsonl plain.jsonl plain.jsonl | cmp - got
+    # only there, and only all of it
+    cat plain.jsonl marked.jsonl > second.jsonl
+    run -1 --separate-stderr tg-tokenize --prompt-completion -o new.npz second.jsonl
+    said "tg-tokenize: second.jsonl: line 2, column 1 (byte 0): expected a value, got byte 0xEF"
+    for bytes in '\xEF' '\xEF\xBB' '\xEF\xBB{}'; do
+        run -1 --separate-stderr tg-tokenize --prompt-completion -o new.npz <(printf %b "$bytes")
+        said ": line 1, column 1 (byte 0): expected a value, got byte 0xEF"
+    done
+    printf '\xEF\xBB\xBF' > marked.jsonl
+    run -1 --separate-stderr tg-tokenize --prompt-completion marked.jsonl
+    said "tg-tokenize: marked.jsonl: no lines, expected JSON objects"
+}
+
 @test "conversations: the four templates" {
     [[ $(show chatml) = '<|im_start|>system\n Be kind. <|im_end|>\n<|im_start|>user\nHi\n<|im_end|>\n<|im_start|>assistant\n[Hello<|im_end|>]\n<|im_start|>user\nBye<|im_end|>\n<|im_start|>assistant\n[So long <|im_end|><|im_end|>]\n' ]]
     [[ $(show llama3) = '<|begin_of_text|><|start_header_id|>system<|end_header_id|>\n\nBe kind.<|eot_id|><|start_header_id|>user<|end_header_id|>\n\nHi<|eot_id|><|start_header_id|>assistant<|end_header_id|>\n\n[Hello<|eot_id|>]<|start_header_id|>user<|end_header_id|>\n\nBye<|eot_id|><|start_header_id|>assistant<|end_header_id|>\n\n[So long <|im_end|><|eot_id|>]' ]]
@@ -90,7 +108,13 @@ END
         '{"prompt": "a", "completion": ""}' 'line 2, column 31 (byte 30): the completion is empty'
         '{"prompt": 1, "completion": "b"}' 'line 2, column 12 (byte 11): expected a string, got a number'
         '{"prompt": "a", "completion": "b"} c' "line 2, column 36 (byte 35): expected the end of the text, got 'c'"
-        '["a", "b"]' 'line 2, column 1 (byte 0): expected an object, got an array')
+        '["a", "b"]' 'line 2, column 1 (byte 0): expected an object, got an array'
+        # other forms of such files
+        '{"instruction": "a", "output": "b"}'
+        'line 2, column 32 (byte 31): no "prompt", expected {"prompt": "...", "completion": "..."}'
+        '{"prompt": "a", "completion": null}' 'line 2, column 31 (byte 30): "completion" is null, expected a string'
+        '{"prompt": [{"role": "user", "content": "a"}], "completion": [{"role": "assistant", "content": "b"}]}'
+        'line 2, column 12 (byte 11): "prompt" is an array, expected a string; --chat reads {"messages": [{"role": "user", "content": "..."}, ...]}')
     for ((k = 0; k < ${#cases[@]}; k += 2)); do
         printf '{"prompt": "a", "completion": "b"}\n%s\n' "${cases[k]}" > bad.jsonl
         run -1 --separate-stderr tg-tokenize --prompt-completion -o new.npz bad.jsonl
@@ -105,13 +129,17 @@ END
         '[{"role": "user", "content": "a"}]' 'no answer: no message is an assistant'"'"'s'
         '[{"role": "assistant", "content": ""}]' 'an empty answer'
         '[{"role": "assistant"}]' 'a message without "content"'
-        'null' 'no "messages"')
+        '[{"role": "assistant", "content": null}]' '"content" is null, expected a string'
+        'null' '"messages" is null, expected an array')
     for ((k = 0; k < ${#cases[@]}; k += 2)); do
         echo "{\"messages\": ${cases[k]}}" > bad.jsonl
         run -1 --separate-stderr tg-tokenize --chat --template plain -o new.npz bad.jsonl
         echo "$stderr"
         [[ $stderr = "tg-tokenize: bad.jsonl: line 1, "*"${cases[k + 1]}" && ! -e new.npz ]]
     done
+    echo '{"conversations": [{"from": "human", "value": "a"}, {"from": "gpt", "value": "b"}]}' > bad.jsonl
+    run -1 --separate-stderr tg-tokenize --chat --template plain bad.jsonl
+    said 'no "messages", expected {"messages": [{"role": "user", "content": "..."}, ...]}'
     # white space is an answer where the template keeps it
     echo '{"messages": [{"role": "user", "content": "a"}, {"role": "assistant", "content": " \n\t"}]}' > bad.jsonl
     for template in llama3 gemma; do

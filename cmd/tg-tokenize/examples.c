@@ -58,6 +58,18 @@ static tg_status put_token(tokenize_job *job, int32_t id, bool predicted, tg_err
     return id < 0 ? TG_OK : give(job, &id, 1, predicted, err);
 }
 
+/* ---- what a line must have */
+
+#define PAIR_FORM "{\"prompt\": \"...\", \"completion\": \"...\"}"
+#define CHAT_FORM "{\"messages\": [{\"role\": \"user\", \"content\": \"...\"}, ...]}"
+
+/* Fail if a member of the object at that offset that tg_json_members() has not found is there, but null. */
+static tg_status refuse_null(tg_json *j, size_t object, const char *name, const char *kind)
+{
+    return tg_json_has(j, object, name) ? tg_json_fail(j, "\"%s\" is null, expected %s", name, kind)
+                                        : j->status;
+}
+
 /* ---- a prompt and its completion */
 
 enum { PROMPT, COMPLETION, PAIR };
@@ -72,12 +84,17 @@ static tg_status put_pair(tokenize_job *job, tg_json *j, tg_err *err)
     tg_json_members(j, names, PAIR, at);
     tg_json_end(j);
     for (size_t i = 0; i < PAIR; i++)
-        if (!j->status && at[i] == 0)
-            return tg_json_fail(j, "no \"%s\"", names[i]);
+        if (!j->status && at[i] == 0 && !refuse_null(j, 0, names[i], "a string"))
+            return tg_json_fail(j, "no \"%s\", expected " PAIR_FORM, names[i]);
+    if (j->status)
+        return j->status;
     if ((status = put_token(job, job->bos, false, err)))
         return status;
     for (size_t i = 0; i < PAIR; i++) {
         (void)tg_json_go(j, at[i]);
+        if (tg_json_peek(j) == TG_JSON_ARRAY)
+            return tg_json_fail(j, "\"%s\" is an array, expected a string; --chat reads " CHAT_FORM,
+                                names[i]);
         text = tg_json_get_text(j);
         if (!j->status && i == COMPLETION && text.n == 0)
             return tg_json_fail(j, "the completion is empty");
@@ -112,13 +129,14 @@ static tg_status put_message(tg_chat *chat, tg_json *j, size_t i, tg_err *err)
 {
     enum { ROLE, CONTENT, MEMBERS };
     static const char *const names[] = {[ROLE] = "role", [CONTENT] = "content"};
+    const size_t object = j->at;
     size_t at[MEMBERS], end;
     tg_chat_role role;
     tg_span content;
 
     tg_json_members(j, names, MEMBERS, at);
     for (size_t k = 0; k < MEMBERS; k++)
-        if (!j->status && at[k] == 0)
+        if (!j->status && at[k] == 0 && !refuse_null(j, object, names[k], "a string"))
             return tg_json_fail(j, "a message without \"%s\"", names[k]);
     end = tg_json_go(j, at[ROLE]);
     if (get_role(j, i, &role))
@@ -144,8 +162,8 @@ static tg_status put_chat(tokenize_job *job, tg_json *j, tg_err *err)
     tg_chat_begin(&job->chat);
     tg_json_members(j, names, 1, &at);
     tg_json_end(j);
-    if (!j->status && at == 0)
-        return tg_json_fail(j, "no \"messages\"");
+    if (!j->status && at == 0 && !refuse_null(j, 0, names[0], "an array"))
+        return tg_json_fail(j, "no \"messages\", expected " CHAT_FORM);
     (void)tg_json_go(j, at);
     tg_json_enter(j, TG_JSON_ARRAY);
     for (size_t i = 0; !status && tg_json_element(j); i++)
