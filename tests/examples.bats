@@ -93,13 +93,44 @@ END
     [[ $(show llama3) = '<|begin_of_text|><|start_header_id|>system<|end_header_id|>\n\nBe kind.<|eot_id|><|start_header_id|>user<|end_header_id|>\n\nHi<|eot_id|><|start_header_id|>assistant<|end_header_id|>\n\n[Hello<|eot_id|>]<|start_header_id|>user<|end_header_id|>\n\nBye<|eot_id|><|start_header_id|>assistant<|end_header_id|>\n\n[So long <|im_end|><|eot_id|>]' ]]
     [[ $(show gemma) = '<|begin_of_text|><start_of_turn>user\n Be kind. \n\nHi<end_of_turn>\n<start_of_turn>model\n[Hello<end_of_turn>]\n<start_of_turn>user\nBye<end_of_turn>\n<start_of_turn>model\n[So long <|im_end|><end_of_turn>]\n' ]]
     [[ $(show plain) = 'system:  Be kind. \nuser: Hi\n\nassistant: [Hello\n]user: Bye\nassistant: [So long <|im_end|>\n<|endoftext|>]' ]]
-    # an answer that nobody has asked for
+    # an answer that nobody has asked for, and one to two messages
     echo '{"messages": [{"role": "system", "content": "Be"}, {"role": "assistant", "content": "So"}]}' > talk.jsonl
-    [[ $(show gemma) = '<|begin_of_text|><start_of_turn>user\nBe\n\n<end_of_turn>\n<start_of_turn>model\n[So<end_of_turn>]\n' ]]
+    [[ $(show chatml) = '<|im_start|>system\nBe<|im_end|>\n<|im_start|>assistant\n[So<|im_end|>]\n' ]]
+    echo '{"messages": [{"role": "user", "content": "A"}, {"role": "user", "content": "B"}, {"role": "assistant", "content": "C"}]}' > talk.jsonl
+    [[ $(show llama3) = *'user<|end_header_id|>\n\nA<|eot_id|><|start_header_id|>user<|end_header_id|>\n\nB<|eot_id|>'* ]]
     cp "$FIXTURES/talk.jsonl" .
     # what is said makes no token of the template: the last answer has one end
     tg-tokenize -t bpe.npz --chat --pieces talk.jsonl > got # chatml: its tokens are there
     [[ $(grep -c '"<|im_end|>"' got) = 5 ]]
+}
+
+@test "gemma refuses roles that do not alternate, as its models' own template does" {
+    local roles want
+    need python3
+    while read -r roles want; do
+        python3 - "$roles" > talk.jsonl << 'END'
+import json, sys
+names = {"s": "system", "u": "user", "a": "assistant"}
+print(json.dumps({"messages": [{"role": names[c], "content": c} for c in sys.argv[1]]}))
+END
+        if [[ $want = fine ]]; then
+            tg-tokenize -q -t bpe.npz --chat --template gemma -c talk.jsonl
+            continue
+        fi
+        run -1 --separate-stderr tg-tokenize -t bpe.npz --chat --template gemma -o new.npz talk.jsonl
+        [[ $stderr = "tg-tokenize: talk.jsonl: line 1, "*": role ${want/,/, expected }: in template gemma, user and assistant alternate, and the user begins" ]]
+        [[ ! -e new.npz ]]
+        tg-tokenize -q -t bpe.npz --chat --template llama3 -c talk.jsonl
+    done << 'END'
+ua fine
+uau fine
+suaua fine
+uua user,assistant
+a assistant,user
+sa assistant,user
+uaa assistant,user
+suua user,assistant
+END
 }
 
 @test "examples that are not as they should be: the line is named, and nothing is written" {
