@@ -252,6 +252,15 @@ END
     tg-eval -q -m hf --per-token --no-header -p 'ab a' | cut -f 2-6 > got
     tg-eval -q -m hf --per-token --no-header --ids '1 259 263 259' | sed 1d | cut -f 2-6 > want
     cmp got want
+    # documents with a loss mask have what begins them, so nothing is added, and nothing said
+    echo '{"prompt": "ab", "completion": "a"}' | tg-tokenize -q -m hf --prompt-completion -o pairs.npz
+    run -0 --separate-stderr tg-eval -m hf --tsv --no-header pairs.npz
+    [[ $(cut -f 1 <<< "$output") = 5 && -z $stderr ]]
+    run -0 --separate-stderr tg-eval -m hf --tsv --no-header pairs.npz text text
+    said '<s> (id 1) begins the text; --no-bos leaves it out'
+    echo '{"context": "ab", "continuations": ["a", "b"]}' > items.jsonl
+    run -0 --separate-stderr tg-eval -m hf --choices items.jsonl
+    said '<s> (id 1) begins the text; --no-bos leaves it out'
     tg-tokenize -m hf text | tg-eval -q -m hf --tsv --no-header > got
     tg-eval -q -m hf --tsv --no-header text | cmp - got
     tg-eval -q -m hf --eot --tsv --no-header text > got

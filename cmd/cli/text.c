@@ -127,16 +127,22 @@ static tg_status no_bos(tg_err *err)
     return tg_fail(err, TG_EUSAGE, "--bos: the model's tokenizer has no token that begins a text");
 }
 
+tg_status cli_text_find_bos(int32_t *bos, bool *by_model, const cli_text *t, const cli_model *m, bool as_is,
+                            tg_err *err)
+{
+    *by_model = m->model.config.add_bos && !as_is && !t->ids && !t->no_bos && !t->bos;
+    *bos = t->bos || *by_model ? tg_model_bos(&m->model) : -1;
+    return t->bos && *bos < 0 ? no_bos(err) : TG_OK;
+}
+
 tg_status cli_text_bos(int32_t *bos, const cli_text *t, const cli_model *m, bool as_is, tg_err *err)
 {
-    const bool by_model = m->model.config.add_bos && !as_is && !t->ids && !t->no_bos && !t->bos;
+    bool by_model;
+    const tg_status status = cli_text_find_bos(bos, &by_model, t, m, as_is, err);
 
-    *bos = t->bos || by_model ? tg_model_bos(&m->model) : -1;
-    if (t->bos && *bos < 0)
-        return no_bos(err);
-    if (by_model)
+    if (!status && by_model)
         cli_note_bos(m->model.tokenizer, *bos, "the text");
-    return TG_OK;
+    return status;
 }
 
 /* Put a token before a prompt, unless it is -1.  A probe still has to fit the context. */

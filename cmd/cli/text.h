@@ -55,6 +55,11 @@ void cli_note_bos(const tg_tokenizer *tok, int32_t id, const char *what);
 TG_MUST_CHECK tg_status cli_text_bos(int32_t *bos, const cli_text *t, const cli_model *m, bool as_is,
                                      tg_err *err);
 
+/* The same without the note, for a tool that may add the token to none of its texts; *by_model: it is the
+ * model's own setting. */
+TG_MUST_CHECK tg_status cli_text_find_bos(int32_t *bos, bool *by_model, const cli_text *t, const cli_model *m,
+                                          bool as_is, tg_err *err);
+
 /*
  * Read the prompt: what the options name; if they name nothing, standard input, unless the model came
  * from there or it has no data; otherwise none, and p->n is 0, as for empty text.  Then put a token before
