@@ -23,6 +23,19 @@ static tg_status add_ready(tg_lines *l, bool *ends, tg_err *err)
     return TG_OK;
 }
 
+/* Skip a byte order mark.  No byte is waited for that is not one of its own. */
+static tg_status skip_mark(tg_source *s, tg_err *err)
+{
+    static const unsigned char mark[] = {0xEF, 0xBB, 0xBF};
+    tg_status status = tg_source_peek(s, 1, err);
+
+    if (status || s->ready == 0 || s->next[0] != mark[0] || (status = tg_source_peek(s, sizeof mark, err)))
+        return status;
+    if (s->ready >= sizeof mark && memcmp(s->next, mark, sizeof mark) == 0)
+        tg_source_skip(s, sizeof mark);
+    return TG_OK;
+}
+
 tg_status tg_lines_next(tg_lines *l, bool *any, tg_err *err)
 {
     bool ends = false;
@@ -30,6 +43,8 @@ tg_status tg_lines_next(tg_lines *l, bool *any, tg_err *err)
 
     *any = false;
     l->n = 0;
+    if (l->number == 0 && (status = skip_mark(l->source, err)))
+        return status;
     while (!ends) {
         if ((status = tg_source_peek(l->source, 1, err)))
             return status;

@@ -5,6 +5,8 @@
  *     while (!(status = tg_lines_next(&lines, &any, &err)) && any)
  *         use lines.text [lines.n], lines.number
  *     tg_lines_free(&lines)
+ *
+ * A byte order mark of UTF-8 at the beginning of the source is no part of a line.
  */
 #ifndef TG_FORMATS_LINES_H
 #define TG_FORMATS_LINES_H

@@ -249,6 +249,9 @@ END
         [[ $stderr == *"${wrong[$options]}"* ]] || { echo "$options: $stderr"; return 1; }
         [[ ! -e new.npz ]]
     done
+    # that a run is continued is not said of one that is refused
+    run -2 --separate-stderr tg-train -m base.npz -n 50 -o adapter.npz c.npz
+    [[ $stderr = "tg-train: adapter.npz: an adapter: "* && $stderr != *$'\n'* ]]
     [[ $(sha256sum base.npz adapter.npz) = "$before" ]]
     run -2 --separate-stderr tg-convert base.npz --to peft -o peft
     said "PEFT's directory has one adapter: name it with --adapter"

@@ -70,18 +70,67 @@ END
     [[ $(tg-tokenize -d long.npz) = "${long}bcd" ]]
 }
 
+@test "a byte order mark at the beginning of a file is skipped" {
+    printf '%s\n' '{"prompt": "a", "completion": "b"}' > plain.jsonl
+    { printf '\xEF\xBB\xBF'; cat plain.jsonl; } > marked.jsonl
+    tg-tokenize --prompt-completion --pieces marked.jsonl plain.jsonl marked.jsonl > got
+    tg-tokenize --prompt-completion --pieces plain.jsonl plain.jsonl plain.jsonl | cmp - got
+    # only there, and only all of it
+    cat plain.jsonl marked.jsonl > second.jsonl
+    run -1 --separate-stderr tg-tokenize --prompt-completion -o new.npz second.jsonl
+    said "tg-tokenize: second.jsonl: line 2, column 1 (byte 0): expected a value, got byte 0xEF"
+    for bytes in '\xEF' '\xEF\xBB' '\xEF\xBB{}'; do
+        run -1 --separate-stderr tg-tokenize --prompt-completion -o new.npz <(printf %b "$bytes")
+        said ": line 1, column 1 (byte 0): expected a value, got byte 0xEF"
+    done
+    printf '\xEF\xBB\xBF' > marked.jsonl
+    run -1 --separate-stderr tg-tokenize --prompt-completion marked.jsonl
+    said "tg-tokenize: marked.jsonl: no lines, expected JSON objects"
+}
+
 @test "conversations: the four templates" {
     [[ $(show chatml) = '<|im_start|>system\n Be kind. <|im_end|>\n<|im_start|>user\nHi\n<|im_end|>\n<|im_start|>assistant\n[Hello<|im_end|>]\n<|im_start|>user\nBye<|im_end|>\n<|im_start|>assistant\n[So long <|im_end|><|im_end|>]\n' ]]
     [[ $(show llama3) = '<|begin_of_text|><|start_header_id|>system<|end_header_id|>\n\nBe kind.<|eot_id|><|start_header_id|>user<|end_header_id|>\n\nHi<|eot_id|><|start_header_id|>assistant<|end_header_id|>\n\n[Hello<|eot_id|>]<|start_header_id|>user<|end_header_id|>\n\nBye<|eot_id|><|start_header_id|>assistant<|end_header_id|>\n\n[So long <|im_end|><|eot_id|>]' ]]
     [[ $(show gemma) = '<|begin_of_text|><start_of_turn>user\n Be kind. \n\nHi<end_of_turn>\n<start_of_turn>model\n[Hello<end_of_turn>]\n<start_of_turn>user\nBye<end_of_turn>\n<start_of_turn>model\n[So long <|im_end|><end_of_turn>]\n' ]]
     [[ $(show plain) = 'system:  Be kind. \nuser: Hi\n\nassistant: [Hello\n]user: Bye\nassistant: [So long <|im_end|>\n<|endoftext|>]' ]]
-    # an answer that nobody has asked for
+    # an answer that nobody has asked for, and one to two messages
     echo '{"messages": [{"role": "system", "content": "Be"}, {"role": "assistant", "content": "So"}]}' > talk.jsonl
-    [[ $(show gemma) = '<|begin_of_text|><start_of_turn>user\nBe\n\n<end_of_turn>\n<start_of_turn>model\n[So<end_of_turn>]\n' ]]
+    [[ $(show chatml) = '<|im_start|>system\nBe<|im_end|>\n<|im_start|>assistant\n[So<|im_end|>]\n' ]]
+    echo '{"messages": [{"role": "user", "content": "A"}, {"role": "user", "content": "B"}, {"role": "assistant", "content": "C"}]}' > talk.jsonl
+    [[ $(show llama3) = *'user<|end_header_id|>\n\nA<|eot_id|><|start_header_id|>user<|end_header_id|>\n\nB<|eot_id|>'* ]]
     cp "$FIXTURES/talk.jsonl" .
     # what is said makes no token of the template: the last answer has one end
     tg-tokenize -t bpe.npz --chat --pieces talk.jsonl > got # chatml: its tokens are there
     [[ $(grep -c '"<|im_end|>"' got) = 5 ]]
+}
+
+@test "gemma refuses roles that do not alternate, as its models' own template does" {
+    local roles want
+    need python3
+    while read -r roles want; do
+        python3 - "$roles" > talk.jsonl << 'END'
+import json, sys
+names = {"s": "system", "u": "user", "a": "assistant"}
+print(json.dumps({"messages": [{"role": names[c], "content": c} for c in sys.argv[1]]}))
+END
+        if [[ $want = fine ]]; then
+            tg-tokenize -q -t bpe.npz --chat --template gemma -c talk.jsonl
+            continue
+        fi
+        run -1 --separate-stderr tg-tokenize -t bpe.npz --chat --template gemma -o new.npz talk.jsonl
+        [[ $stderr = "tg-tokenize: talk.jsonl: line 1, "*": role ${want/,/, expected }: in template gemma, user and assistant alternate, and the user begins" ]]
+        [[ ! -e new.npz ]]
+        tg-tokenize -q -t bpe.npz --chat --template llama3 -c talk.jsonl
+    done << 'END'
+ua fine
+uau fine
+suaua fine
+uua user,assistant
+a assistant,user
+sa assistant,user
+uaa assistant,user
+suua user,assistant
+END
 }
 
 @test "examples that are not as they should be: the line is named, and nothing is written" {
@@ -90,7 +139,13 @@ END
         '{"prompt": "a", "completion": ""}' 'line 2, column 31 (byte 30): the completion is empty'
         '{"prompt": 1, "completion": "b"}' 'line 2, column 12 (byte 11): expected a string, got a number'
         '{"prompt": "a", "completion": "b"} c' "line 2, column 36 (byte 35): expected the end of the text, got 'c'"
-        '["a", "b"]' 'line 2, column 1 (byte 0): expected an object, got an array')
+        '["a", "b"]' 'line 2, column 1 (byte 0): expected an object, got an array'
+        # other forms of such files
+        '{"instruction": "a", "output": "b"}'
+        'line 2, column 32 (byte 31): no "prompt", expected {"prompt": "...", "completion": "..."}'
+        '{"prompt": "a", "completion": null}' 'line 2, column 31 (byte 30): "completion" is null, expected a string'
+        '{"prompt": [{"role": "user", "content": "a"}], "completion": [{"role": "assistant", "content": "b"}]}'
+        'line 2, column 12 (byte 11): "prompt" is an array, expected a string; --chat reads {"messages": [{"role": "user", "content": "..."}, ...]}')
     for ((k = 0; k < ${#cases[@]}; k += 2)); do
         printf '{"prompt": "a", "completion": "b"}\n%s\n' "${cases[k]}" > bad.jsonl
         run -1 --separate-stderr tg-tokenize --prompt-completion -o new.npz bad.jsonl
@@ -105,12 +160,26 @@ END
         '[{"role": "user", "content": "a"}]' 'no answer: no message is an assistant'"'"'s'
         '[{"role": "assistant", "content": ""}]' 'an empty answer'
         '[{"role": "assistant"}]' 'a message without "content"'
-        'null' 'no "messages"')
+        '[{"role": "assistant", "content": null}]' '"content" is null, expected a string'
+        'null' '"messages" is null, expected an array')
     for ((k = 0; k < ${#cases[@]}; k += 2)); do
         echo "{\"messages\": ${cases[k]}}" > bad.jsonl
         run -1 --separate-stderr tg-tokenize --chat --template plain -o new.npz bad.jsonl
         echo "$stderr"
         [[ $stderr = "tg-tokenize: bad.jsonl: line 1, "*"${cases[k + 1]}" && ! -e new.npz ]]
+    done
+    echo '{"conversations": [{"from": "human", "value": "a"}, {"from": "gpt", "value": "b"}]}' > bad.jsonl
+    run -1 --separate-stderr tg-tokenize --chat --template plain bad.jsonl
+    said 'no "messages", expected {"messages": [{"role": "user", "content": "..."}, ...]}'
+    # white space is an answer where the template keeps it
+    echo '{"messages": [{"role": "user", "content": "a"}, {"role": "assistant", "content": " \n\t"}]}' > bad.jsonl
+    for template in llama3 gemma; do
+        run -1 --separate-stderr tg-tokenize -t bpe.npz --chat --template $template -o new.npz bad.jsonl
+        [[ $stderr = "tg-tokenize: bad.jsonl: line 1, column 82 (byte 81): an answer of white space, which the template drops" ]]
+        [[ ! -e new.npz ]]
+    done
+    for template in chatml plain; do
+        tg-tokenize -t bpe.npz --chat --template $template --pieces bad.jsonl | grep -Fqx '> "\t"'
     done
     run -1 --separate-stderr tg-tokenize --prompt-completion /dev/null
     said "tg-tokenize: /dev/null: no lines, expected JSON objects"
@@ -122,9 +191,9 @@ END
         run -2 --separate-stderr tg-tokenize -t other.npz --chat talk.jsonl
     }
     chat_of '<|im_start|>' '<|im_sep|>' '<|im_end|>'
-    said "tg-tokenize: the tokenizer's <|im_sep|> belongs to the template of Phi 4, which is none of chatml|llama3|gemma|plain: --template plain writes roles as text"
+    said "tg-tokenize: other.npz: the tokenizer's <|im_sep|> belongs to the template of Phi 4, which is none of chatml|llama3|gemma|plain: --template plain writes roles as text"
     chat_of '<|user|>' '<|assistant|>'
-    said "tg-tokenize: the tokenizer's <|assistant|> belongs to the template of Phi 3, GLM 4 and others"
+    said "tg-tokenize: other.npz: the tokenizer's <|assistant|> belongs to the template of Phi 3, GLM 4 and others"
     chat_of $'<\xef\xbd\x9cAssistant\xef\xbd\x9c>'
     said "belongs to the template of DeepSeek"
     tg-tokenize -q -t other.npz --chat --template plain talk.jsonl > plain.npz
@@ -169,6 +238,12 @@ END
 @test "a template that the tokenizer does not fit, and options that do not go together" {
     run -1 --separate-stderr tg-tokenize --chat --template llama3 talk.jsonl
     said "tg-tokenize: the tokenizer has no special token <|start_header_id|>, which template llama3 needs"
+    run -1 --separate-stderr tg-tokenize -t sums.npz --chat --template llama3 talk.jsonl
+    said "tg-tokenize: sums.npz: the tokenizer has no special token <|start_header_id|>, which template llama3 needs"
+    run -2 --separate-stderr tg-tokenize -m untrained.npz --chat talk.jsonl
+    said "tg-tokenize: untrained.npz: the tokenizer has no tokens of chatml, llama3 or gemma: give --template plain"
+    run -2 --separate-stderr tg-tokenize -t bytes --chat talk.jsonl
+    said "tg-tokenize: the tokenizer has no tokens of chatml, llama3 or gemma: give --template plain"
     run -2 --separate-stderr tg-tokenize --chat talk.jsonl
     said "tg-tokenize: the tokenizer has no tokens of chatml, llama3 or gemma: give --template plain"
     run -2 --separate-stderr tg-tokenize --chat --eot talk.jsonl
@@ -233,6 +308,28 @@ END
 @test "documents that are longer than the context are cut, and said to be" {
     run -0 --separate-stderr tg-train -m untrained.npz -o a.npz -n 2 -c 6 sums.npz
     [[ $stderr = *"tg-train: 201 documents are longer than the context of 6: each is cut into windows, "* ]]
+}
+
+@test "documents that are longer than the model's context are refused, unless --cut is given" {
+    local long='{"prompt": "12345678", "completion": "123456789"}' # a token more than the model sees
+    printf '%s\n' "${long}" '' "${long/12/123}" > pairs.jsonl
+    run -1 --separate-stderr tg-tokenize -m untrained.npz --prompt-completion -o new.npz pairs.jsonl
+    said "tg-tokenize: pairs.jsonl: line 3: the document has 18 tokens, expected at most 17, for the model's context of 16; --cut permits more, and tg-train cuts such a document into windows"
+    [[ ! -e new.npz ]]
+    head -n 1 pairs.jsonl | tg-tokenize -q -m untrained.npz --prompt-completion -o one.npz
+    run -0 --separate-stderr tg-train -m untrained.npz -o a.npz -n 1 --val one.npz one.npz
+    [[ $stderr != *'longer than the context'* ]]
+    tg-tokenize -q -m untrained.npz --cut --prompt-completion -o two.npz pairs.jsonl
+    tg-tokenize -q --prompt-completion pairs.jsonl | cmp - two.npz
+    run -0 --separate-stderr tg-train -m untrained.npz -o b.npz -n 1 --val one.npz two.npz
+    [[ $stderr = *'1 document is longer than the context of 16: each is cut'* ]]
+    run -1 --separate-stderr tg-tokenize -m untrained.npz --chat --template plain -c talk.jsonl
+    [[ $stderr = "tg-tokenize: talk.jsonl: line 1: the document has 86 tokens, expected at most 17, "* ]]
+    for option in '-m untrained.npz' --prompt-completion; do
+        # shellcheck disable=SC2086 # options are words
+        run -2 --separate-stderr tg-tokenize $option --cut pairs.jsonl
+        said "tg-tokenize: --cut goes with --prompt-completion and -m"
+    done
 }
 
 @test "no other format holds the mask" {

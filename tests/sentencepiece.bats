@@ -124,7 +124,7 @@ sys.stdout.buffer.write(out)' "$@"
 # hf: a model in a directory, whose tokenizer.json has this post-processor; {B} is <s> and {T} the text in a template.
 with_post() {
     rm -rf hf
-    tg-init -q --n-ctx 16 --vocab-size 264 -t ids | tg-convert -q - --to hf -o hf
+    tg-init -q --n-ctx "${n_ctx:-16}" --vocab-size 264 -t ids | tg-convert -q - --to hf -o hf
     python3 -c '
 import json, sys
 def template(*parts):
@@ -252,6 +252,15 @@ END
     tg-eval -q -m hf --per-token --no-header -p 'ab a' | cut -f 2-6 > got
     tg-eval -q -m hf --per-token --no-header --ids '1 259 263 259' | sed 1d | cut -f 2-6 > want
     cmp got want
+    # documents with a loss mask have what begins them, so nothing is added, and nothing said
+    echo '{"prompt": "ab", "completion": "a"}' | tg-tokenize -q -m hf --prompt-completion -o pairs.npz
+    run -0 --separate-stderr tg-eval -m hf --tsv --no-header pairs.npz
+    [[ $(cut -f 1 <<< "$output") = 5 && -z $stderr ]]
+    run -0 --separate-stderr tg-eval -m hf --tsv --no-header pairs.npz text text
+    said '<s> (id 1) begins the text; --no-bos leaves it out'
+    echo '{"context": "ab", "continuations": ["a", "b"]}' > items.jsonl
+    run -0 --separate-stderr tg-eval -m hf --choices items.jsonl
+    said '<s> (id 1) begins the text; --no-bos leaves it out'
     tg-tokenize -m hf text | tg-eval -q -m hf --tsv --no-header > got
     tg-eval -q -m hf --tsv --no-header text | cmp - got
     tg-eval -q -m hf --eot --tsv --no-header text > got
@@ -268,6 +277,45 @@ END
     cmp <(tg-sample -q -m hf -p '' -n 20 -g) <(tg-sample -m hf --ids 1 -n 20 -g --no-prompt)
     [[ $(tg-sample -q -m hf -p 'ab a' -n 0) = 'ab a' ]]
     run ! cmp -s <(tg-sample -q -m hf -p '' -n 20 -g) <(tg-sample -m hf -p '' --no-bos -n 20 -g)
+}
+
+@test "what begins a text begins each document that is learned: prompts, and conversations in plain text" {
+    local n_ctx=64 text=$'user: ab\nassistant: ' option
+    with_post 'template("<s>", "A")'
+    printf '%s\n' '{"prompt": "ab a", "completion": "b"}' '{"prompt": "", "completion": "a"}' > pairs.jsonl
+    echo '{"messages": [{"role": "user", "content": "ab"}, {"role": "assistant", "content": "a"}]}' > talk.jsonl
+    examples() { tg-tokenize "$@" --ids | tr '\n' ' '; }
+    [[ $(examples -m hf --prompt-completion pairs.jsonl) = '1 259 263 259 263 2 1 262 2 ' ]]
+    [[ $(examples -m hf --prompt-completion --no-bos pairs.jsonl) = '259 263 259 263 2 262 2 ' ]]
+    [[ $(examples -t hf --prompt-completion pairs.jsonl) = '259 263 259 263 2 262 2 ' ]]
+    [[ $(examples -t hf --prompt-completion --bos pairs.jsonl) = '1 259 263 259 263 2 1 262 2 ' ]]
+    [[ $(examples -m model.npz --prompt-completion pairs.jsonl) = '259 263 259 263 2 262 2 ' ]]
+    # the text after the token is tokenized as one without it
+    [[ $(examples -m hf --chat --template plain talk.jsonl) = \
+        "1 $(examples -m hf --chat --template plain --no-bos talk.jsonl)" ]]
+    [[ $(examples -m hf --chat --template plain --no-bos talk.jsonl) = "$(printf %s "$text" | examples -m hf)262 13 2 " ]]
+    run -0 --separate-stderr tg-tokenize -m hf --prompt-completion --ids pairs.jsonl
+    said 'tg-tokenize: <s> (id 1) begins each document; --no-bos leaves it out'
+    run -0 --separate-stderr tg-tokenize -m hf --prompt-completion --bos -c pairs.jsonl
+    [[ $stderr != *'--no-bos'* ]]
+    # tg-sample's conversations begin likewise
+    run ! cmp -s <(tg-sample -q -m hf -p "$text" -n 20 -g) <(tg-sample -q -m hf -p "$text" -n 20 -g --no-bos)
+    for option in '' --bos --no-bos; do
+        tg-sample -q -m hf --chat --template plain -n 20 -g $option <<< ab |
+            cmp - <(tg-sample -q -m hf -p "$text" -n 20 -g --no-prompt --stop $'\n' $option)
+    done
+    for tool in tg-tokenize tg-sample; do
+        run -2 --separate-stderr $tool -m hf --chat --no-bos < /dev/null
+        said "$tool: --chat and --no-bos cannot be combined, except with --template plain"
+        run -2 --separate-stderr $tool -m hf --chat --template plain --bos --no-bos < /dev/null
+        said "$tool: --bos and --no-bos cannot be combined"
+    done
+    run -2 --separate-stderr tg-tokenize -m hf --no-bos talk.jsonl
+    said 'tg-tokenize: --no-bos goes with --prompt-completion, or with --chat --template plain'
+    # the model of examples must be one
+    tg-tokenize -q -t hf --prompt-completion -o pairs.npz pairs.jsonl
+    run -1 --separate-stderr tg-tokenize -m pairs.npz --prompt-completion pairs.jsonl
+    said 'tg-tokenize: pairs.npz: '
 }
 
 @test "what begins a text is kept where a format has it; others say that they lack it" {

@@ -84,7 +84,7 @@ setup() {
     run -2 --separate-stderr tg-sample -m bytes.npz --system a
     said "tg-sample: --system goes with --chat"
     run -2 --separate-stderr tg-sample -m bytes.npz --chat
-    said "tg-sample: the tokenizer has no tokens of chatml, llama3 or gemma: give --template plain"
+    said "tg-sample: bytes.npz: the tokenizer has no tokens of chatml, llama3 or gemma: give --template plain"
     run -1 --separate-stderr tg-sample -m bytes.npz --chat --template gemma
-    said "tg-sample: the tokenizer has no special token <start_of_turn>, which template gemma needs"
+    said "tg-sample: bytes.npz: the tokenizer has no special token <start_of_turn>, which template gemma needs"
 }

@@ -112,14 +112,14 @@ int cli_text_check(const cli_text *t)
 
 /* ---- the token before a text */
 
-static void note_bos(const tg_tokenizer *tok, int32_t id)
+void cli_note_bos(const tg_tokenizer *tok, int32_t id, const char *what)
 {
     size_t n;
     const unsigned char *text = tg_tokenizer_token(tok, id, &n);
     char shown[SHOWN_SIZE];
 
     cli_escape(shown, sizeof shown, text, n);
-    cli_note("%s (id %ld) begins the text; --no-bos leaves it out", shown, (long)id);
+    cli_note("%s (id %ld) begins %s; --no-bos leaves it out", shown, (long)id, what);
 }
 
 static tg_status no_bos(tg_err *err)
@@ -127,16 +127,22 @@ static tg_status no_bos(tg_err *err)
     return tg_fail(err, TG_EUSAGE, "--bos: the model's tokenizer has no token that begins a text");
 }
 
+tg_status cli_text_find_bos(int32_t *bos, bool *by_model, const cli_text *t, const cli_model *m, bool as_is,
+                            tg_err *err)
+{
+    *by_model = m->model.config.add_bos && !as_is && !t->ids && !t->no_bos && !t->bos;
+    *bos = t->bos || *by_model ? tg_model_bos(&m->model) : -1;
+    return t->bos && *bos < 0 ? no_bos(err) : TG_OK;
+}
+
 tg_status cli_text_bos(int32_t *bos, const cli_text *t, const cli_model *m, bool as_is, tg_err *err)
 {
-    const bool by_model = m->model.config.add_bos && !as_is && !t->ids && !t->no_bos && !t->bos;
+    bool by_model;
+    const tg_status status = cli_text_find_bos(bos, &by_model, t, m, as_is, err);
 
-    *bos = t->bos || by_model ? tg_model_bos(&m->model) : -1;
-    if (t->bos && *bos < 0)
-        return no_bos(err);
-    if (by_model)
-        note_bos(m->model.tokenizer, *bos);
-    return TG_OK;
+    if (!status && by_model)
+        cli_note_bos(m->model.tokenizer, *bos, "the text");
+    return status;
 }
 
 /* Put a token before a prompt, unless it is -1.  A probe still has to fit the context. */
@@ -333,8 +339,13 @@ tg_status cli_text_token(int32_t *id, const tg_model *model, const char *option,
     return status;
 }
 
-tg_status cli_template(tg_chat_template *kind, const char *path, tg_err *err)
+tg_status cli_chat_open(tg_chat *chat, tg_chat_template kind, const char *path, const tg_tokenizer *tok,
+                        tg_chat_take *take, void *context, tg_err *err)
 {
-    return *kind < TG_CHAT_TEMPLATES || !path || cli_is_dash(path) ? TG_OK
-                                                                   : tg_chat_template_of(kind, path, err);
+    tg_status status;
+
+    if (kind == TG_CHAT_TEMPLATES && path && (status = tg_chat_template_of(&kind, path, err)))
+        return status;
+    status = tg_chat_open(chat, kind, tok, take, context, err);
+    return status && path ? tg_err_in(err, path) : status;
 }

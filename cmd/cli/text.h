@@ -32,9 +32,11 @@ typedef struct cli_text {
                     "tokens the tokenizer has; plain must be named)",                                        \
                     .given = is_given)
 
-/* The template of --chat if none is given: that of the model at path (tg_chat_template_of()), unless path is
- * NULL or standard input.  Otherwise *kind stays as it is. */
-TG_MUST_CHECK tg_status cli_template(tg_chat_template *kind, const char *path, tg_err *err);
+/* Like tg_chat_open(), but if no template is given, that of the model at path comes first
+ * (tg_chat_template_of()).  path: of the tokenizer or the model, which errors name; NULL: it has no file. */
+TG_MUST_CHECK tg_status cli_chat_open(tg_chat *chat, tg_chat_template kind, const char *path,
+                                      const tg_tokenizer *tok, tg_chat_take *take, void *context,
+                                      tg_err *err);
 
 /* What --help says about IDS. */
 #define CLI_IDS_HELP "the same as token ids: decimal numbers with spaces, commas or newlines between them"
@@ -45,10 +47,18 @@ bool cli_text_given(const cli_text *t);
  * names no id, or a word in it is no number. */
 TG_MUST_CHECK int cli_text_check(const cli_text *t);
 
+/* Note that this token begins `what`: "the text". */
+void cli_note_bos(const tg_tokenizer *tok, int32_t id, const char *what);
+
 /* The token to put before a text; -1: none.  The model's own setting does not apply to ids, nor as_is; where
  * it does, a note says so.  TG_EUSAGE: --bos, but the model has no such token. */
 TG_MUST_CHECK tg_status cli_text_bos(int32_t *bos, const cli_text *t, const cli_model *m, bool as_is,
                                      tg_err *err);
+
+/* The same without the note, for a tool that may add the token to none of its texts; *by_model: it is the
+ * model's own setting. */
+TG_MUST_CHECK tg_status cli_text_find_bos(int32_t *bos, bool *by_model, const cli_text *t, const cli_model *m,
+                                          bool as_is, tg_err *err);
 
 /*
  * Read the prompt: what the options name; if they name nothing, standard input, unless the model came

@@ -23,12 +23,24 @@ static tg_status take(void *context, const tg_eval_row *rows, size_t n, tg_err *
     return status;
 }
 
+static void say_bos(eval_job *job)
+{
+    if (job->says_bos)
+        cli_note_bos(job->m.model.tokenizer, job->eval.plan.prefix, "the text");
+    job->says_bos = false;
+}
+
 static tg_status eval_stream(eval_job *job, tg_tokens_stream *stream, tg_err *err)
 {
     const uint64_t scored = job->eval.sums.scored;
+    bool masked;
     tg_status status;
 
     do {
+        if ((status = tg_tokens_stream_has_mask(stream, &masked, err)))
+            return status;
+        if (!masked) /* other documents have what begins them */
+            say_bos(job);
         job->first = true;
         status = tg_eval_run(&job->eval, stream, take, job, err);
     } while (!status && tg_tokens_stream_goes_on(stream));
@@ -130,12 +142,12 @@ static tg_status write_logits(eval_job *job, tg_err *err)
 /* ---- the plan, now that the model is known */
 
 /* The token before each text. */
-static tg_status find_prefix(int32_t *prefix, const eval_job *job, tg_err *err)
+static tg_status find_prefix(int32_t *prefix, eval_job *job, tg_err *err)
 {
     const eval_options *o = job->o;
 
     if (!o->eot)
-        return cli_text_bos(prefix, &o->text, &job->m, job->is_probe, err);
+        return cli_text_find_bos(prefix, &job->says_bos, &o->text, &job->m, job->is_probe, err);
     if ((*prefix = tg_tokenizer_end_of_text(job->m.model.tokenizer)) < 0)
         return tg_fail(err, TG_EUSAGE, "--eot: the model's tokenizer has no end-of-text token");
     return TG_OK;
@@ -179,10 +191,12 @@ static tg_status evaluate(eval_job *job, tg_err *err)
         return status;
     if ((status = team_settle(job->team, tg_eval_open(&job->eval, &job->m.model, &plan, err), err)))
         goto done;
-    if (job->o->choices)
+    if (job->o->choices) {
+        say_bos(job);
         status = eval_choices(job, err);
-    else if (!(status = job->o->logits ? write_logits(job, err) : eval_all(job, err)))
+    } else if (!(status = job->o->logits ? write_logits(job, err) : eval_all(job, err))) {
         eval_print_result(job);
+    }
 done:
     tg_eval_close(&job->eval);
     token_lines_free(&job->lines);

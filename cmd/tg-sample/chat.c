@@ -138,15 +138,29 @@ static tg_status converse(conversation *c, tg_err *err)
     return status;
 }
 
+static tg_status open_chat(conversation *c, tg_err *err)
+{
+    const sample_options *o = c->o;
+    int32_t bos;
+    tg_status status =
+        cli_chat_open(&c->chat, o->template, c->m->path, c->m->model.tokenizer, add_ids, c, err);
+
+    if (status)
+        return status;
+    if ((status = cli_text_bos(&bos, &o->text, c->m, c->chat.kind != TG_CHAT_PLAIN, err)))
+        tg_chat_close(&c->chat);
+    else
+        (void)tg_chat_begin_with(&c->chat, bos);
+    return status;
+}
+
 tg_status sample_chat(const cli_model *m, const sample_options *o, tg_err *err)
 {
     conversation c = {.m = m, .o = o, .terminal = isatty(STDIN_FILENO) && isatty(STDOUT_FILENO)};
-    tg_chat_template template = o->template;
     tg_status status;
 
     c.room = tg_size_min(m->model.config.n_ctx, TG_TOKENS_WINDOW);
-    if ((status = cli_template(&template, m->path, err)) ||
-        (status = tg_chat_open(&c.chat, template, m->model.tokenizer, add_ids, &c, err)))
+    if ((status = open_chat(&c, err)))
         return status;
     if (!(status = tg_generator_open(&c.g, &m->model, (tg_weight_type)o->type, 1, c.room, err))) {
         if (o->system)

@@ -81,23 +81,24 @@ static int check_attention(const sample_options *o)
 /* Answers are text, one after another, and messages come from standard input. */
 static int check_chat(const sample_options *o)
 {
-    const char *other = o->text.text     ? "prompt"
-                        : o->text.ids    ? "ids"
-                        : o->text.bos    ? "bos"
-                        : o->text.no_bos ? "no-bos"
-                        : o->count > 1   ? "count"
-                        : o->zero        ? "null"
-                        : o->stop        ? "stop"
-                        : o->no_prompt   ? "no-prompt"
-                        : o->no_newline  ? "no-newline"
-                        : o->logprobs    ? "logprobs"
-                        : o->attention   ? "attention"
-                        : o->add         ? "add"
-                        : o->ablate      ? "ablate"
-                                         : NULL;
+    const char *other = o->text.text    ? "prompt"
+                        : o->text.ids   ? "ids"
+                        : o->count > 1  ? "count"
+                        : o->zero       ? "null"
+                        : o->stop       ? "stop"
+                        : o->no_prompt  ? "no-prompt"
+                        : o->no_newline ? "no-newline"
+                        : o->logprobs   ? "logprobs"
+                        : o->attention  ? "attention"
+                        : o->add        ? "add"
+                        : o->ablate     ? "ablate"
+                                        : NULL;
 
     if (o->chat && other)
         return cli_usage("--chat and --%s cannot be combined", other);
+    if (o->chat && (o->text.bos || o->text.no_bos) && o->template != TG_CHAT_PLAIN)
+        return cli_usage("--chat and --%s cannot be combined, except with --template plain",
+                         o->text.bos ? "bos" : "no-bos");
     if (o->chat && o->model && cli_is_dash(o->model))
         return cli_usage("standard input cannot be both the model and the messages");
     if (!o->chat && (o->template_given || o->system))

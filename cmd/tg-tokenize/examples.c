@@ -58,6 +58,18 @@ static tg_status put_token(tokenize_job *job, int32_t id, bool predicted, tg_err
     return id < 0 ? TG_OK : give(job, &id, 1, predicted, err);
 }
 
+/* ---- what a line must have */
+
+#define PAIR_FORM "{\"prompt\": \"...\", \"completion\": \"...\"}"
+#define CHAT_FORM "{\"messages\": [{\"role\": \"user\", \"content\": \"...\"}, ...]}"
+
+/* Fail if a member of the object at that offset that tg_json_members() has not found is there, but null. */
+static tg_status refuse_null(tg_json *j, size_t object, const char *name, const char *kind)
+{
+    return tg_json_has(j, object, name) ? tg_json_fail(j, "\"%s\" is null, expected %s", name, kind)
+                                        : j->status;
+}
+
 /* ---- a prompt and its completion */
 
 enum { PROMPT, COMPLETION, PAIR };
@@ -72,12 +84,17 @@ static tg_status put_pair(tokenize_job *job, tg_json *j, tg_err *err)
     tg_json_members(j, names, PAIR, at);
     tg_json_end(j);
     for (size_t i = 0; i < PAIR; i++)
-        if (!j->status && at[i] == 0)
-            return tg_json_fail(j, "no \"%s\"", names[i]);
+        if (!j->status && at[i] == 0 && !refuse_null(j, 0, names[i], "a string"))
+            return tg_json_fail(j, "no \"%s\", expected " PAIR_FORM, names[i]);
+    if (j->status)
+        return j->status;
     if ((status = put_token(job, job->bos, false, err)))
         return status;
     for (size_t i = 0; i < PAIR; i++) {
         (void)tg_json_go(j, at[i]);
+        if (tg_json_peek(j) == TG_JSON_ARRAY)
+            return tg_json_fail(j, "\"%s\" is an array, expected a string; --chat reads " CHAT_FORM,
+                                names[i]);
         text = tg_json_get_text(j);
         if (!j->status && i == COMPLETION && text.n == 0)
             return tg_json_fail(j, "the completion is empty");
@@ -112,21 +129,23 @@ static tg_status put_message(tg_chat *chat, tg_json *j, size_t i, tg_err *err)
 {
     enum { ROLE, CONTENT, MEMBERS };
     static const char *const names[] = {[ROLE] = "role", [CONTENT] = "content"};
+    const size_t object = j->at;
     size_t at[MEMBERS], end;
     tg_chat_role role;
     tg_span content;
 
     tg_json_members(j, names, MEMBERS, at);
     for (size_t k = 0; k < MEMBERS; k++)
-        if (!j->status && at[k] == 0)
+        if (!j->status && at[k] == 0 && !refuse_null(j, object, names[k], "a string"))
             return tg_json_fail(j, "a message without \"%s\"", names[k]);
     end = tg_json_go(j, at[ROLE]);
     if (get_role(j, i, &role))
         return j->status;
     (void)tg_json_go(j, at[CONTENT]);
     content = tg_json_get_text(j);
-    if (!j->status && role == TG_CHAT_ASSISTANT && content.n == 0)
-        return tg_json_fail(j, "an empty answer");
+    if (!j->status && role == TG_CHAT_ASSISTANT && tg_chat_is_empty(chat, content.p, content.n))
+        return tg_json_fail(j, content.n == 0 ? "an empty answer"
+                                              : "an answer of white space, which the template drops");
     if (j->status)
         return j->status;
     (void)tg_json_go(j, end);
@@ -143,8 +162,8 @@ static tg_status put_chat(tokenize_job *job, tg_json *j, tg_err *err)
     tg_chat_begin(&job->chat);
     tg_json_members(j, names, 1, &at);
     tg_json_end(j);
-    if (!j->status && at == 0)
-        return tg_json_fail(j, "no \"messages\"");
+    if (!j->status && at == 0 && !refuse_null(j, 0, names[0], "an array"))
+        return tg_json_fail(j, "no \"messages\", expected " CHAT_FORM);
     (void)tg_json_go(j, at);
     tg_json_enter(j, TG_JSON_ARRAY);
     for (size_t i = 0; !status && tg_json_element(j); i++)
@@ -158,8 +177,22 @@ static tg_status put_chat(tokenize_job *job, tg_json *j, tg_err *err)
 
 /* ---- lines */
 
+/* tg-train takes a token more than the model sees: the last one is only predicted. */
+static tg_status check_length(const tokenize_job *job, uint64_t n, size_t number, tg_err *err)
+{
+    const size_t context = job->context;
+
+    if (job->o->cut || context == 0 || n <= context + 1)
+        return TG_OK;
+    return tg_fail(err, TG_EDATA,
+                   "line %zu: the document has %llu tokens, expected at most %zu, for the model's context of "
+                   "%zu; --cut permits more, and tg-train cuts such a document into windows",
+                   number, (unsigned long long)n, context + 1, context);
+}
+
 static tg_status put_line(tokenize_job *job, const char *line, size_t n, size_t number, tg_err *err)
 {
+    const uint64_t given = job->given;
     tg_json j;
     tg_status status, closed;
 
@@ -171,7 +204,8 @@ static tg_status put_line(tokenize_job *job, const char *line, size_t n, size_t 
     if (status && !j.status && !job->take_failed)
         (void)tg_json_err_in(&j);
     closed = tg_json_close(&j);
-    return status ? status : closed;
+    status = status ? status : closed;
+    return status ? status : check_length(job, job->given - given, number, err);
 }
 
 static tg_status encode_lines(tokenize_job *job, tg_source *source, const char *name, tg_err *err)
@@ -193,19 +227,29 @@ static tg_status encode_lines(tokenize_job *job, tg_source *source, const char *
     return status && !job->take_failed ? tg_err_in(err, name) : status;
 }
 
+static tg_status open_chat(tokenize_job *job, tg_err *err)
+{
+    const tg_status status =
+        cli_chat_open(&job->chat, job->o->template, tokenizer_file(job->o), job->tok, give, job, err);
+
+    if (status)
+        return status;
+    if (!tg_chat_begin_with(&job->chat, job->bos))
+        job->bos = -1; /* the template says what begins a conversation */
+    return TG_OK;
+}
+
 tg_status encode_examples(tokenize_job *job, tg_err *err)
 {
     const tokenize_options *o = job->o;
-    tg_chat_template template = o->template;
     tg_status status = TG_OK;
 
     job->has_mask = true;
-    if (o->examples == EXAMPLES_CHAT &&
-        !(status = cli_template(&template, o->model ? o->model : o->tokenizer, err)))
-        status = tg_chat_open(&job->chat, template, job->tok, give, job, err);
-    if (!status)
-        status = visit_files(job, encode_lines, err);
-    if (status)
+    if (o->examples == EXAMPLES_CHAT && (status = open_chat(job, err)))
+        return status;
+    if (job->bos >= 0 && !o->bos)
+        cli_note_bos(job->tok, job->bos, "each document");
+    if ((status = visit_files(job, encode_lines, err)))
         return status;
     if (job->documents == 0)
         return tg_fail(err, TG_EDATA, "%s: no lines, expected JSON objects", cli_files_name(&job->o->files));

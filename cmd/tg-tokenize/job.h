@@ -60,7 +60,9 @@ typedef struct tokenize_options {
     tg_vocab_format format;        /* WORK_CONVERT */
     bool special;                  /* look for special tokens in the text */
     bool bos, eot;                 /* begin, end each document with the token for that */
+    bool no_bos;                   /* examples: do not, whatever the model says */
     tokenize_examples examples;
+    bool cut;                  /* of which some may be longer than the model's context */
     tg_chat_template template; /* TG_CHAT_TEMPLATES: none is named */
     bool null;                 /* documents end with a NUL byte, or */
     const char *separator;     /* with this line; NULL: with their file */
@@ -71,6 +73,9 @@ typedef struct tokenize_options {
 
 /* Parse the command line.  CLI_USAGE after a message. */
 TG_MUST_CHECK int parse_options(int argc, char **argv, tokenize_options *o);
+
+/* The file that -t or -m names; NULL: the tokenizer is built in. */
+const char *tokenizer_file(const tokenize_options *o);
 
 /* ---- the job */
 
@@ -96,6 +101,9 @@ struct tokenize_job {
     const tokenize_options *o;
     const tg_tokenizer *tok; /* for text; archives must have it too, if the user chose it */
     int32_t bos, eot;        /* begins, ends each document; -1: none is added */
+    size_t context;          /* examples with -m: tokens that the model sees at most; 0: unknown */
+    int32_t model_bos;       /* examples with -m: what the model names for that; -1: nothing */
+    bool adds_bos;           /* likewise: it says that each text begins with it */
     size_t file;             /* the FILE that is being read */
     unsigned char *gathered; /* [GATHERED] text; NULL: not needed yet; owned */
     int *spool;              /* [files.n] descriptor of a copy, if a FILE can be read only once, or -1;

@@ -1,11 +1,31 @@
 /* tg-tokenize: text to tokens and back, in constant memory. */
-#include <string.h>
 #include <unistd.h>
 
 #include "cmd/cli/model.h"
 #include "cmd/tg-tokenize/job.h"
+#include "lib/models/model_file.h"
 
 /* ---- the tokenizer */
+
+/* The model that is to learn examples, whose settings apply to them. */
+static tg_status open_model(tokenize_job *job, tg_err *err)
+{
+    const char *path = job->o->model;
+    tg_model_file f;
+    tg_status status = tg_model_file_open(&f, path, NULL, err);
+
+    if (status)
+        return status;
+    job->model_bos = (int32_t)f.config.bos_token - 1;
+    job->adds_bos = f.config.add_bos;
+    job->context = f.config.n_ctx;
+    if (f.tokenizer)
+        job->tok = tg_tokenizer_ref(f.tokenizer);
+    else
+        status = tg_fail(err, TG_EDATA, "%s: %s without a tokenizer", path, f.kind);
+    tg_model_file_close(&f);
+    return status;
+}
 
 static tg_status open_tokenizer(tokenize_job *job, tg_err *err)
 {
@@ -13,16 +33,28 @@ static tg_status open_tokenizer(tokenize_job *job, tg_err *err)
 
     if (o->characters)
         return collect_characters(job, err);
+    if (o->model && o->examples)
+        return open_model(job, err);
     if (o->model)
         return cli_tokenizer_of(&job->tok, o->model, NULL, err);
     return cli_tokenizer_open(&job->tok, o->tokenizer, o->split, err);
+}
+
+/* The token before each document; -1: none. */
+static int32_t find_bos(const tokenize_job *job)
+{
+    const tokenize_options *o = job->o;
+
+    if (o->no_bos || (!o->bos && !job->adds_bos))
+        return -1;
+    return job->model_bos >= 0 ? job->model_bos : tg_tokenizer_start_of_text(job->tok);
 }
 
 static tg_status find_ends(tokenize_job *job, tg_err *err)
 {
     const tokenize_options *o = job->o;
 
-    job->bos = o->bos ? tg_tokenizer_start_of_text(job->tok) : -1;
+    job->bos = find_bos(job);
     job->eot = o->eot ? tg_tokenizer_end_of_text(job->tok) : -1;
     if (o->bos && job->bos < 0)
         return tg_fail(err, TG_EUSAGE, "tokenizer \"%s\" has no token that begins a text for --bos",
@@ -74,8 +106,7 @@ static cli_content content_of(const tokenize_options *o)
 /* Check that the output is not a file that is read. */
 static tg_status check_output_differs(const tokenize_options *o, tg_err *err)
 {
-    const bool built_in = !o->tokenizer || o->characters || strcmp(o->tokenizer, "bytes") == 0;
-    const char *file = built_in ? o->model : o->tokenizer;
+    const char *file = tokenizer_file(o);
     tg_status status = file ? cli_check_output_differs_model(o->output, file, err) : TG_OK;
 
     for (size_t i = 0; !status && i < o->files.n; i++)
@@ -85,7 +116,7 @@ static tg_status check_output_differs(const tokenize_options *o, tg_err *err)
 
 static tg_status run(const tokenize_options *o, tg_err *err)
 {
-    tokenize_job job = {.o = o, .progress = {.begun = cli_now(), .shown = cli_now()}};
+    tokenize_job job = {.o = o, .model_bos = -1, .progress = {.begun = cli_now(), .shown = cli_now()}};
     tg_status status;
 
     choose_output(&job);

@@ -15,6 +15,21 @@ static const char examples[] = "  $ tg-tokenize < text | tg-train\n"
                                "  $ tg-tokenize -c text\n"
                                "  $ tg-tokenize --offsets text | head";
 
+static const char summary[] =
+    "Turn text into a token archive (.npz). With no FILE, or when FILE is -, read standard "
+    "input. All FILEs together are one text, unless --chat or --prompt-completion is given: "
+    "then each line is a document.";
+
+static const char count_help[] =
+    "print the total number of tokens in all FILEs; each may be text, counted as if it "
+    "were tokenized, or a token archive, recognized by its first four bytes";
+static const char offsets_help[] =
+    "print a table: id, offset of the token's first byte and of the byte after it, text; "
+    "if the tokenizer changes text (Unicode's NFC), these are offsets in the changed "
+    "text, and a message says so";
+static const char cut_help[] = "with --chat or --prompt-completion, and -m: write documents that are longer "
+                               "than the model's context, too, "
+                               "which tg-train cuts into windows";
 static const char chat_help[] =
     "the FILEs are conversations, of which tg-train learns only the answers: each line "
     "is a JSON object with \"messages\"";
@@ -35,16 +50,11 @@ static int read_words(int argc, char **argv, tokenize_options *o, struct given *
             .given = &g->pattern),
         CLI_FLAG_OPTION('d', "decode", &g->decode,
                         "turn token archives back into text; with --ids, decimal ids"),
-        CLI_FLAG_OPTION('c', "count", &g->count,
-                        "print the total number of tokens in all FILEs; each may be text, counted as if it "
-                        "were tokenized, or a token archive, recognized by its first four bytes"),
+        CLI_FLAG_OPTION('c', "count", &g->count, count_help),
         CLI_FLAG_OPTION(0, "ids", &g->ids,
                         "print the ids, one per line, of text or of token archives, recognized likewise"),
         CLI_FLAG_OPTION(0, "pieces", &g->pieces, "print the tokens' texts instead, quoted"),
-        CLI_FLAG_OPTION(0, "offsets", &g->offsets,
-                        "print a table: id, offset of the token's first byte and of the byte after it, text; "
-                        "if the tokenizer changes text (Unicode's NFC), these are offsets in the changed "
-                        "text, and a message says so"),
+        CLI_FLAG_OPTION(0, "offsets", &g->offsets, offsets_help),
         CLI_ENUM_OPTION('f', "format", &o->lines, TOKENIZE_LINES,
                         "with --offsets: tab-separated values, or a JSON object on each line",
                         .given = &g->lines),
@@ -55,11 +65,15 @@ static int read_words(int argc, char **argv, tokenize_options *o, struct given *
         CLI_FLAG_OPTION(0, "chat", &g->chat, chat_help),
         CLI_TEMPLATE_OPTION(&o->template, &g->template),
         CLI_FLAG_OPTION(0, "prompt-completion", &g->pairs, pairs_help),
+        CLI_FLAG_OPTION(0, "cut", &o->cut, cut_help),
         CLI_FLAG_OPTION(0, "special", &o->special,
                         "turn the texts of special tokens, such as <|endoftext|>, into these tokens"),
         CLI_FLAG_OPTION(0, "bos", &o->bos,
                         "add the token that begins a text, such as <s>, before each document; each FILE is "
                         "one"),
+        CLI_FLAG_OPTION(0, "no-bos", &o->no_bos,
+                        "with --prompt-completion or --template plain: add none, even if the model of -m "
+                        "begins its texts with one"),
         CLI_FLAG_OPTION(0, "eot", &o->eot, "add the end-of-text token after each document; each FILE is one"),
         CLI_TEXT_OPTION(0, "separator", &o->separator, "LINE",
                         "with --eot or --bos: such a line, which is dropped, ends a document"),
@@ -73,9 +87,7 @@ static int read_words(int argc, char **argv, tokenize_options *o, struct given *
     const cli_tool tool = {
         .name = "tg-tokenize",
         .usage = "[-t TOK | -m MODEL] [OPTION]... [FILE]...",
-        .summary = "Turn text into a token archive (.npz). With no FILE, or when FILE is -, read standard "
-                   "input. All FILEs together are one text, unless --chat or --prompt-completion is given: "
-                   "then each line is a document.",
+        .summary = summary,
         .examples = examples,
         .options = options,
         .files = true,
@@ -156,6 +168,20 @@ static int check_text_options(const tokenize_options *o)
     return CLI_OK;
 }
 
+/* A template with tokens of its own says what begins a conversation; plain must be named. */
+static int check_bos(const tokenize_options *o, const struct given *g)
+{
+    const char *name = o->bos ? "bos" : "no-bos";
+
+    if (o->bos && o->no_bos)
+        return cli_usage("--bos and --no-bos cannot be combined");
+    if ((o->bos || o->no_bos) && g->chat && o->template != TG_CHAT_PLAIN)
+        return cli_usage("--chat and --%s cannot be combined, except with --template plain", name);
+    if (o->no_bos && !o->examples)
+        return cli_usage("--no-bos goes with --prompt-completion, or with --chat --template plain");
+    return CLI_OK;
+}
+
 static int check_examples(tokenize_options *o, const struct given *g)
 {
     const char *name = g->chat ? "chat" : "prompt-completion";
@@ -163,7 +189,6 @@ static int check_examples(tokenize_options *o, const struct given *g)
                         : o->null                 ? "null"
                         : o->special              ? "special"
                         : o->eot                  ? "eot"
-                        : o->bos && g->chat       ? "bos"
                         : o->characters           ? "tokenizer char"
                         : o->work == WORK_DECODE  ? "decode"
                         : o->work == WORK_UNLIST  ? "decode"
@@ -177,7 +202,9 @@ static int check_examples(tokenize_options *o, const struct given *g)
         return cli_usage("--%s and --%s cannot be combined", name, other);
     if (g->template && !g->chat)
         return cli_usage("--template goes with --chat");
-    return CLI_OK;
+    if (o->cut && (!o->examples || !o->model))
+        return cli_usage("--cut goes with --%s and -m, which says how much its model sees", name);
+    return check_bos(o, g);
 }
 
 static int check_files(const tokenize_options *o, int n)
@@ -187,6 +214,13 @@ static int check_files(const tokenize_options *o, int n)
     if (o->work == WORK_CONVERT && n > 0 && !o->characters)
         return cli_usage("--to writes the tokenizer that -t or -m names, and reads no FILE");
     return CLI_OK;
+}
+
+const char *tokenizer_file(const tokenize_options *o)
+{
+    const bool built_in = !o->tokenizer || o->characters || strcmp(o->tokenizer, "bytes") == 0;
+
+    return built_in ? o->model : o->tokenizer;
 }
 
 int parse_options(int argc, char **argv, tokenize_options *o)

@@ -441,7 +441,7 @@ static void use_target(train_setup *s)
         s->source = s->target;
         return;
     }
-    if (model && strcmp(model, s->target) != 0)
+    if (model && strcmp(model, s->target) != 0 && !is_adapter(s->target)) /* that is refused later */
         cli_say("%s exists and is continued: %s is not read", s->target, cli_input_name(model));
     s->source = s->target;
 }

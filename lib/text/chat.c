@@ -16,6 +16,7 @@ static const struct form {
     bool has_eot;      /* likewise, ends with */
     bool trims;        /* drops white space around content */
     bool joins_system; /* the system's message begins the user's, as it is */
+    bool alternates;   /* refuses roles that do not, from the user's on */
 } forms[TG_CHAT_TEMPLATES] = {
     [TG_CHAT_CHATML] = {.name = "chatml",
                         .open = "<|im_start|>",
@@ -40,7 +41,8 @@ static const struct form {
                        .role = {"user", "user", "model"},
                        .has_bos = true,
                        .trims = true,
-                       .joins_system = true},
+                       .joins_system = true,
+                       .alternates = true},
     [TG_CHAT_PLAIN] = {.name = "plain",
                        .after_role = ": ",
                        .after = "\n",
@@ -154,8 +156,18 @@ void tg_chat_close(tg_chat *chat)
     *chat = (tg_chat){0};
 }
 
+bool tg_chat_begin_with(tg_chat *chat, int32_t bos)
+{
+    const bool is_plain = !forms[chat->kind].open;
+
+    if (is_plain)
+        chat->bos = bos;
+    return is_plain;
+}
+
 void tg_chat_begin(tg_chat *chat)
 {
+    chat->last = TG_CHAT_SYSTEM;
     chat->begun = chat->has_ids = chat->in_turn = false;
     chat->n = 0;
 }
@@ -224,20 +236,42 @@ static tg_status add_end(tg_chat *chat, bool is_answer, tg_err *err)
     return status ? status : add_word(chat, forms[chat->kind].after, is_answer && chat->close < 0, err);
 }
 
+/* The token that begins a conversation; what follows it begins a text. */
+static tg_status add_bos(tg_chat *chat, tg_err *err)
+{
+    const tg_status status = add_token(chat, chat->bos, false, err);
+
+    chat->has_ids = false;
+    return status;
+}
+
+/* Whether this one may speak, as the models' own templates have it. */
+static tg_status check_role(const tg_chat *chat, tg_chat_role role, tg_err *err)
+{
+    const char *const *names = forms[TG_CHAT_PLAIN].role;
+    const tg_chat_role next = chat->last == TG_CHAT_USER ? TG_CHAT_ASSISTANT : TG_CHAT_USER;
+
+    if (!forms[chat->kind].alternates || role == next || (role == TG_CHAT_SYSTEM && !chat->begun))
+        return TG_OK;
+    return tg_fail(err, TG_EDATA,
+                   "role %s, expected %s: in template %s, user and assistant alternate, and the user begins",
+                   names[role], names[next], forms[chat->kind].name);
+}
+
 static tg_status add_header(tg_chat *chat, tg_chat_role role, tg_err *err)
 {
     const struct form *f = &forms[chat->kind];
     const bool is_first = !chat->begun, in_turn = chat->in_turn;
-    tg_status status;
+    tg_status status = check_role(chat, role, err);
 
+    if (status)
+        return status;
+    chat->last = role;
     chat->begun = true;
     chat->in_turn = f->joins_system && role == TG_CHAT_SYSTEM;
     if (in_turn && role == TG_CHAT_USER)
         return TG_OK;
-    if ((is_first && (status = add_token(chat, chat->bos, false, err))) ||
-        /* nobody has asked: the system's message is all of the user's */
-        (in_turn && (status = add_end(chat, false, err))) ||
-        (status = add_token(chat, chat->open, false, err)) ||
+    if ((is_first && (status = add_bos(chat, err))) || (status = add_token(chat, chat->open, false, err)) ||
         (status = add_word(chat, f->role[role], false, err)) ||
         (status = add_token(chat, chat->header_end, false, err)))
         return status;
@@ -258,6 +292,13 @@ static void trim(const char **text, size_t *n)
         ++*text;
         --*n;
     }
+}
+
+bool tg_chat_is_empty(const tg_chat *chat, const char *content, size_t n)
+{
+    if (forms[chat->kind].trims)
+        trim(&content, &n);
+    return n == 0;
 }
 
 tg_status tg_chat_message(tg_chat *chat, tg_chat_role role, const char *content, size_t n, tg_err *err)

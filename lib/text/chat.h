@@ -18,6 +18,8 @@
  * and a system message begins the user's first plain    user: Hello\n ended by the end-of-text token, if
  * there is one
  *
+ * In gemma, user and assistant alternate, and the user begins.
+ *
  * Names in angle brackets are special tokens, which content cannot make.  White space around content is
  * dropped in llama3 and gemma, except in Gemma's system message.  Some models' own templates begin with a
  * system message if there is none; give it where it is wanted.
@@ -62,6 +64,7 @@ typedef struct tg_chat {
     tg_encoder *encoder;             /* owned */
     int32_t bos, eot;                /* -1: none */
     int32_t open, header_end, close; /* tokens of the template; -1: it has none */
+    tg_chat_role last;               /* who has spoken last; at the beginning, the system */
     bool begun;                      /* something has been said, */
     bool has_ids;                    /* and some of it taken */
     bool in_turn;                    /* Gemma's first message of a user has begun with that of the system */
@@ -81,17 +84,24 @@ TG_MUST_CHECK tg_status tg_chat_open(tg_chat *chat, tg_chat_template kind, const
                                      tg_chat_take *take, void *context, tg_err *err);
 void tg_chat_close(tg_chat *chat); /* a zeroed one is fine */
 
+/* Where a template has no tokens of its own (plain), begin each conversation with the token that begins a
+ * text; -1: with none, as after tg_chat_open().  False: it has tokens of its own, and nothing changes. */
+bool tg_chat_begin_with(tg_chat *chat, int32_t bos);
+
 /* Begin a conversation. */
 void tg_chat_begin(tg_chat *chat);
 
 /* A message; what ends the conversation; what comes before an answer, which the model makes; and what comes
  * after it. All but the first have given all ids when they return.  TG_EDATA: the vocabulary cannot express
- * the text; TG_ENOMEM; and what take() returns. */
+ * the text, or the template refuses the role; TG_ENOMEM; and what take() returns. */
 TG_MUST_CHECK tg_status tg_chat_message(tg_chat *chat, tg_chat_role role, const char *content, size_t n,
                                         tg_err *err);
 TG_MUST_CHECK tg_status tg_chat_end(tg_chat *chat, tg_err *err);
 TG_MUST_CHECK tg_status tg_chat_ask(tg_chat *chat, tg_err *err);
 TG_MUST_CHECK tg_status tg_chat_answered(tg_chat *chat, tg_err *err);
+
+/* Whether the template leaves nothing of a content: it has no bytes, or only white space that is dropped. */
+bool tg_chat_is_empty(const tg_chat *chat, const char *content, size_t n);
 
 /* Whether a token that the model has chosen ends its answer; and text that does, where no token of the
  * template is for that, otherwise NULL. */
