@@ -156,6 +156,17 @@ assert a == b
     tg-tokenize -t other.gguf --ids "$ROOT/README.md" | cmp - <(tg-tokenize -t model.gguf --ids "$ROOT/README.md")
 }
 
+@test "a vocabulary of an unknown kind is refused with the tool that leaves it out" {
+    local why='tokenizer.ggml.model is "bert", which tg does not know (tg-convert --lossy leaves the vocabulary out)'
+    LC_ALL=C sed 's/\(tokenizer\.ggml\.model.\{12\}\)gpt2/\1bert/' model.gguf > other.gguf
+    run -1 --separate-stderr tg-eval -m other.gguf -p a
+    [[ $stderr = "tg-eval: other.gguf: $why" ]]
+    run -1 --separate-stderr tg-tokenize -t other.gguf "$ROOT/README.md"
+    [[ $stderr = "tg-tokenize: other.gguf: $why" ]]
+    run -0 --separate-stderr tg-convert other.gguf --lossy -o left.npz
+    [[ $stderr = *'the vocabulary is left out: its tokenizer.ggml.model is "bert"'* ]]
+}
+
 @test "damaged GGUF files: one line, exit 1" {
     local n all
     all=$(size model.gguf)

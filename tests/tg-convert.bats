@@ -163,7 +163,7 @@ for k in a.files:
     tg-convert model.npz --to safetensors --split-qkv -o apart.safetensors 2> /dev/null
     header apart.safetensors | grep -q '"h.1.attn.k_proj.weight":{"dtype":"F32","shape":\[16,16\]'
     run -2 --separate-stderr tg-convert apart.safetensors --heads 2
-    said "h.0.attn.q_proj.weight: q, k and v are separate; they are joined on request (--fuse-qkv)"
+    said "h.0.attn.q_proj.weight: q, k and v are separate; they are joined on request (tg-convert --fuse-qkv)"
     tg-convert apart.safetensors --heads 2 --fuse-qkv -o joined.npz 2> /dev/null
     same_weights model.npz joined.npz
     run -2 --separate-stderr tg-convert model.npz --to hf --split-qkv -o x
@@ -207,7 +207,7 @@ with open("names", "w") as f:
 
 @test "what the files do not tell is asked for, or said" {
     run -2 --separate-stderr tg-convert bare.safetensors
-    said "bare.safetensors: the file does not give the number of heads: use --heads"
+    said "bare.safetensors: the file does not give the number of heads: use tg-convert --heads"
     run -2 --separate-stderr tg-convert bare.safetensors --heads 3
     said "3 heads do not divide C = 16"
     run -0 --separate-stderr tg-convert bare.safetensors --heads 2 -o a.npz
