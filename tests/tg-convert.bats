@@ -626,7 +626,7 @@ PY
 @test "--fuse-qkv is for GPT-2's; tg-info shows other families as they are" {
     tg-init -q -P baby-llama -o model.npz
     run -2 --separate-stderr tg-convert model.npz --fuse-qkv -o joined.npz
-    said "model.npz: --fuse-qkv is for GPT-2's, this is a llama"
+    said "model.npz: --fuse-qkv is for GPT-2's, this is of the family llama"
     [[ ! -e joined.npz ]]
     tg-convert -q model.npz -o same.npz
     cmp model.npz same.npz

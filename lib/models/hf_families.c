@@ -238,7 +238,7 @@ static void check_block(tg_hf_reading *r, const struct kind *kind)
 static void enter_part(tg_hf_reading *r, const char *part)
 {
     if (!tg_json_find(&r->j, 0, part)) {
-        tg_hf_refuse(r, part, "a config without it");
+        tg_hf_refuse_missing(r, part);
         return;
     }
     r->in = r->j.at;
