@@ -284,6 +284,30 @@ with open("names", "w") as f:
     said "hf: config.json: line 2"
 }
 
+@test "a config whose member has a wrong value is refused with the member's name" {
+    local member value words
+    tg-init -q -P baby-llama -o llama.npz
+    tg-convert -q llama.npz --to hf -o llama
+    cp llama/config.json good.json
+    while IFS='|' read -r member value words; do
+        sed "s/\"$member\": [^,]*/\"$member\": $value/" good.json > llama/config.json
+        run -1 --separate-stderr tg-eval -m llama -p a
+        [[ $stderr =~ ^tg-eval:\ llama:\ config.json:\ (.*)$ ]]
+        # shellcheck disable=SC2053 # a pattern
+        [[ ${BASH_REMATCH[1]} = $words ]] || { echo "$member $value: $stderr"; false; }
+    done << 'END'
+hidden_size|-128|line *, column * (byte *): "hidden_size": expected an integer from 0 to *, got -128
+hidden_size|128.5|line *, column * (byte *): "hidden_size": expected an integer from 0 to *, got 128.5
+num_key_value_heads|[2]|line *, column * (byte *): "num_key_value_heads": expected a number, got an array
+rms_norm_eps|1e999|line *, column * (byte *): "rms_norm_eps": 1e999 is beyond the range of a double
+tie_word_embeddings|1|line *, column * (byte *): "tie_word_embeddings": expected true or false, got a number
+rope_scaling|{"type": "linear", "factor": "2"}|line *, column * (byte *): "factor": expected a number, got a string
+num_attention_heads|3|"num_key_value_heads" is 2, expected a divisor of "num_attention_heads", 3
+num_key_value_heads|0|"num_key_value_heads" is 0, expected a divisor of "num_attention_heads", 4
+num_hidden_layers|0|config/n_layer must be between *, got 0
+END
+}
+
 @test "a safetensors file cut anywhere" {
     local n size
     size=$(size bare.safetensors)

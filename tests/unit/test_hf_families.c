@@ -138,7 +138,7 @@ static void refusals(void)
     hf_refuse(LLAMA ", \"hidden_act\": \"tanh\"", "\"hidden_act\": \"tanh\" is not supported");
     hf_refuse(LLAMA ", \"quantization_config\": {}", "a quantised checkpoint");
     hf_refuse(LLAMA ", \"num_key_value_heads\": 3",
-              "config/n_kv_head is 3, expected a divisor of config/n_head, 4");
+              "config.json: \"num_key_value_heads\" is 3, expected a divisor of \"num_attention_heads\", 4");
     hf_refuse("\"model_type\": \"llama\", \"head_dim\": 5",
               "5 channels of a head are rotated, expected an even number");
     hf_refuse(LLAMA ", \"mlp_bias\": true", "model.layers.0.mlp.gate_proj.bias is missing");
