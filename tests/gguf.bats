@@ -47,9 +47,10 @@ same_model() {
     cmp <(tg-attn-dump -m a.npz --ids '1 2 6') <(tg-attn-dump -m a.gguf --ids '1 2 6')
 }
 
-@test "other families: to GGUF and back, the same logits; q8_0 is read" {
+# there_and_back PRESET...
+there_and_back() {
     local name
-    for name in baby-llama baby-qwen3 baby-gemma3 baby-neox; do
+    for name in "$@"; do
         tg-init -q -P $name --seed 7 -o $name.npz
         tg-eval -m $name.npz -p 'To be, or not to be: that is the question.' --logits -o want.npz --force
         tg-convert -q $name.npz --to gguf -o $name.gguf
@@ -63,6 +64,17 @@ same_model() {
         tg-sample -q -m small.gguf -p 'To be' -n 4 > /dev/null
         rm small.gguf
     done
+}
+
+@test "other families: to GGUF and back, the same logits; q8_0 is read" {
+    # shellcheck disable=SC2086
+    there_and_back $BABIES
+}
+
+@test "still other families: the same" {
+    slow
+    # shellcheck disable=SC2086
+    there_and_back ${MORE_BABIES% baby-nanochat} # which GGUF does not have
 }
 
 @test "what llama.cpp cannot say of another family is refused by name" {

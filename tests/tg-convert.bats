@@ -660,14 +660,16 @@ PY
 
 # ---- other families
 
-@test "Hugging Face's directories of other families: the same archive is made of them again" {
+# directories PRESET...: from an archive to one, and back.
+directories() {
     local preset
-    for preset in baby-llama baby-qwen3 baby-gemma3 baby-neox; do
+    for preset in "$@"; do
         tg-init -q -P $preset --n-layer 2 --n-embd 32 --seed 4 -o $preset.npz
         run -0 --separate-stderr tg-convert $preset.npz --to hf -o $preset
         [[ -z $stderr && $(ls $preset | tr '\n' ' ') = "config.json model.safetensors tokenizer.json " ]]
         tg-convert $preset -o back.npz --force
-        cmp $preset.npz back.npz
+        # Phi 3's config.json says how much of a head is rotated, all of it; the preset does not
+        [[ $preset = baby-phi3 ]] || cmp $preset.npz back.npz
         tg-convert $preset --to hf -o $preset.again
         diff -r $preset $preset.again
         tg-convert $preset --to hf --dtype bf16 -o $preset.half
@@ -676,6 +678,11 @@ PY
         tg-sample -q -m $preset -p a -n 5 > a
         tg-sample -q -m $preset.npz -p a -n 5 | cmp a -
     done
+}
+
+@test "Hugging Face's directories of other families: the same archive is made of them again" {
+    # shellcheck disable=SC2086
+    directories $BABIES
     header baby-llama/model.safetensors > header.json
     grep -q '"model.layers.1.mlp.down_proj.weight":{"dtype":"F32","shape":\[32,384\]' header.json
     [[ $(< header.json) != *lm_head* ]] # it is tied
@@ -687,6 +694,12 @@ PY
     tg-convert tuned.npz --to hf -o tuned
     diff baby-llama/config.json tuned/config.json
     run -1 cmp -s baby-llama/model.safetensors tuned/model.safetensors
+}
+
+@test "Hugging Face's directories of still other families" {
+    slow
+    # shellcheck disable=SC2086
+    directories $MORE_BABIES
 }
 
 @test "a Llama with windows is a Mistral; what no class says is refused by name" {
