@@ -512,7 +512,7 @@ coverage: ## which branches of the readers, writers and tokenizers the tests rea
 	+@$(make_cov) fuzzers all unit
 	@tests/coverage '$(BUILDS)/cov-clang' $(COVERAGE_BATS)
 
-interop: all ## compare with other projects' libraries, in TG_JUDGE_PYTHON or set up from PyPI (INTEROP=--quick)
+interop: all ## compare GPT-2 with other projects' libraries, in TG_JUDGE_PYTHON or set up from PyPI (INTEROP=--quick)
 	@tests/interop '$(abspath $(BUILD))' $(INTEROP)
 
 bench: $(BUILD)/bench ## measure speed against the processor's limits; BENCH=words picks rows, BENCH_FORMAT=tsv

@@ -37,18 +37,38 @@ tg_status tg_json_err_in(tg_json *j)
     return j->status = tg_err_in(j->err, place);
 }
 
-tg_status tg_json_fail(tg_json *j, const char *format, ...)
+static tg_status fail(tg_json *j, const char *member, const char *format, va_list arguments)
 {
     char message[TG_ERR_MAX];
-    va_list arguments;
+    const char *const quote = member ? "\"" : "";
 
     if (j->status)
         return j->status;
-    va_start(arguments, format);
     vsnprintf(message, sizeof message, format, arguments);
-    va_end(arguments);
-    (void)tg_fail(j->err, TG_EDATA, "%s", message);
+    (void)tg_fail(j->err, TG_EDATA, "%s%s%s%s%s", quote, member ? member : "", quote, member ? ": " : "",
+                  message);
     return tg_json_err_in(j);
+}
+
+tg_status tg_json_fail(tg_json *j, const char *format, ...)
+{
+    va_list arguments;
+    tg_status status;
+
+    va_start(arguments, format);
+    status = fail(j, NULL, format, arguments);
+    va_end(arguments);
+    return status;
+}
+
+/* Fail: the value has not the type that is asked for.  The message names its member. */
+TG_PRINTF(2, 3) static void wrong_type(tg_json *j, const char *format, ...)
+{
+    va_list arguments;
+
+    va_start(arguments, format);
+    (void)fail(j, j->member, format, arguments);
+    va_end(arguments);
 }
 
 /* Fail: the text at an offset is not what is expected there.  Returns false. */
@@ -275,6 +295,7 @@ size_t tg_json_go(tg_json *j, size_t at)
     const size_t was = j->at;
 
     j->at = at;
+    j->member = NULL;
     return was;
 }
 
@@ -304,7 +325,7 @@ static bool expect(tg_json *j, tg_json_kind want)
     const tg_json_kind got = tg_json_peek(j);
 
     if (got != want)
-        (void)tg_json_fail(j, "expected %s, got %s", names[want], names[got]);
+        wrong_type(j, "expected %s, got %s", names[want], names[got]);
     return !j->status;
 }
 
@@ -383,8 +404,8 @@ size_t tg_json_get_size(tg_json *j)
         fits = j->text[at] != '-' && tg_size_mul(&size, size, 10) &&
                tg_size_add(&size, size, (size_t)(j->text[at] - '0'));
     if (!fits)
-        (void)tg_json_fail(j, "expected an integer from 0 to %zu, got %.*s", SIZE_MAX,
-                           (int)tg_size_min(j->at - j->value, 40), (const char *)j->text + j->value);
+        wrong_type(j, "expected an integer from 0 to %zu, got %.*s", SIZE_MAX,
+                   (int)tg_size_min(j->at - j->value, 40), (const char *)j->text + j->value);
     return fits ? size : 0;
 }
 
@@ -399,14 +420,14 @@ double tg_json_get_number(tg_json *j)
         pass_number(j);
     n = j->at - j->value;
     if (n >= sizeof text)
-        (void)tg_json_fail(j, "a number of %zu characters, expected at most %zu", n, sizeof text - 1);
+        wrong_type(j, "a number of %zu characters, expected at most %zu", n, sizeof text - 1);
     if (j->status)
         return 0;
     memcpy(text, j->text + j->value, n);
     text[n] = '\0';
     number = tg_decimal_read(text, &end);
     if (!isfinite(number))
-        (void)tg_json_fail(j, "%s is beyond the range of a double", text);
+        wrong_type(j, "%s is beyond the range of a double", text);
     return isfinite(number) ? number : 0;
 }
 
@@ -505,6 +526,7 @@ bool tg_json_find(tg_json *j, size_t object, const char *name)
     (void)tg_json_go(j, object);
     tg_json_members(j, &name, 1, &at);
     (void)tg_json_go(j, at);
+    j->member = at > 0 ? name : NULL;
     return at > 0;
 }
 

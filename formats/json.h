@@ -48,7 +48,8 @@ typedef struct tg_json {
     size_t value;              /* offset of the last value or key read */
     size_t depth;              /* number of open arrays and objects */
     bool first;                /* no value of the innermost one has been read yet */
-    size_t line; /* the number of the text's first line in messages: 1, unless the caller changes it */
+    const char *member; /* the caller's: the name that tg_json_find() has gone to, for messages; or NULL */
+    size_t line;        /* the number of the text's first line in messages: 1, unless the caller changes it */
     unsigned char *decoded; /* [capacity] the last string with an escape; owned */
     size_t capacity;
     tg_status status; /* of the first failure; a caller may set it to that of a failure of its own */
@@ -105,7 +106,8 @@ void tg_json_end(tg_json *j);
 void tg_json_members(tg_json *j, const char *const *names, size_t n, size_t *at);
 
 /* Go to the value of `name` in the object at an offset, which is read as a whole.  False: it has none, or
- * null. */
+ * null.  Until the reader goes elsewhere, messages about a value of the wrong type begin with the name, which
+ * must stay. */
 bool tg_json_find(tg_json *j, size_t object, const char *name);
 
 /* Go to a member of this kind: JSON that need not be as expected. */

@@ -47,9 +47,10 @@ same_model() {
     cmp <(tg-attn-dump -m a.npz --ids '1 2 6') <(tg-attn-dump -m a.gguf --ids '1 2 6')
 }
 
-@test "other families: to GGUF and back, the same logits; q8_0 is read" {
+# there_and_back PRESET...
+there_and_back() {
     local name
-    for name in baby-llama baby-qwen3 baby-gemma3 baby-neox; do
+    for name in "$@"; do
         tg-init -q -P $name --seed 7 -o $name.npz
         tg-eval -m $name.npz -p 'To be, or not to be: that is the question.' --logits -o want.npz --force
         tg-convert -q $name.npz --to gguf -o $name.gguf
@@ -63,6 +64,17 @@ same_model() {
         tg-sample -q -m small.gguf -p 'To be' -n 4 > /dev/null
         rm small.gguf
     done
+}
+
+@test "other families: to GGUF and back, the same logits; q8_0 is read" {
+    # shellcheck disable=SC2086
+    there_and_back $BABIES
+}
+
+@test "still other families: the same" {
+    slow
+    # shellcheck disable=SC2086
+    there_and_back ${MORE_BABIES% baby-nanochat} # which GGUF does not have
 }
 
 @test "what llama.cpp cannot say of another family is refused by name" {
@@ -154,6 +166,17 @@ assert a == b
     run -1 --separate-stderr tg-sample -m other.gguf -n 1 -p a
     [[ $stderr = 'tg-sample: other.gguf: the architecture is "rwkv"'* ]]
     tg-tokenize -t other.gguf --ids "$ROOT/README.md" | cmp - <(tg-tokenize -t model.gguf --ids "$ROOT/README.md")
+}
+
+@test "a vocabulary of an unknown kind is refused with the tool that leaves it out" {
+    local why='tokenizer.ggml.model is "bert", which tg does not know (tg-convert --lossy leaves the vocabulary out)'
+    LC_ALL=C sed 's/\(tokenizer\.ggml\.model.\{12\}\)gpt2/\1bert/' model.gguf > other.gguf
+    run -1 --separate-stderr tg-eval -m other.gguf -p a
+    [[ $stderr = "tg-eval: other.gguf: $why" ]]
+    run -1 --separate-stderr tg-tokenize -t other.gguf "$ROOT/README.md"
+    [[ $stderr = "tg-tokenize: other.gguf: $why" ]]
+    run -0 --separate-stderr tg-convert other.gguf --lossy -o left.npz
+    [[ $stderr = *'the vocabulary is left out: its tokenizer.ggml.model is "bert"'* ]]
 }
 
 @test "damaged GGUF files: one line, exit 1" {

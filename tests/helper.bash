@@ -67,6 +67,10 @@ need_numpy() {
     python3 -c 'import numpy' 2> /dev/null || skip "python3 has no NumPy"
 }
 
+# Small presets of families after GPT-2: some that differ much, and the others.
+BABIES='baby-llama baby-qwen3 baby-gemma3 baby-neox'
+MORE_BABIES='baby-qwen2 baby-gemma baby-gemma2 baby-olmo2 baby-phi3 baby-stablelm baby-nanochat'
+
 # need_judge PACKAGE: TG_JUDGE_PYTHON names a Python that has the packages to compare with.
 need_judge() {
     [[ -n ${TG_JUDGE_PYTHON:-} ]] || skip "TG_JUDGE_PYTHON does not name a Python with $1"

@@ -1,5 +1,6 @@
 # Other projects' libraries as judges of their files, which the tools read and write; and the recipes that hand
-# a dump to other programs.  `make interop` compares more, and tries malformed files.
+# a dump to other programs.  Of GPT-2 `make interop` compares more, and tries malformed files; the other judges
+# run only here.
 
 load helper
 

@@ -232,7 +232,7 @@ for l in range(L):
     said 'head of keys 3 is out of range: expected 0 to 1'
     for heads in 1 10; do
         run -2 --separate-stderr tg-attn-dump -m llama.npz -p abc --heads $heads
-        said "the 6 heads of a llama cannot be read as $heads: they have a width of their own, or are rotated by it"
+        said "the 6 heads of the family llama cannot be read as $heads: they have a width of their own, or are rotated by it"
     done
     tg-attn-dump -m llama.npz -p abc --heads 6 | cmp - <(tg-attn-dump -m llama.npz -p abc)
 }

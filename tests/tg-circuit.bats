@@ -132,7 +132,7 @@ PY
 
 @test "every family has heads; positions are those of models that learn them" {
     local preset learned
-    for preset in baby baby-llama baby-qwen3 baby-gemma3 baby-neox; do
+    for preset in baby $BABIES $MORE_BABIES; do
         tg-init -q -P $preset --n-embd 32 --n-inner 64 --n-layer 2 --force -o model.npz 2> /dev/null ||
             tg-init -q -P $preset --n-embd 32 --n-layer 2 --force -o model.npz
         tg-circuit --tsv > got

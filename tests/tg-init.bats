@@ -53,6 +53,33 @@ head_bias 0"
     [[ $output != *ln_1* && $output != *ln_f* ]]
 }
 
+@test "presets of other families: small ones" {
+    local preset family count
+    while read -r preset family count; do
+        run -0 tg-init -P "$preset" -o model.npz --force
+        is_output "tg-init: $preset: 4 layers, 4 heads, width 128, context 64, vocabulary 256: $count parameters"
+        run -0 tg-info model.npz
+        [[ $output = *"family $family, "* ]]
+    done << 'END'
+baby-llama llama 820,352
+baby-qwen2 qwen2 821,376
+baby-qwen3 qwen3 1,017,472
+baby-gemma gemma 787,584
+baby-gemma2 gemma2 821,376
+baby-olmo2 olmo2 919,680
+baby-neox gpt_neox 858,880
+baby-phi3 phi3 918,656
+baby-stablelm stablelm 921,344
+baby-nanochat nanochat 851,968
+END
+    run -0 tg-init -P baby-gemma3 -o model.npz --force
+    is_output "tg-init: baby-gemma3: 6 layers, 4 heads, width 128, context 64, vocabulary 256: 1,166,848 parameters"
+    run -0 tg-init -q -P baby-gemma2 -o model.npz --force
+    run -0 tg-info model.npz
+    [[ $(tr -s ' \n' ' ' <<< "$output") = *"window 16, window_layers 0 2, attn_cap 50,"* ]]
+    [[ $output = *"final_logit_softcapping 30"* && $output = *"norm_offset 1,"* ]]
+}
+
 @test "presets of other families: as many parameters as the models that they are named after" {
     slow
     run -0 tg-init -P baby-llama -o model.npz
@@ -129,7 +156,7 @@ pythia-160m 162,322,944"
     slow
     local preset
     tg-tokenize <<< 'to be or not to be, that is the question; to be or not to be' > tokens.npz
-    for preset in baby-llama baby-qwen3 baby-gemma3 baby-neox; do
+    for preset in $BABIES $MORE_BABIES; do
         tg-init -q -P $preset --n-layer 2 --n-ctx 16 -o $preset.npz
         run -0 --separate-stderr tg-train --steps 3 -m $preset.npz tokens.npz
         run -0 tg-sample -q -m $preset.npz -p 'to be' -n 3

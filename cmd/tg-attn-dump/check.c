@@ -250,18 +250,29 @@ static tg_status check_arrays(struct check *c, tg_plain_layers *of_plain, tg_err
     return status || of_plain ? status : check_next(c, err);
 }
 
-static tg_status check_plain(struct check *c, tg_err *err)
+static tg_status open_plain(tg_plain_layers *layers, const struct check *c, tg_err *err)
 {
     const tg_attn_layers *n = &c->in.layers;
-    tg_plain_layers layers;
     tg_status status;
 
     if (!n->model)
         return tg_fail(err, TG_EUSAGE, "--plain needs a dump of a model");
-    if ((status = tg_plain_layers_open(&layers, n->model, n->ids, c->dump.T, err)))
+    if ((status = tg_plain_layers_open(layers, n->model, n->ids, c->dump.T, err)))
         return status;
-    layers.layout = c->dump.layout;
-    status = check_arrays(c, &layers, err);
+    layers->layout = c->dump.layout;
+    return TG_OK;
+}
+
+/* Check all; a model that has no plain one is refused before anything is printed. */
+static tg_status check_all(struct check *c, tg_err *err)
+{
+    tg_plain_layers layers = {0};
+    tg_status status = plain ? open_plain(&layers, c, err) : TG_OK;
+
+    if (status)
+        return status;
+    if (!(status = check_text(c, err)) && !(status = check_arrays(c, NULL, err)) && plain)
+        status = check_arrays(c, &layers, err);
     tg_plain_layers_close(&layers);
     return status;
 }
@@ -287,13 +298,11 @@ static tg_status check_input(struct check *c, tg_err *err)
     tg_arena arena;
     tg_status status;
 
-    if ((status = check_same_shape(&c->dump, &c->in.layers, err)) || (status = check_text(c, err)) ||
+    if ((status = check_same_shape(&c->dump, &c->in.layers, err)) ||
         (has_changes(&c->dump) && c->in.has_model && (status = ablate_changes(&c->changes, &c->in, err))) ||
         (status = tg_arena_build(&arena, place_check, c, err)))
         return status;
-    status = check_arrays(c, NULL, err);
-    if (!status && plain)
-        status = check_plain(c, err);
+    status = check_all(c, err);
     tg_arena_free(&arena);
     if (status)
         return status;

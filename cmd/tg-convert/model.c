@@ -182,7 +182,8 @@ static tg_status write_model(const convert_options *o, tg_model_file *f, tg_err 
 
 static tg_status refuse_fusing(const char *name, const tg_config *config, tg_err *err)
 {
-    (void)tg_fail(err, TG_EUSAGE, "--fuse-qkv is for GPT-2's, this is a %s", tg_config_family(config)->name);
+    (void)tg_fail(err, TG_EUSAGE, "--fuse-qkv is for GPT-2's, this is of the family %s",
+                  tg_config_family(config)->name);
     return tg_err_in(err, name);
 }
 

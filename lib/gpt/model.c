@@ -198,10 +198,11 @@ tg_status tg_model_set_heads(tg_model *m, size_t heads, tg_err *err)
     if (heads == c->n_head)
         return TG_OK;
     if (has_fixed_heads(c))
-        return tg_fail(err, TG_EUSAGE,
-                       "the %zu heads of a %s cannot be read as %zu: they have a width of their own, or are "
-                       "rotated by it",
-                       c->n_head, tg_config_family(c)->name, heads);
+        return tg_fail(
+            err, TG_EUSAGE,
+            "the %zu heads of the family %s cannot be read as %zu: they have a width of their own, or are "
+            "rotated by it",
+            c->n_head, tg_config_family(c)->name, heads);
     if (tg_config_check_heads(heads, c->n_embd, TG_EUSAGE, err))
         return TG_EUSAGE;
     c->n_head = heads;

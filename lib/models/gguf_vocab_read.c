@@ -342,8 +342,8 @@ static tg_status unknown(const char *key, tg_span name, bool lossy, tg_notes *no
     (void)tg_token_shown(shown, name.p, name.n);
     if (!lossy)
         return tg_fail(err, TG_EDATA,
-                       "%s is \"%s\", which tg does not know (--lossy leaves the vocabulary out)", key,
-                       shown);
+                       "%s is \"%s\", which tg does not know (tg-convert --lossy leaves the vocabulary out)",
+                       key, shown);
     return tg_notes_add(notes, err, "the vocabulary is left out: its %s is \"%s\", which tg does not know",
                         key, shown);
 }

@@ -47,9 +47,12 @@ static tg_status read_config(tg_model_file *f, const char *directory, const tg_m
     tg_loaded *text;
     tg_status status = load(f, &text, directory, "config.json", false, CONFIG_MAX, err);
 
-    if (!status && text && (status = tg_hf_config_read(f, text->bytes, text->n, ask, err)))
-        status = tg_err_in(err, "config.json");
-    return status;
+    if (status || !text)
+        return status;
+    status = tg_hf_config_read(f, text->bytes, text->n, ask, err);
+    if (!status && f->config.family > 0) /* a GPT-2's is checked with its tensors, which may complete it */
+        status = tg_config_check(&f->config, err);
+    return status ? tg_err_in(err, "config.json") : TG_OK;
 }
 
 const char *const tg_hf_tokenizers[] = {"tokenizer.json", "tokenizer.model", "vocab.json", "encoder.json",

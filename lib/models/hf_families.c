@@ -80,6 +80,8 @@ const char *tg_hf_families(void)
 }
 
 #define EPSILON 1e-6
+#define KV_HEADS "num_key_value_heads"
+#define HEADS "num_attention_heads"
 
 /* A size that Gemma 3's files leave out where it is the default. */
 static size_t read_size(tg_hf_reading *r, const char *name, size_t otherwise)
@@ -90,9 +92,9 @@ static size_t read_size(tg_hf_reading *r, const char *name, size_t otherwise)
 static void read_heads(tg_hf_reading *r, const struct kind *kind)
 {
     tg_config *c = &r->f->config;
-    const bool own = kind->n_kv_head > 0 && tg_hf_is_missing(r, "num_key_value_heads");
+    const bool own = kind->n_kv_head > 0 && tg_hf_is_missing(r, KV_HEADS);
 
-    c->n_kv_head = tg_hf_get_size(r, r->in, "num_key_value_heads", own ? kind->n_kv_head : c->n_head);
+    c->n_kv_head = tg_hf_get_size(r, r->in, KV_HEADS, own ? kind->n_kv_head : c->n_head);
     if (!tg_config_has(c, TG_CONFIG_HEAD_DIM))
         return;
     c->head_dim = kind->head_dim > 0 || c->n_head == 0 ? kind->head_dim : c->n_embd / c->n_head;
@@ -105,7 +107,7 @@ static void read_sizes(tg_hf_reading *r, const struct kind *kind)
     const char *const epsilon = kind->epsilon_key ? kind->epsilon_key : "rms_norm_eps";
 
     c->n_layer = read_size(r, "num_hidden_layers", kind->n_layer);
-    c->n_head = read_size(r, "num_attention_heads", kind->n_head);
+    c->n_head = read_size(r, HEADS, kind->n_head);
     c->n_embd = read_size(r, "hidden_size", kind->n_embd);
     c->n_inner = read_size(r, "intermediate_size", kind->n_inner);
     c->vocab_size = read_size(r, "vocab_size", kind->vocab_size);
@@ -218,6 +220,17 @@ static void read_rotation(tg_hf_reading *r, const struct kind *kind)
 
 /* ---- what else a block may be */
 
+static void check_heads(tg_hf_reading *r)
+{
+    const tg_config *c = &r->f->config;
+
+    if (!r->j.status && tg_config_has(c, TG_CONFIG_N_KV_HEAD) && c->n_head > 0 &&
+        (c->n_kv_head == 0 || c->n_head % c->n_kv_head != 0))
+        r->j.status =
+            tg_fail(r->j.err, TG_EDATA, "\"" KV_HEADS "\" is %zu, expected a divisor of \"" HEADS "\", %zu",
+                    c->n_kv_head, c->n_head);
+}
+
 static void check_block(tg_hf_reading *r, const struct kind *kind)
 {
     static const char order[] = "use_parallel_residual", norms[] = "qk_layernorm";
@@ -238,7 +251,7 @@ static void check_block(tg_hf_reading *r, const struct kind *kind)
 static void enter_part(tg_hf_reading *r, const char *part)
 {
     if (!tg_json_find(&r->j, 0, part)) {
-        tg_hf_refuse(r, part, "a config without it");
+        tg_hf_refuse_missing(r, part);
         return;
     }
     r->in = r->j.at;
@@ -271,6 +284,7 @@ void tg_hf_family_read(tg_hf_reading *r, size_t type)
         read_gemma(r, kind);
     else
         c->activation = tg_hf_get_activation(r, "hidden_act", kind->activation);
+    check_heads(r);
     check_block(r, kind);
     r->f->config_known = ~(uint64_t)0;
 }

@@ -54,10 +54,16 @@ tg_activation tg_hf_get_activation(tg_hf_reading *r, const char *name, tg_activa
     return otherwise;
 }
 
+void tg_hf_refuse_missing(tg_hf_reading *r, const char *name)
+{
+    if (!r->j.status)
+        r->j.status = tg_fail(r->j.err, TG_EDATA, "\"%s\" is missing", name);
+}
+
 static void need(tg_hf_reading *r, size_t in, const char *name)
 {
-    if (!tg_json_find(&r->j, in, name) && !r->j.status)
-        r->j.status = tg_fail(r->j.err, TG_EDATA, "\"%s\" is missing", name);
+    if (!tg_json_find(&r->j, in, name))
+        tg_hf_refuse_missing(r, name);
 }
 
 double tg_hf_need_number(tg_hf_reading *r, size_t in, const char *name)

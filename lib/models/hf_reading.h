@@ -37,6 +37,9 @@ void tg_hf_get_text(tg_hf_reading *r, size_t in, const char *name, char out[TG_S
 double tg_hf_need_number(tg_hf_reading *r, size_t in, const char *name);
 size_t tg_hf_need_size(tg_hf_reading *r, size_t in, const char *name);
 
+/* Fail, unless something has before: the member is missing. */
+void tg_hf_refuse_missing(tg_hf_reading *r, const char *name);
+
 /* Fail, unless something has before: that value of the member is not supported. */
 void tg_hf_refuse(tg_hf_reading *r, const char *name, const char *value);
 void tg_hf_refuse_quantised(tg_hf_reading *r);

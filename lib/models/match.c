@@ -64,7 +64,8 @@ static tg_status find_one(struct match *m, const tg_stored *s, tg_err *err)
     if (layer >= TG_LAYERS_MAX)
         return tg_fail(err, TG_EDATA, "%s: at most %d layers are supported", s->array.name, TG_LAYERS_MAX);
     if (row->part != TG_NAME_WHOLE && !m->ask->fuse_qkv)
-        return tg_fail(err, TG_EUSAGE, "%s: q, k and v are separate; they are joined on request (--fuse-qkv)",
+        return tg_fail(err, TG_EUSAGE,
+                       "%s: q, k and v are separate; they are joined on request (tg-convert --fuse-qkv)",
                        s->array.name);
     candidates = candidates_at(m, (tg_param_kind)row->kind, layer);
     if (candidates->stored[row->part])
@@ -131,7 +132,7 @@ static tg_status find_heads(struct match *m, tg_err *err)
     if (tg_match_knows(m->f, TG_CONFIG_N_HEAD))
         return tg_config_check_heads(c->n_head, c->n_embd, TG_EDATA, err);
     if (asked == 0)
-        return tg_fail(err, TG_EUSAGE, "the file does not give the number of heads: use --heads");
+        return tg_fail(err, TG_EUSAGE, "the file does not give the number of heads: use tg-convert --heads");
     if ((status = tg_config_check_heads(asked, c->n_embd, TG_EUSAGE, err)))
         return status;
     c->n_head = asked;

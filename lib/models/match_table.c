@@ -192,7 +192,7 @@ static tg_status surplus(struct match *m, const tg_stored *s, tg_err *err)
         return tg_notes_add(&m->f->notes, err, "%s is left out: it is not a tensor of the model",
                             s->array.name);
     return tg_fail(err, TG_EDATA,
-                   "%s is not a tensor of a %s with this config (tg-convert --lossy leaves it out)",
+                   "%s is not a tensor of the family %s with this config (tg-convert --lossy leaves it out)",
                    s->array.name, tg_config_family(&m->f->config)->name);
 }
 
@@ -262,7 +262,7 @@ static tg_status check_asked(const tg_model_file *f, const tg_model_ask *ask, tg
 {
     if (ask->map)
         return tg_fail(err, TG_EUSAGE,
-                       "a %s's tensors have the names that its parameters have: --map is for GPT-2's",
+                       "tensors of the family %s have the names of its parameters: --map is for GPT-2's",
                        tg_config_family(&f->config)->name);
     return tg_match_check_asked(f, ask, err);
 }

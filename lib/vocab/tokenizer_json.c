@@ -68,7 +68,7 @@ tg_status tg_tokenizer_json_read(const tg_tokenizer **tok, const tg_file_text *f
     open_file(&j, at, file, err);
     if (!j.status && at[MODEL] == 0)
         j.status = tg_fail(err, TG_EDATA, "not a tokenizer.json: \"model\" is missing");
-    if (tg_spm_json_recognize(&j, at[MODEL])) {
+    if (tg_spm_json_recognize(&j, at[MODEL])) { /* first: models of other types have other components */
         tg_spm_json_read(tok, &j, at);
         return tg_json_close(&j) ? tg_err_in(err, file->name) : TG_OK;
     }

@@ -76,7 +76,6 @@ void tg_added_free(tg_added_tokens *a);
 /* ---- the model */
 
 enum {
-    TG_JSON_MODEL_TYPE,
     TG_JSON_MODEL_VOCAB,
     TG_JSON_MODEL_MERGES,
     TG_JSON_MODEL_UNK,
@@ -89,9 +88,8 @@ enum {
 };
 
 /*
- * The offsets of its parts.  Refuses a model that is not BPE or lacks vocab or merges, and a setting on which
- * the ids of a text can depend, except ignore_merges, or with falls_back byte_fallback instead, which the
- * caller reads.
+ * The offsets of its parts.  Refuses a model that lacks vocab or merges, and a setting on which the ids of a
+ * text can depend, except ignore_merges, or with falls_back byte_fallback instead, which the caller reads.
  */
 void tg_open_model(size_t at[TG_JSON_MODEL_PARTS], tg_json *j, size_t from, bool falls_back);
 

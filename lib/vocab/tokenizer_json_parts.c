@@ -152,8 +152,7 @@ void tg_added_free(tg_added_tokens *a)
 
 /* ---- the model */
 
-static const char *const model_names[] = {"type",
-                                          "vocab",
+static const char *const model_names[] = {"vocab",
                                           "merges",
                                           "unk_token",
                                           "ignore_merges",
@@ -179,12 +178,6 @@ void tg_open_model(size_t at[TG_JSON_MODEL_PARTS], tg_json *j, size_t from, bool
 {
     (void)tg_json_go(j, from);
     tg_json_members(j, model_names, TG_JSON_MODEL_PARTS, at);
-    if (at[TG_JSON_MODEL_TYPE] > 0) {
-        const tg_span type = tg_json_text_at(j, at[TG_JSON_MODEL_TYPE]);
-
-        if (!tg_span_is(type, "BPE"))
-            tg_json_unsupported(j, "model", type);
-    }
     j->value = from;
     for (size_t i = TG_JSON_MODEL_VOCAB; i <= TG_JSON_MODEL_MERGES; i++)
         if (at[i] == 0)

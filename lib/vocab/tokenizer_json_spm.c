@@ -328,16 +328,21 @@ static void read_model(struct reading *r, const size_t *part)
 
 bool tg_spm_json_recognize(tg_json *j, size_t model)
 {
-    static const char *const names[] = {"byte_fallback"};
+    enum { TYPE, BYTE_FALLBACK, NAMES };
+    static const char *const names[] = {"type", "byte_fallback"};
     const size_t was = j->at, value = j->value;
-    size_t at[1] = {0};
+    size_t at[NAMES] = {0};
+    tg_span type;
     bool falls_back;
 
     if (j->status || model == 0)
         return false;
     (void)tg_json_go(j, model);
-    tg_json_members(j, names, 1, at);
-    falls_back = tg_json_bool_at(j, at[0], false);
+    tg_json_members(j, names, NAMES, at);
+    type = tg_json_text_at(j, at[TYPE]);
+    if (at[TYPE] > 0 && !tg_span_is(type, "BPE"))
+        tg_json_unsupported(j, "model", type);
+    falls_back = tg_json_bool_at(j, at[BYTE_FALLBACK], false);
     (void)tg_json_go(j, was);
     j->value = value;
     return falls_back && !j->status;

@@ -27,7 +27,7 @@ enum {
     TG_JSON_PARTS
 };
 
-/* Whether the model at an offset falls back to bytes. */
+/* Whether the model at an offset falls back to bytes.  Refuses one that is not BPE; without a type it is. */
 bool tg_spm_json_recognize(tg_json *j, size_t model);
 
 /* Read the file, whose parts are at these offsets, 0 if missing or null.  Failures are the reader's:

@@ -540,7 +540,8 @@ static void values_refused(void)
         {"rope.freq_base", 'u', 10000, NULL, "llama.rope.freq_base is u32, expected a float"},
         {"rope.freq_base", 'f', -1, NULL, "config/rope_theta"},
         {"block_count", 'u', 3, NULL, "blk.2.attn_norm.weight is missing"},
-        {"block_count", 'u', 1, NULL, "blk.1.attn_norm.weight is not a tensor of a llama with this config"},
+        {"block_count", 'u', 1, NULL,
+         "blk.1.attn_norm.weight is not a tensor of the family llama with this config"},
         {"block_count", 'u', 1000000, NULL, "config/n_layer must be between 1 and 112"},
         {"embedding_length", 'u', 16, NULL, "token_embd.weight has shape (50, 32), expected (50, 16)"},
         {"feed_forward_length", 'u', 32, NULL, "blk.0.ffn_gate.weight has shape (64, 32), expected (32, 32)"},
@@ -576,11 +577,11 @@ static void tensors_refused(void)
     f.fused = false;
     refuse(&f, "blk.0.attn_qkv.bias has shape (1,), expected (128,)");
     f.tensor = "blk.1.attn_qkv.bias";
-    refuse(&f, "blk.1.attn_qkv.bias is not a tensor of a llama with this config");
+    refuse(&f, "blk.1.attn_qkv.bias is not a tensor of the family llama with this config");
     f.tensor = "blk.0.ffn_gate_exps.weight";
-    refuse(&f, "blk.0.ffn_gate_exps.weight is not a tensor of a llama with this config");
+    refuse(&f, "blk.0.ffn_gate_exps.weight is not a tensor of the family llama with this config");
     f.tensor = "output.bias";
-    refuse(&f, "output.bias is not a tensor of a llama with this config");
+    refuse(&f, "output.bias is not a tensor of the family llama with this config");
 }
 
 static void divisors_refused(void)
@@ -634,7 +635,7 @@ static void phi3_refused(void)
     refuse(&f, "phi3.rope.scaling.attn_factor: scaled attention is not supported");
     f.key = NULL;
     f.tensor = "blk.0.ffn_gate.weight";
-    refuse(&f, "blk.0.ffn_gate.weight is not a tensor of a phi3 with this config");
+    refuse(&f, "blk.0.ffn_gate.weight is not a tensor of the family phi3 with this config");
     f.tensor = NULL;
     f.without = "blk.0.ffn_up.weight";
     refuse(&f, "blk.0.ffn_up.weight is missing");
@@ -650,7 +651,7 @@ static void stablelm_refused(void)
     refuse(&f, "blk.0.ffn_norm.weight is missing: attention and MLP side by side are not supported");
     f.without = NULL;
     f.tensor = "blk.0.attn_q_norm.weight";
-    refuse(&f, "blk.0.attn_q_norm.weight is not a tensor of a stablelm with this config");
+    refuse(&f, "blk.0.attn_q_norm.weight is not a tensor of the family stablelm with this config");
     f.tensor = NULL;
     f.key = "attention.key_length";
     f.value = 2;

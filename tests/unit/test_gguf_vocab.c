@@ -454,7 +454,7 @@ static void wrong_vocabularies(void)
         struct foreign v;
         const char *message;
     } cases[] = {
-        {{.model = "t5"}, "tokenizer.ggml.model is \"t5\", which tg does not know (--lossy"},
+        {{.model = "t5"}, "tokenizer.ggml.model is \"t5\", which tg does not know (tg-convert --lossy"},
         {{.model = "llama"}, "tokenizer.ggml.scores is missing"},
         {{.model = "x\n"}, "\"x\\x0A\""},
         {{.model = "gpt2", .pre = "tekken", .token = {"a"}, .n = 1},

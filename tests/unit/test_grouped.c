@@ -647,7 +647,7 @@ static void heads_are_fixed(void)
     create(&m, &c);
     CHECK_OK(tg_model_set_heads(&m, H, &err), &err);
     CHECK_EQ(tg_model_set_heads(&m, 2, &err), TG_EUSAGE);
-    CHECK_HAS(err.message, "the 6 heads of a ");
+    CHECK_HAS(err.message, "the 6 heads of the family ");
     CHECK(small_config_equal(&m.config, &c));
     tg_model_free(&m);
 }

@@ -138,7 +138,7 @@ static void refusals(void)
     hf_refuse(LLAMA ", \"hidden_act\": \"tanh\"", "\"hidden_act\": \"tanh\" is not supported");
     hf_refuse(LLAMA ", \"quantization_config\": {}", "a quantised checkpoint");
     hf_refuse(LLAMA ", \"num_key_value_heads\": 3",
-              "config/n_kv_head is 3, expected a divisor of config/n_head, 4");
+              "config.json: \"num_key_value_heads\" is 3, expected a divisor of \"num_attention_heads\", 4");
     hf_refuse("\"model_type\": \"llama\", \"head_dim\": 5",
               "5 channels of a head are rotated, expected an even number");
     hf_refuse(LLAMA ", \"mlp_bias\": true", "model.layers.0.mlp.gate_proj.bias is missing");
@@ -148,7 +148,8 @@ static void refusals(void)
     hf_refuse(LLAMA, "model.norm.weight has shape (13,), expected (12,)");
     c.mlp_bias = true;
     hf_write_tensors(&c, NULL, NULL);
-    hf_refuse(LLAMA, "model.layers.0.mlp.gate_proj.bias is not a tensor of a llama with this config");
+    hf_refuse(LLAMA,
+              "model.layers.0.mlp.gate_proj.bias is not a tensor of the family llama with this config");
 }
 
 /* Options for files that do not say something are not for these. */
@@ -161,7 +162,8 @@ static void options(void)
     hf_refuse_asked(LLAMA, &(tg_model_ask){.heads = 2}, TG_EUSAGE, "the file says 4 heads, not 2");
     hf_refuse_asked(LLAMA, &(tg_model_ask){.activation = "gelu_new"}, TG_EUSAGE,
                     "the file says silu, not gelu_new");
-    hf_refuse_asked(LLAMA, &(tg_model_ask){.map = "map"}, TG_EUSAGE, "a llama's tensors have the names");
+    hf_refuse_asked(LLAMA, &(tg_model_ask){.map = "map"}, TG_EUSAGE,
+                    "tensors of the family llama have the names");
     hf_expect(LLAMA ", \"num_key_value_heads\": 4", c);
 }
 
@@ -353,9 +355,8 @@ static void neox_refused(void)
                 "\"rotary_pct\": a rotation of no channel, or of more than a head has,");
     refuse_neox("2, \"rotary_pct\": 0.01", "\"rotary_pct\": a rotation of no channel");
     refuse_neox("2, \"rotary_pct\": 0.4", "3 channels of a head are rotated, expected an even number");
-    refuse_neox(
-        "2, \"attention_bias\": false",
-        "gpt_neox.layers.0.attention.query_key_value.bias is not a tensor of a gpt_neox with this config");
+    refuse_neox("2, \"attention_bias\": false", "gpt_neox.layers.0.attention.query_key_value.bias is not a "
+                                                "tensor of the family gpt_neox with this config");
     write_neox(&c, false, false);
     refuse_neox("2", "gpt_neox.layers.0.attention.query_key_value.weight is missing");
 }
@@ -601,8 +602,9 @@ static void nanochat_refused(void)
               "\"final_logit_softcapping\": a cap that is not above 0");
     hf_refuse(NANOCHAT ", \"hidden_act\": \"relu\"", "\"hidden_act\": \"relu\" is not supported");
     hf_write_tensors(&llama, NULL, NULL);
-    hf_refuse("\"model_type\": \"nanochat\", \"head_dim\": 4",
-              "model.layers.0.input_layernorm.weight is not a tensor of a nanochat with this config");
+    hf_refuse(
+        "\"model_type\": \"nanochat\", \"head_dim\": 4",
+        "model.layers.0.input_layernorm.weight is not a tensor of the family nanochat with this config");
 }
 
 int main(void)

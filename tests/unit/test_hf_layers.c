@@ -308,7 +308,7 @@ static void refusals(void)
               "\"sliding_attention\": scaling \"linear\" is not supported");
     hf_refuse(GEMMA3 ROPE("\"full_attention\": {\"partial_rotary_factor\": 0.5}"),
               "a rotation of part of a head");
-    hf_refuse("\"model_type\": \"gemma3\"", "\"text_config\": a config without it is not supported");
+    hf_refuse("\"model_type\": \"gemma3\"", "\"text_config\" is missing");
     hf_refuse("\"model_type\": \"gemma3\", \"text_config\": 5", "config.json: line 1");
     hf_refuse("\"model_type\": \"olmo2\", \"head_dim\": 4, \"attention_bias\": true",
               "\"attention_bias\": true");
@@ -346,8 +346,8 @@ static void many_layers(void)
     static const struct {
         const char *sizes, *members, *message;
     } cases[] = {
-        {MANY("64"), "\"mistral\"", "is not a tensor of a llama"},
-        {MANY("65"), "\"mistral\", \"max_position_embeddings\": 4096", "is not a tensor of a llama"},
+        {MANY("64"), "\"mistral\"", "is not a tensor of the family llama"},
+        {MANY("65"), "\"mistral\", \"max_position_embeddings\": 4096", "is not a tensor of the family llama"},
         {MANY("65"), "\"mistral\"",
          "\"sliding_window\": a window in layer 64, not one of the first 64, is not supported"},
         {MANY("9999999999"), "\"mistral\"", "a window in layer 64, not one of the first 64,"},

@@ -442,6 +442,33 @@ static void members(void)
 
 /* ---- writing */
 
+/* A value of the wrong type is named, until the reader goes elsewhere. */
+static void found_member(void)
+{
+    static const char text[] = "{\"a\": {\"b\": [1, -2]}, \"c\": 3}";
+    size_t elsewhere;
+    tg_json j;
+    tg_err err = {0};
+
+    tg_json_open(&j, text, strlen(text), &err);
+    CHECK(tg_json_find(&j, 0, "c"));
+    elsewhere = j.at;
+    CHECK(!tg_json_find(&j, 0, "d") && !j.member);
+    CHECK(tg_json_find(&j, 0, "a") && tg_json_find(&j, j.at, "b"));
+    tg_json_enter(&j, TG_JSON_ARRAY);
+    CHECK(tg_json_element(&j) && tg_json_get_size(&j) == 1 && tg_json_element(&j));
+    CHECK_EQ(tg_json_get_size(&j), 0);
+    CHECK_HAS(err.message, "line 1, column 17 (byte 16): \"b\": expected an integer from 0 to ");
+    CHECK_EQ(tg_json_close(&j), TG_EDATA);
+
+    tg_json_open(&j, text, strlen(text), &err);
+    CHECK(tg_json_find(&j, 0, "a"));
+    (void)tg_json_go(&j, elsewhere);
+    (void)tg_json_get_bool(&j);
+    CHECK_HAS(err.message, "line 1, column 28 (byte 27): expected true or false, got a number");
+    CHECK_EQ(tg_json_close(&j), TG_EDATA);
+}
+
 static void escapes(void)
 {
     static const char *const also[] = {"", "<>&", "\"\\"};
@@ -497,6 +524,7 @@ int main(void)
     RUN(damaged_anywhere);
     RUN(depth);
     RUN(members);
+    RUN(found_member);
     RUN(escapes);
     RUN(no_memory);
     return check_done();

@@ -335,7 +335,7 @@ static void test_llama(void)
     tg_model_free(&m);
     m = make(TG_GELU_TANH, true); /* which that config does not describe */
     write_torch(&m, IN_OUT, false, "", 0);
-    expect_refused(NULL, "transformer.wte.weight is not a tensor of a qwen3");
+    expect_refused(NULL, "transformer.wte.weight is not a tensor of the family qwen3");
     unlink(in_directory("config.json"));
     tg_model_free(&m);
 }
