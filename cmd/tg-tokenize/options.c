@@ -27,9 +27,9 @@ static const char offsets_help[] =
     "print a table: id, offset of the token's first byte and of the byte after it, text; "
     "if the tokenizer changes text (Unicode's NFC), these are offsets in the changed "
     "text, and a message says so";
-static const char cut_help[] = "with --chat or --prompt-completion, and -m: write documents that are longer "
-                               "than the model's context, too, "
-                               "which tg-train cuts into windows";
+static const char cut_help[] =
+    "with --chat or --prompt-completion, and -m: also write documents that are longer "
+    "than the model's context, which tg-train cuts into windows";
 static const char chat_help[] =
     "the FILEs are conversations, of which tg-train learns only the answers: each line "
     "is a JSON object with \"messages\"";

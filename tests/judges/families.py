@@ -7,8 +7,10 @@ For each twin: the logits and every layer's attention probabilities, here and by
 compared with transformers in double precision (in_double() says in which sense).  tg may be LIMIT times as far
 away as transformers' float32, and what rounding of float32 explains anyway is allowed (FLOOR).  The largest
 difference of a single text is chance to a factor of two, on both sides: means over TEXTS are compared, and with
-another limit, WORST, the text that is farthest away.  Prints a line for each family; exits with 1 if one says
-DIFFERS.  Every other config.json lacks what the class assumes anyway.
+another limit, WORST, the text that is farthest away.  Then GREEDY tokens after the beginning of a text, each the
+most probable: tg-sample's, which has kept keys and values, must be those of passes in double precision over all
+tokens (see greedy()).  Prints a line for each family; exits with 1 if one says DIFFERS.  Every other config.json
+lacks what the class assumes anyway.
 
 Norms and biases are random, since fresh ones are 1 and 0; bases of rotation are small, so that positions matter.
 """
@@ -35,6 +37,7 @@ WORST = 2
 FLOOR = 4e-7  # of the largest value
 TOKENS = 48
 TEXTS = 4
+PROMPT, GREEDY = 8, 40  # tokens
 
 # L, H, KV, D, C, F, V, tied
 SHAPES = [
@@ -314,8 +317,23 @@ def texts(i, V):
     return [torch.randint(0, V, (1, TOKENS), generator=torch.Generator().manual_seed(100 * i + t)) for t in range(TEXTS)]
 
 
+def greedy(path, double, ids):
+    """How many of the tokens of tg-sample are the most probable ones, and of how many: it may stop at the end of a
+    text.  A token whose logit is less than the greatest one by no more than rounding explains, is one, too."""
+    start = [int(t) for t in ids[0, :PROMPT]]
+    done = subprocess.run([os.path.join(sys.argv[1], "tg-sample"), "-q", "-m", path, "--ids", " ".join(map(str, start)), "-g", "-n",
+                           str(GREEDY), "--no-prompt"], capture_output=True, text=True, check=True)
+    ours = [int(t) for t in done.stdout.split()]
+    for n, token in enumerate(ours):
+        logits = run(double, torch.tensor([start + ours[:n]]))[0][-1]
+        if logits.max() - logits[token] > LIMIT * 4e-6 * max(1, np.abs(logits).max()):
+            return n, len(ours)
+    return len(ours), len(ours)
+
+
 def compare(family, i, shape):
-    """The distances of tg and of transformers' float32 for each text: [logits or probabilities, whose, text]."""
+    """The distances of tg and of transformers' float32 for each text: [logits or probabilities, whose, text]; and
+    what greedy() says."""
     off = np.zeros((2, 2, TEXTS))
     with tempfile.TemporaryDirectory() as where:
         path = os.path.join(where, "twin")
@@ -325,13 +343,18 @@ def compare(family, i, shape):
             for n, got in enumerate((ours(path, ids, where), run(model, ids))):
                 assert [g.shape for g in got] == [w.shape for w in want], (family, i)
                 off[:, n, t] = distance(got[:1], want[:1]), distance(got[1:], want[1:])
-    return off
+        return off, *greedy(path, double, texts(i, shape[6])[0])
 
 
 def judge(family):
-    worst, bad = {}, 0
+    worst, bad, generated = {}, 0, 0
     for i, shape in enumerate(SHAPES):
-        for what, (mine, peer) in zip(("logits", "probabilities"), compare(family, i, shape)):
+        off, same, n = compare(family, i, shape)
+        generated += n
+        if same < n:
+            bad += 1
+            print(f"{family} {i} {shape}: greedy token {same} of {n} is another one")
+        for what, (mine, peer) in zip(("logits", "probabilities"), off):
             for of, limit in ((np.mean, LIMIT), (np.max, WORST)):
                 a, b = of(mine), of(peer)
                 if not a <= limit * b + FLOOR:
@@ -340,7 +363,7 @@ def judge(family):
                 worst[of] = max(worst.get(of, (0, 0)), (a, b))
     (mean, its), (most, their) = worst[np.mean], worst[np.max]
     print(f"{family}: {len(SHAPES)} twins, texts at most {mean:.1e} off in the mean (transformers' float32 {its:.1e}), one "
-          f"{most:.1e} ({their:.1e}): {'DIFFERS' if bad else 'ok'}", flush=True)
+          f"{most:.1e} ({their:.1e}), {generated} greedy tokens: {'DIFFERS' if bad else 'ok'}", flush=True)
     return bad
 
 
