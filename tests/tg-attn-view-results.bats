@@ -226,7 +226,7 @@ kind = os.environ["KIND"]
 image = svg.Image(kind + ".svg")
 rows, palette = png.read(kind + ".png")
 assert image.size == (len(rows[0]), len(rows))
-want = {"parts": ["0", "3", "mlp", "bias", "layer down, head across", "part of the logit"],
+want = {"parts": ["0", "3", "mlp", "att bias", "mlp bias", "layer down, head across", "part of the logit"],
         "patch": ["0 C", "8 t", "0.0", "1.3", "layer.head", "layer.head down, token across", "effect of patches of z"],
         "circuit": ["0", "3", "copying: eigenvalues of W_E OV W_U"],
         "pairs": ["1.0", "0.3", "reader", "K-composition", "of random matrices: 0.125"]}[kind]
