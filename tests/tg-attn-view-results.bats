@@ -78,9 +78,21 @@ END
     run -0 tg-attn-view --show keys -l 1 -a 0,2 -w 100 parts.npz
     [[ ${lines[2]} = '1.0 '* && ${lines[3]} = '1.2 '* && ${lines[1]} =~ ^\ +C\ +a\ +t\ +D\ +o\ +g\ +C\ +a\ +t\ $ ]]
     [[ ${lines[4]} = 'part of the logit, by key '* && ${#lines[@]} = 7 ]]
-    # of the difference of two, one of which the text does not have
+}
+
+@test "tokens of a logit have their texts, also those that the prompt lacks, and in older archives their ids" {
+    need_numpy
     tg-lens -q -p CatDogCat --attribute D-P -o parts.npz
-    [[ $(tg-attn-view parts.npz) = *' of "D" less id '[0-9]*' after token 8'* ]]
+    [[ $(tg-attn-view parts.npz) = *' of "D" less "P" after token 8'* ]]
+    tg-lens -q -p CatDogCat --attribute $'\n' -o line.npz
+    [[ $(tg-attn-view line.npz) = *' of "\n" after token 8'* ]]
+    alter parts.npz old.npz 'del a["attribution/token_text"], a["attribution/minus_text"]'
+    [[ $(tg-attn-view old.npz) =~ ' of "D" less id '[0-9]+' after token 8' ]]
+    alter parts.npz ids.npz 'del a["attribution/text"], a["attribution/token_text"], a["attribution/minus_text"]'
+    [[ $(tg-attn-view ids.npz) =~ ' of id '[0-9]+' less id '[0-9]+' after token 8' ]]
+    alter parts.npz bad.npz 'a["attribution/minus_text"] = np.array([b"P"])'
+    run -1 --separate-stderr tg-attn-view bad.npz
+    said 'bad.npz: array attribution/minus_text is S1 of shape (1,), expected S of shape ()'
 }
 
 patched=(-q -p CatDogCat --corrupt CatPigCat --answer D --wrong P)
