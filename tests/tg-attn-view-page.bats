@@ -787,6 +787,23 @@ END
     done
 }
 
+@test "page: the texts of cells of the examples, and of 12 x 12 untrained heads, are the numbers that tg-attn-dump prints" {
+    slow
+    need_chromium
+    need_numpy
+    for example in baseline mha indexing mask shapes rope gqa; do
+        tg-attn-dump --example $example -o dump.npz --force
+        tg-attn-view --html -o page.html --force dump.npz
+        tg-attn-dump --example $example -f tsv | awk 'NR == 1 || $3 == 0' > all.tsv # the page's sequence
+        echo 'assert page.run("T") >= 2' | CELLS=0.5 every_cell page.html all.tsv
+    done
+    tg-init -q --n-layer 12 --n-head 12 --n-embd 96 --n-ctx 16 -o untrained.npz
+    tg-attn-dump -m untrained.npz -p 'To be' -o dump.npz --force
+    tg-attn-view -q --html -o page.html --force dump.npz
+    tg-attn-dump -m untrained.npz -p 'To be' -f tsv > all.tsv
+    echo 'assert len(layers) == heads == 12' | CELLS=0.5 HEADS=$(soak && echo 1 || echo 0.2) every_cell page.html all.tsv
+}
+
 @test "page: the copied command runs as pasted, and prints the number" {
     slow
     need_chromium
