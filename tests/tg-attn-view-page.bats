@@ -354,17 +354,37 @@ CanvasRenderingContext2D.prototype.fillText = function (text, x, y) {
     fillText.apply(this, arguments);
 }; 0""")
 page.wait("headOf(view.layer, view.head).rows === T && thumbs.every((thumb) => thumb.rows === T)", 60)
-for width, height in ((340, 700), (700, 900), (1100, 800), (1400, 1000), (2200, 1300)):
+def check(width, height, *how):
     page.size(width, height)
     page.run("window.dispatchEvent(new Event('resize'))")
     page.settle()
-    assert page.run("document.documentElement.scrollWidth <= window.innerWidth"), width
+    assert page.run("document.documentElement.scrollWidth <= window.innerWidth"), (width, how)
     cut = page.run("""[...document.querySelectorAll('header *, #large > *, #facts td, #facts th, #steps td, #heads .thumb')]
         .filter((e) => e.offsetParent && (e.getBoundingClientRect().right > innerWidth + 1 ||
             e.getBoundingClientRect().left < 0)).map((e) => e.tagName + '#' + e.id)""")
-    assert cut == [], (width, cut)
-    assert page.run("byId('map').getBoundingClientRect().width <= byId('frame').clientWidth"), width
-    assert page.run("frame.size >= 150"), (width, page.run("frame"))
+    assert cut == [], (width, how, cut)
+    # a text is cut where it may have any length alone: tokens
+    narrow = page.run("""[...document.querySelectorAll(
+        'button, header label, .copy, #here, #facts thead *, #facts tr:nth-child(n + 3) > *, #steps th')].filter((e) =>
+        e.offsetParent && (e.scrollWidth > e.clientWidth + 1 || e.scrollHeight > e.clientHeight + 1) && getComputedStyle(e).display !==
+        'inline').map((e) => [e.tagName + '#' + e.id, e.textContent, e.scrollWidth, e.clientWidth, e.scrollHeight, e.clientHeight])""")
+    assert narrow == [], (width, how, narrow)
+    assert page.run("byId('map').getBoundingClientRect().width <= byId('frame').clientWidth"), (width, how)
+    assert page.run("frame.size >= 150"), (width, how, page.run("frame"))
+    assert page.run("outside") == [], (width, how, page.run("outside"))
+
+if file in ("few.html", "page.html"):
+    for width, height in ((340, 700), (700, 900), (1100, 800), (1400, 1000), (2200, 1300)):
+        check(width, height)
+    for theme in ("light", "dark"):
+        page.theme(theme)
+        for language in ("zh", "en"):
+            page.run("byId('language').click()"); page.settle()
+            assert page.run("document.documentElement.lang").startswith(language)
+            for width, height in ((340, 700), (1100, 800), (1400, 1000)):
+                check(width, height, theme, language)
+else:
+    check(390, 844)
 page.run("byId('map').focus()")
 for key in ("s", "+", "+", "+", "ArrowUp", "s"):
     page.key(key)
@@ -374,8 +394,11 @@ for n in range(20):
     page.key("ArrowUp" if n % 2 else "ArrowRight")
 assert page.cpu()[1] - before < 5000 # milliseconds
 END
-    page few.html < widths.py
-    page page.html < widths.py
+    for T in 100 400; do
+        dump $T.npz T=$T H=4 L=1 D=16 text=words stages=q,k
+        tg-attn-view --html -o $T.html $T.npz
+    done
+    pages few.html 100.html 400.html page.html < widths.py
 }
 
 # ---- what a reader sees
