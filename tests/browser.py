@@ -194,8 +194,9 @@ class Browser:
             self.mouse(kind, x, y)
         self.settle()
 
-    def theme(self, name):
-        self.call("Emulation.setEmulatedMedia", features=[{"name": "prefers-color-scheme", "value": name}])
+    def theme(self, name, forced=False):
+        self.call("Emulation.setEmulatedMedia", features=[{"name": "prefers-color-scheme", "value": name},
+                                                          {"name": "forced-colors", "value": "active" if forced else "none"}])
 
     def size(self, width, height, scale=1):
         self.call("Emulation.setDeviceMetricsOverride", width=width, height=height, deviceScaleFactor=scale,

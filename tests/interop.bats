@@ -106,6 +106,11 @@ sys.exit(tuple(map(int, torch.__version__.split('.')[:2])) < (2, 10))" || skip "
     families patch
 }
 
+@test "edges that are patched or estimated, and circuits of edges, are those of transformers with hooks" {
+    slow
+    families paths
+}
+
 @test "predictions after each layer, and the parts of a logit, are those of transformers in double precision" {
     slow
     families lens

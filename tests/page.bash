@@ -54,7 +54,8 @@ END
 
 # every_cell FILE TSV: in each cell, or, with CELLS=X, in that share of them, chosen at random, the page FILE shows
 # the offsets, the mask and the numbers that tg-attn-dump -f tsv has printed; each row as it is copied has all of
-# them.  Then Python on standard input, with `page`, and `small`, the number of probabilities near 0.
+# them.  With HEADS=X, only in that share of the heads.  Then Python on standard input, with `page`, and `small`, the
+# number of probabilities near 0.
 every_cell() {
     need_numpy
     { cat << 'END'; cat; } > cells.py
@@ -70,8 +71,11 @@ same = lambda text, stored: np.float32(text) == np.float32(stored)
 number = lambda formula: str(eval(formula.lstrip("= ").replace("·", "*").replace("/", "//")))
 small = sum(f[9] == "0" and float(f[10]) < 1e-9 for f in cells.values())
 chosen, share = random.Random(1), float(os.environ.get("CELLS", 1))
+some = float(os.environ.get("HEADS", 1))
 for layer in layers:
     for h in range(heads):
+        if chosen.random() >= some:
+            continue
         page.run(f"goTo({layer}, {h})"); page.settle()
         keys = [[j for j in range(T) if chosen.random() < share] for _ in range(T)]
         # drawn at once: a frame per row or cell would take minutes

@@ -53,9 +53,12 @@ END
     tg-attn-view -q -o x.html dump.npz x.npz
     tg-lens -q -m "$ROOT/docs/data/induction" -p abcdefghabc -k 0 --position 10 -o bare.npz
     tg-attn-view -q -o k.html -l 1 dump.npz bare.npz k.npz
-    pages page.html x.html k.html << 'END'
+    tg-lens -q -m "$ROOT/docs/data/induction" -p abcdefghabc -k 1 --target z -o z-lens.npz
+    tg-lens -q -m "$ROOT/docs/data/induction" -p abcdefghabc --attribute y-z -o z-parts.npz
+    tg-attn-view -q -o z.html dump.npz z-lens.npz z-parts.npz x.npz
+    pages page.html x.html k.html z.html << 'END'
 exec(open("grids.py").read(), globals())
-patch = read({"page.html": "z.npz"}.get(file, file.replace("html", "npz")), "patch")
+patch = read({"page.html": "z.npz", "z.html": "x.npz"}.get(file, file.replace("html", "npz")), "patch")
 if file == "page.html":
     assert page.run("panels.filter((p) => p in WIDE)") == ["lens", "logit", "patch"]
     # what each layer predicts: the last layer on top
@@ -142,6 +145,13 @@ elif file == "k.html":
     page.run("moveTo(4, 0)")
     click("lens-grid", 2, 0)
     assert page.run("[view.layer, view.i]") == [1, 10]
+elif file == "z.html":
+    # tokens that are in no text of the archives have their own
+    page.run("setPanel('lens')"); page.settle()
+    click("lens-grid", 0, 9)
+    assert "; target “z”: rank " in text("lens-text"), text("lens-text")
+    page.run("setPanel('logit')"); page.settle()
+    assert "the logit of “y” less that of “z” is " in text("logit-text"), text("logit-text")
 else:
     assert page.run("[panels.filter((p) => p in WIDE), shows()]") == [["patch"], ["probs", "scores"]]
     assert page.run("['lens', 'logit', 'patch'].map((p) => byId(`tab-${p}`).hidden)") == [True, True, False]

@@ -354,17 +354,37 @@ CanvasRenderingContext2D.prototype.fillText = function (text, x, y) {
     fillText.apply(this, arguments);
 }; 0""")
 page.wait("headOf(view.layer, view.head).rows === T && thumbs.every((thumb) => thumb.rows === T)", 60)
-for width, height in ((340, 700), (700, 900), (1100, 800), (1400, 1000), (2200, 1300)):
+def check(width, height, *how):
     page.size(width, height)
     page.run("window.dispatchEvent(new Event('resize'))")
     page.settle()
-    assert page.run("document.documentElement.scrollWidth <= window.innerWidth"), width
+    assert page.run("document.documentElement.scrollWidth <= window.innerWidth"), (width, how)
     cut = page.run("""[...document.querySelectorAll('header *, #large > *, #facts td, #facts th, #steps td, #heads .thumb')]
         .filter((e) => e.offsetParent && (e.getBoundingClientRect().right > innerWidth + 1 ||
             e.getBoundingClientRect().left < 0)).map((e) => e.tagName + '#' + e.id)""")
-    assert cut == [], (width, cut)
-    assert page.run("byId('map').getBoundingClientRect().width <= byId('frame').clientWidth"), width
-    assert page.run("frame.size >= 150"), (width, page.run("frame"))
+    assert cut == [], (width, how, cut)
+    # a text is cut where it may have any length alone: tokens
+    narrow = page.run("""[...document.querySelectorAll(
+        'button, header label, .copy, #here, #facts thead *, #facts tr:nth-child(n + 3) > *, #steps th')].filter((e) =>
+        e.offsetParent && (e.scrollWidth > e.clientWidth + 1 || e.scrollHeight > e.clientHeight + 1) && getComputedStyle(e).display !==
+        'inline').map((e) => [e.tagName + '#' + e.id, e.textContent, e.scrollWidth, e.clientWidth, e.scrollHeight, e.clientHeight])""")
+    assert narrow == [], (width, how, narrow)
+    assert page.run("byId('map').getBoundingClientRect().width <= byId('frame').clientWidth"), (width, how)
+    assert page.run("frame.size >= 150"), (width, how, page.run("frame"))
+    assert page.run("outside") == [], (width, how, page.run("outside"))
+
+if file in ("few.html", "page.html"):
+    for width, height in ((340, 700), (700, 900), (1100, 800), (1400, 1000), (2200, 1300)):
+        check(width, height)
+    for theme in ("light", "dark"):
+        page.theme(theme)
+        for language in ("zh", "en"):
+            page.run("byId('language').click()"); page.settle()
+            assert page.run("document.documentElement.lang").startswith(language)
+            for width, height in ((340, 700), (1100, 800), (1400, 1000)):
+                check(width, height, theme, language)
+else:
+    check(390, 844)
 page.run("byId('map').focus()")
 for key in ("s", "+", "+", "+", "ArrowUp", "s"):
     page.key(key)
@@ -374,8 +394,11 @@ for n in range(20):
     page.key("ArrowUp" if n % 2 else "ArrowRight")
 assert page.cpu()[1] - before < 5000 # milliseconds
 END
-    page few.html < widths.py
-    page page.html < widths.py
+    for T in 100 400; do
+        dump $T.npz T=$T H=4 L=1 D=16 text=words stages=q,k
+        tg-attn-view --html -o $T.html $T.npz
+    done
+    pages few.html 100.html 400.html page.html < widths.py
 }
 
 # ---- what a reader sees
@@ -610,6 +633,80 @@ for theme in ("light", "dark"):
 END
 }
 
+# The system's colours, light or dark, with either theme of the page's own.
+@test "page: where the system sets the colours, texts, the chosen cell and pressed buttons are seen" {
+    slow
+    need_chromium
+    at_module
+    contrast_module
+    tg-attn-dump -q -m "$ROOT/docs/data/induction" -p CatDogHenCatDog -o dump.npz
+    tg-lens -q -m "$ROOT/docs/data/induction" -p CatDogHenCatDog -o lens.npz
+    tg-attn-view -q -o page.html dump.npz lens.npz
+    cat > forced.py << 'END'
+from at import at
+from contrast import contrast
+page.wait("headOf(0, 0).rows === T")
+
+# [text, ink, what it stands on] of all texts that are seen
+TEXTS = """(() => {
+    const found = [], walk = document.createTreeWalker(document.body, NodeFilter.SHOW_TEXT);
+    const ground = (e) => /^rgba\\(.*, 0\\)$/.test(getComputedStyle(e).backgroundColor) && e.parentElement ? ground(e.parentElement)
+        : getComputedStyle(e).backgroundColor;
+    while (walk.nextNode()) {
+        const e = walk.currentNode.parentElement, text = walk.currentNode.textContent.trim();
+        if (text && e.checkVisibility() && !e.closest("script, style, option, #said"))
+            found.push([text.slice(0, 20), getComputedStyle(e).color, ground(e)]);
+    }
+    return found; })()"""
+
+def spread(x, y, width, height):
+    """The greatest contrast of two pixels there."""
+    from contrast import luminance
+    colors = sorted({c for row in page.pixels(round(x), round(y), round(width), round(height)) for c in row}, key=luminance)
+    return contrast(colors[0], colors[-1])
+
+for system in ("light", "dark"):
+    page.theme(system, forced=True); page.settle()
+    assert page.run("matchMedia('(forced-colors: active)').matches")
+    for own in ("light", "dark"):
+        if page.run("isDark()") != (own == "dark"):
+            page.run("byId('theme').click()"); page.settle()
+        where = (system, own)
+        for panel in ("row", "lens", "cell"):
+            page.run(f"setPanel('{panel}')"); page.settle()
+            texts = page.run(TEXTS)
+            assert len(texts) > 100, (where, panel, len(texts))
+            pale = [t for t in texts if contrast(t[1], t[2]) < 4.5]
+            assert pale == [], (where, panel, pale[:5])
+            # the one that is pressed has a line around it
+            outlines = page.run("""[...document.querySelectorAll(".tabs button, .thumb, .card")].filter((b) => b.offsetParent).map((b) =>
+                [b.getAttribute("aria-pressed"), (({outlineStyle, outlineWidth, outlineColor}) =>
+                    [outlineStyle, outlineWidth, outlineColor])(getComputedStyle(b))])""")
+            paper = page.run("getComputedStyle(document.body).backgroundColor")
+            assert {"true", "false"} == {pressed for pressed, _ in outlines}, (where, outlines)
+            for pressed, (style, width, color) in outlines:
+                assert (style == "solid" and width == "3px" and contrast(color, paper) >= 3) if pressed == "true" \
+                    else style == "none", (where, panel, pressed, style, width, color)
+        # what is drawn: the numbers of the legend, the labels of the map
+        left, top, width, height = page.run("(b => [b.left, b.top, b.width, b.height])(byId('legend').getBoundingClientRect())")
+        assert spread(left, top + 22, width, height - 22) > 4.5, (where, "legend")
+        left, top = page.run("(b => [b.left, b.top])(byId('map').getBoundingClientRect())")
+        assert spread(left, top + page.run("frame.top"), page.run("frame.left") - 2, 60) > 4.5, (where, "labels")
+        # the chosen cell is unlike its neighbour, which has the same number; so are the words of query and key
+        size = page.run("frame.cell")
+        page.run("moveTo(12, 4)"); page.settle()
+        assert page.run("[3, 4].every((j) => headOf(0, 0).probs[12 * 13 / 2 + j] < 1e-3)")
+        line = lambda x, y: spread(x - size / 2 - 3, y, 6, 1)
+        assert line(*at(page, 12, 4)) > 4.5 > 1.5 > line(*at(page, 12, 2)), (where, line(*at(page, 12, 4)), line(*at(page, 12, 2)))
+        query, key, other = page.run("""[12, 4, 2].map((t) => (({outlineStyle, outlineColor, boxShadow}) =>
+            [outlineStyle, outlineColor, boxShadow])(getComputedStyle(words[t])))""")
+        ground = page.run("getComputedStyle(byId('text')).backgroundColor")
+        assert query[0] == "solid" and contrast(query[1], ground) > 4.5 and key[2] != "none", (where, query, key)
+        assert other[0] == other[2] == "none", (where, other)
+END
+    page page.html < forced.py
+}
+
 @test "page: keys act where the map has the focus, and nowhere else; the map has a name" {
     slow
     need_chromium
@@ -785,6 +882,23 @@ END
         tg-attn-dump -m "$ROOT/docs/data/induction" -p "$text" -f tsv > all.tsv
         echo 'assert small > 20 or T < 40, small' | CELLS=$(soak && echo 1 || echo 0.25) every_cell page.html all.tsv
     done
+}
+
+@test "page: the texts of cells of the examples, and of 12 x 12 untrained heads, are the numbers that tg-attn-dump prints" {
+    slow
+    need_chromium
+    need_numpy
+    for example in baseline mha indexing mask shapes rope gqa; do
+        tg-attn-dump --example $example -o dump.npz --force
+        tg-attn-view --html -o page.html --force dump.npz
+        tg-attn-dump --example $example -f tsv | awk 'NR == 1 || $3 == 0' > all.tsv # the page's sequence
+        echo 'assert page.run("T") >= 2' | CELLS=0.5 every_cell page.html all.tsv
+    done
+    tg-init -q --n-layer 12 --n-head 12 --n-embd 96 --n-ctx 16 -o untrained.npz
+    tg-attn-dump -m untrained.npz -p 'To be' -o dump.npz --force
+    tg-attn-view -q --html -o page.html --force dump.npz
+    tg-attn-dump -m untrained.npz -p 'To be' -f tsv > all.tsv
+    echo 'assert len(layers) == heads == 12' | CELLS=0.5 HEADS=$(soak && echo 1 || echo 0.2) every_cell page.html all.tsv
 }
 
 @test "page: the copied command runs as pasted, and prints the number" {

@@ -78,9 +78,21 @@ END
     run -0 tg-attn-view --show keys -l 1 -a 0,2 -w 100 parts.npz
     [[ ${lines[2]} = '1.0 '* && ${lines[3]} = '1.2 '* && ${lines[1]} =~ ^\ +C\ +a\ +t\ +D\ +o\ +g\ +C\ +a\ +t\ $ ]]
     [[ ${lines[4]} = 'part of the logit, by key '* && ${#lines[@]} = 7 ]]
-    # of the difference of two, one of which the text does not have
+}
+
+@test "tokens of a logit have their texts, also those that the prompt lacks, and in older archives their ids" {
+    need_numpy
     tg-lens -q -p CatDogCat --attribute D-P -o parts.npz
-    [[ $(tg-attn-view parts.npz) = *' of "D" less id '[0-9]*' after token 8'* ]]
+    [[ $(tg-attn-view parts.npz) = *' of "D" less "P" after token 8'* ]]
+    tg-lens -q -p CatDogCat --attribute $'\n' -o line.npz
+    [[ $(tg-attn-view line.npz) = *' of "\n" after token 8'* ]]
+    alter parts.npz old.npz 'del a["attribution/token_text"], a["attribution/minus_text"]'
+    [[ $(tg-attn-view old.npz) =~ ' of "D" less id '[0-9]+' after token 8' ]]
+    alter parts.npz ids.npz 'del a["attribution/text"], a["attribution/token_text"], a["attribution/minus_text"]'
+    [[ $(tg-attn-view ids.npz) =~ ' of id '[0-9]+' less id '[0-9]+' after token 8' ]]
+    alter parts.npz bad.npz 'a["attribution/minus_text"] = np.array([b"P"])'
+    run -1 --separate-stderr tg-attn-view bad.npz
+    said 'bad.npz: array attribution/minus_text is S1 of shape (1,), expected S of shape ()'
 }
 
 patched=(-q -p CatDogCat --corrupt CatPigCat --answer D --wrong P)
@@ -124,7 +136,7 @@ layer down, head across'
     run -0 tg-attn-view --show previous -l 0 circuit.npz
     [[ ${lines[1]} =~ ^\ +0\ 1\.00(\ 0\.0[0-9]){3}\ $ && ${lines[2]} = 'attention to the previous position 0 '* ]]
     tg-circuit -q --compose -o pairs.npz
-    run -0 tg-attn-view pairs.npz
+    run -0 tg-attn-view --show k pairs.npz
     is_output 'writer  0.0  0.1  0.2  0.3 
    1.0 0.25 0.18 0.19 0.19 
    1.1 0.13 0.54 0.57 0.54 
@@ -134,6 +146,46 @@ K-composition 0 .:-=+*#%@ 0.5986
 of random matrices: 0.125
 reader down, writer across'
     [[ $(tg-attn-view --show v -a 0 pairs.npz | sed -n 2p) = '   1.0 0.042 '* ]]
+}
+
+@test "scores of pairs less that of random matrices, on a scale that begins at a score of 0 or before" {
+    need_numpy
+    tg-circuit -q --compose -o pairs.npz
+    run -0 tg-attn-view pairs.npz
+    is_output 'writer  0.0  0.1  0.2  0.3 
+   1.0 0.12 0.06 0.06 0.07 
+   1.1 0.01 0.42 0.45 0.41 
+   1.2 0.00 0.45 0.46 0.44 
+   1.3 0.01 0.47 0.47 0.43 
+K-composition less that of random matrices -0.4736 .:-=+*#%@ 0.4736
+of random matrices: 0.125
+reader down, writer across'
+    cmp <(tg-attn-view pairs.npz) <(tg-attn-view --show k_excess pairs.npz)
+    [[ $(tg-attn-view --show v_excess -a 0 pairs.npz) = *$'\n   1.0 -0.083 '*'V-composition less that of random matrices -'* ]]
+    # of random matrices, all scores of which are near the baseline: pale, except from 0
+    tg-init -q --n-layer 4 --n-head 4 --n-embd 64 --n-ctx 8 -o random.npz
+    tg-circuit -q -m random.npz --compose -o random-pairs.npz
+    run -0 tg-attn-view -w 200 --show q_excess random-pairs.npz
+    [[ $output = *'Q-composition less that of random matrices -0.125 .:-=+*#%@ 0.125'* ]]
+    svg_module
+    for show in q q_excess; do
+        tg-attn-view --show $show -o $show.svg random-pairs.npz
+    done
+    python3 - << 'END'
+import svg
+def lightness(name):
+    """The mean, of 0 to 255, over the cells, which are wider than the scale's steps."""
+    fills = [fill for r, fill in svg.Image(name).rects[1:] if fill[0] == "#" and r[2] >= 8]
+    assert len(fills) > 40, len(fills)
+    return sum(sum(bytes.fromhex(fill[1:])) / 3 for fill in fills) / len(fills)
+pale, dark = lightness("q_excess.svg"), lightness("q.svg")
+assert pale > 200 and dark < 140, (pale, dark)
+END
+    # an archive without a baseline
+    alter pairs.npz bare.npz 'del a["circuit/baseline"]'
+    cmp <(tg-attn-view bare.npz) <(tg-attn-view --show k pairs.npz | grep -v '^of random')
+    run -2 --separate-stderr tg-attn-view --show k_excess bare.npz
+    said 'bare.npz: --show k_excess is not of a circuit: expected one of k|q|v'
 }
 
 @test "columns that do not fit are drawn in blocks, very many without their texts" {
@@ -226,10 +278,10 @@ kind = os.environ["KIND"]
 image = svg.Image(kind + ".svg")
 rows, palette = png.read(kind + ".png")
 assert image.size == (len(rows[0]), len(rows))
-want = {"parts": ["0", "3", "mlp", "bias", "layer down, head across", "part of the logit"],
+want = {"parts": ["0", "3", "mlp", "att bias", "mlp bias", "layer down, head across", "part of the logit"],
         "patch": ["0 C", "8 t", "0.0", "1.3", "layer.head", "layer.head down, token across", "effect of patches of z"],
         "circuit": ["0", "3", "copying: eigenvalues of W_E OV W_U"],
-        "pairs": ["1.0", "0.3", "reader", "K-composition", "of random matrices: 0.125"]}[kind]
+        "pairs": ["1.0", "0.3", "reader", "K-composition less that of random matrices", "of random matrices: 0.125"]}[kind]
 assert set(want) <= set(image.text), image.text
 dark, colors = png.read("dark.png")
 assert max(colors[dark[0][0]]) < 40 and min(palette[rows[0][0]]) == 255
@@ -256,7 +308,7 @@ END
     refused 'parts.npz: --show probs is not of an attribution: expected one of parts|keys' --show probs parts.npz
     refused 'patch.npz: --show rank is not of patches: expected one of effect|metric' --show rank patch.npz
     refused 'circuit.npz: --show k is not of a circuit: expected one of copying|positive|' --show k circuit.npz
-    refused 'pairs.npz: --show copying is not of a circuit: expected one of k|q|v' --show copying pairs.npz
+    refused 'pairs.npz: --show copying is not of a circuit: expected one of k_excess|q_excess|v_excess|k|q|v' --show copying pairs.npz
     refused 'dump.npz: --show kl is not of attention: expected one of probs|scores|steps' --show kl dump.npz
     refused 'lens.npz: --scale is for probabilities, not for --show kl' --scale log --show kl lens.npz
     refused 'lens.npz: --head does not go with a lens' -a 0 lens.npz

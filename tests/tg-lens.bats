@@ -428,12 +428,14 @@ if "lm_head.bias" in m:
         tg-lens -q -m $file -p 'abcab' -l 1 -t 2 --target b --tsv > one.tsv
         tg-lens -q -m $file -p 'abcab' -t 3 -a b-c --keys -n 3 --tsv > parts.tsv
         tg-lens -q -m $file -p 'abcab' -t 3 -a b-c -o parts.npz --force
+        tg-lens -q -m $file -p 'abcab' -a z -o alone.npz --force
         python3 -c "$python_tables"'
 a, rows = np.load("lens.npz"), table("lens.tsv")
 assert a.files[:2] == ["kind", "version"] and (bytes(a["kind"]), int(a["version"]), int(a["lens/n_layer"])) == (b"lens", 1, 2)
 assert list(a["lens/layers"]) == [0, 1, 2] and list(a["lens/positions"]) == [0, 1, 2, 3, 4]
 ids = [int(r["id"]) for r in rows[::3]]
 assert list(a["lens/ids"]) == ids and list(a["lens/target"]) == ids[1:] + [-1] and b"".join(a["lens/text"]) == b"abcab"
+assert list(a["lens/target_text"]) == [b"b", b"c", b"a", b"b", b""]
 assert a["lens/top_ids"].shape == a["lens/top_text"].shape == (3, 5, 3)
 assert [a["lens/" + n].dtype.str for n in ("ids", "rank", "logit", "kl", "entropy", "sum", "top_logits")] == \
     ["<i8", "<i8", "<f4", "<f8", "<f8", "<f8", "<f4"]
@@ -454,11 +456,15 @@ for n, r in enumerate(rows):
 a, (r,) = np.load("one.npz"), table("one.tsv")
 assert (list(a["lens/layers"]), list(a["lens/positions"]), list(a["lens/target"])) == ([1], [2], [int(r["target_id"])])
 assert a["lens/rank"].shape == (1, 1) and a["lens/rank"][0, 0] == int(r["rank"]) and "lens/top_ids" not in a
+assert list(a["lens/target_text"]) == [b"b"]
 assert a["lens/logit"][0, 0] == np.float32(r["logit"]) and len(a["lens/ids"]) == 5
 
 a, p = np.load("parts.npz"), parts("parts.tsv")
 assert (bytes(a["kind"]), int(a["version"]), int(a["attribution/position"])) == (b"attribution", 1, 3)
 assert [int(a["attribution/" + n]) for n in ("token", "minus")] == [ids[1], ids[2]] and list(a["attribution/ids"]) == ids
+assert [a["attribution/" + n].shape for n in ("token_text", "minus_text")] == [(), ()]
+assert (a["attribution/token_text"].item(), a["attribution/minus_text"].item()) == (b"b", b"c")
+assert "attribution/minus_text" not in np.load("alone.npz") and np.load("alone.npz")["attribution/token_text"].item() == b"z"
 names = {"position": "position_embedding"}
 seen = set()
 for (part, *at), value in p.items():
@@ -468,7 +474,8 @@ for (part, *at), value in p.items():
     part = names.get(part, part)
     seen.add(part)
     assert shown(a["attribution/" + part][tuple(i for i in at if i is not None)]) == value, (part, at)
-rest = {n.split("/")[1] for n in a.files[2:]} - seen - {"ids", "text", "position", "token", "minus", "capped", "scale"}
+rest = {n.split("/")[1] for n in a.files[2:]} - seen - {"ids", "text", "position", "token", "token_text", "minus",
+    "minus_text", "capped", "scale"}
 for part in rest:
     assert not np.any(a["attribution/" + part]), part # what the model lacks
 assert a["attribution/unit"].shape[0] == 2 and abs(a["attribution/unit"].sum(1) - a["attribution/mlp"]).max() < 1e-9

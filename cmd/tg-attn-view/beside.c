@@ -142,6 +142,7 @@ static void put_lens(tg_sink *out, const tg_results *r)
     put_wholes(out, r, "{layers", "layers");
     put_wholes(out, r, "positions", "positions");
     put_wholes(out, r, "target", "target");
+    put_texts(out, r, "targetTexts", "target_text");
     put_wholes(out, r, "rank", "rank");
     tg_sink_print(out, ", \"K\": %zu", has_top ? r->size['K' - 'A'] : 0);
     if (has_top) {
@@ -172,7 +173,9 @@ static void put_attribution(tg_sink *out, const tg_results *r)
     tg_sink_puts(out, ", \"attribution\": ");
     put_wholes(out, r, "{position", "position");
     put_wholes(out, r, "token", "token");
+    put_texts(out, r, "tokenText", "token_text");
     put_wholes(out, r, "minus", "minus");
+    put_texts(out, r, "minusText", "minus_text");
     for (size_t n = 0; n < sizeof numbers / sizeof *numbers; n++)
         put_reals(out, r, numbers[n].name, numbers[n].array);
     tg_sink_puts(out, "}");

@@ -141,6 +141,12 @@ void heat_set_range(heat *h, heat_range range)
     h->scale = (tg_scale){TG_SCALE_LINEAR, low, high > low ? high : low + 1};
 }
 
+void heat_widen(heat *h, double most)
+{
+    h->scale.high = fmax(h->scale.high, most);
+    h->scale.low = -h->scale.high;
+}
+
 bool heat_step(unsigned *step, const heat *h, size_t row, size_t column)
 {
     const double x = h->value[row * h->columns + column];

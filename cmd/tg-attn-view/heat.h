@@ -13,9 +13,11 @@
 #define HEAT_ATTRIBUTION "parts|keys"
 #define HEAT_PATCH "effect|metric"
 #define HEAT_HEADS "copying|positive|duplicate|previous|diagonal|ov_norm|qk_norm" /* of a circuit */
-#define HEAT_PAIRS "k|q|v"                                                        /* or of its pairs */
+#define HEAT_EXCESS "k_excess|q_excess|v_excess" /* or of its pairs, where it has a baseline, */
+#define HEAT_PAIRS "k|q|v"                       /* and without it */
 #define HEAT_SHOWS                                                                                           \
-    "rank|logit|entropy|kl|" HEAT_ATTRIBUTION "|" HEAT_PATCH "|" HEAT_HEADS "|" HEAT_PAIRS /* and probs */
+    "rank|logit|entropy|kl|" HEAT_ATTRIBUTION "|" HEAT_PATCH "|" HEAT_HEADS "|" HEAT_EXCESS                  \
+    "|" HEAT_PAIRS /* and probs */
 
 #define HEAT_NAME 48  /* bytes of a row's or a column's name, with NUL */
 #define HEAT_LINES 4  /* of words about the map */
@@ -102,6 +104,7 @@ void heat_describe_patches(heat *h, const tg_results *r, bool effect, const char
 /* Set a linear range: of all numbers; from 0; or as far below 0 as above. */
 typedef enum heat_range { HEAT_ALL, HEAT_FROM_ZERO, HEAT_DIVERGING } heat_range;
 void heat_set_range(heat *h, heat_range range);
+void heat_widen(heat *h, double most); /* let a diverging range reach at least to -most and most */
 
 TG_MUST_CHECK tg_status heat_of_lens(heat *h, const tg_results *r, const heat_want *want, const char *show,
                                      tg_err *err);

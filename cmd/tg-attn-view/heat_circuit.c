@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "cmd/tg-attn-view/heat.h"
+#include "lib/base/choice.h"
 
 /* ---- heads */
 
@@ -22,6 +23,9 @@ static const char *quantity_of(const char *show)
         {"q", "Q-composition"},
         {"k", "K-composition"},
         {"v", "V-composition"},
+        {"q_excess", "Q-composition less that of random matrices"},
+        {"k_excess", "K-composition less that of random matrices"},
+        {"v_excess", "V-composition less that of random matrices"},
     };
     size_t i = 0;
 
@@ -64,8 +68,8 @@ static tg_status leave_out_first(heat_axis *layers, tg_err *err)
     return TG_OK;
 }
 
-/* Rows: the heads that read; columns: those of earlier layers, which write. */
-static tg_status fill_pairs(heat *h, const tg_results_array *score, const heat_axis *layers,
+/* Rows: the heads that read; columns: those of earlier layers, which write.  less: of each score. */
+static tg_status fill_pairs(heat *h, const tg_results_array *score, double less, const heat_axis *layers,
                             const heat_axis *heads, tg_err *err)
 {
     const size_t N = score->shape[1], H = score->shape[3], all = score->shape[2] * H;
@@ -84,32 +88,64 @@ static tg_status fill_pairs(heat *h, const tg_results_array *score, const heat_a
 
         heat_name_head(h, i, layers->number[l], heads->number[n]);
         for (size_t j = 0; j < columns; j++)
-            h->value[i * columns + j] = j / H < layers->number[l] ? row[j] : (double)NAN;
+            h->value[i * columns + j] = j / H < layers->number[l] ? row[j] - less : (double)NAN;
     }
     return TG_OK;
+}
+
+/* ---- a map of either kind */
+
+/* What a quantity is made of: an array, less the baseline if `excess`. */
+struct circuit {
+    const tg_results_array *value;
+    bool excess;
+    double baseline;
+};
+
+static tg_status find(struct circuit *c, const tg_results *r, const char *show, tg_err *err)
+{
+    static const char suffix[] = "_excess";
+    char name[TG_CHOICE_SIZE];
+    const size_t n = strcspn(show, "_");
+
+    c->excess = strcmp(show + n, suffix) == 0;
+    snprintf(name, sizeof name, "%s", show);
+    if (c->excess)
+        name[n] = '\0';
+    if (!(c->value = tg_results_find(r, name)))
+        return tg_fail(err, TG_EUSAGE, "the archive has no circuit/%s", name);
+    c->baseline = tg_results_real(r, "baseline");
+    return TG_OK;
+}
+
+static void describe(heat *h, const tg_results *r, const struct circuit *c, const char *show)
+{
+    const bool diverges = c->excess || strcmp(show, "copying") == 0 || strcmp(show, "duplicate") == 0;
+
+    snprintf(h->quantity, HEAT_LINE, "%s", quantity_of(show));
+    heat_set_range(h, diverges ? HEAT_DIVERGING : HEAT_FROM_ZERO);
+    if (c->excess) /* a score of 0 is in range, so that random matrices are pale */
+        heat_widen(h, c->baseline);
+    if (c->value->dims == 4 && tg_results_find(r, "baseline"))
+        snprintf(h->about[0], HEAT_LINE, "of random matrices: %.4g", c->baseline);
 }
 
 tg_status heat_of_circuit(heat *h, const tg_results *r, const heat_want *want, const char *show, tg_err *err)
 {
     const tg_results_array *layers = tg_results_find(r, "layers"), *heads = tg_results_find(r, "heads");
-    const tg_results_array *value = tg_results_find(r, show);
-    const bool diverges = strcmp(show, "copying") == 0 || strcmp(show, "duplicate") == 0;
+    struct circuit c = {0};
     heat_axis l = {0}, n = {0};
-    tg_status status;
+    tg_status status = find(&c, r, show, err);
 
-    if (!value)
-        return tg_fail(err, TG_EUSAGE, "the archive has no circuit/%s", show);
+    if (status)
+        return status;
     if (!(status = heat_choose(&l, "layer", layers->whole, layers->count, want->layers, err)) &&
         !(status = heat_choose(&n, "head", heads->whole, heads->count, want->heads, err)) &&
-        (value->dims < 4 || !(status = leave_out_first(&l, err))))
-        status = value->dims == 4 ? fill_pairs(h, value, &l, &n, err)
-                                  : fill_heads(h, value->real, heads->count, &l, &n, err);
-    if (!status) {
-        snprintf(h->quantity, HEAT_LINE, "%s", quantity_of(show));
-        heat_set_range(h, diverges ? HEAT_DIVERGING : HEAT_FROM_ZERO);
-        if (value->dims == 4 && tg_results_find(r, "baseline"))
-            snprintf(h->about[0], HEAT_LINE, "of random matrices: %.4g", tg_results_real(r, "baseline"));
-    }
+        (c.value->dims < 4 || !(status = leave_out_first(&l, err))))
+        status = c.value->dims == 4 ? fill_pairs(h, c.value, c.excess ? c.baseline : 0, &l, &n, err)
+                                    : fill_heads(h, c.value->real, heads->count, &l, &n, err);
+    if (!status)
+        describe(h, r, &c, show);
     heat_axis_free(&l);
     heat_axis_free(&n);
     return status;

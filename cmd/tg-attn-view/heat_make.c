@@ -17,7 +17,9 @@ static const char *shows_of(const tg_results *r, const char **what)
     *what = texts[r->kind];
     if (r->kind != TG_RESULTS_CIRCUIT)
         return lists[r->kind];
-    return tg_results_find(r, "k") ? HEAT_PAIRS : HEAT_HEADS;
+    if (!tg_results_find(r, "k"))
+        return HEAT_HEADS;
+    return tg_results_find(r, "baseline") ? HEAT_EXCESS "|" HEAT_PAIRS : HEAT_PAIRS;
 }
 
 tg_status heat_make(heat *h, const tg_results *r, const heat_want *want, tg_err *err)

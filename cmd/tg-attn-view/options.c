@@ -155,7 +155,7 @@ int options_parse(int argc, char **argv, struct options *o)
             "what to draw. Of attention: probs, scores, or steps, of one head of a small example "
             "from q and k to att, as SVG. Of a lens: probs, rank, logit, entropy or kl. Of an "
             "attribution: parts or keys. Of patches: effect or metric. Of a circuit: copying to "
-            "qk_norm; of its pairs: k, q or v",
+            "qk_norm; of its pairs: k_excess to v",
             .given = &o->show_given),
         CLI_CHOICE_OPTION(
             0, "scale", &o->scale, TG_SCALE_KINDS,

@@ -19,6 +19,17 @@ static tg_status put(const struct writer *w, const char *name, tg_dtype type, si
     return tg_archive_put(w->archive, name, type, dims, shape, data, err);
 }
 
+/* Those of ids of this shape. */
+static tg_status put_texts(const struct writer *w, const char *name, size_t dims, const size_t *shape,
+                           const int64_t *ids, tg_err *err)
+{
+    size_t n = 1;
+
+    for (size_t d = 0; d < dims; d++)
+        n *= shape[d];
+    return tg_token_texts_put(w->archive, name, dims, shape, w->tok, w->text_of, ids, n, err);
+}
+
 static tg_status begin(struct writer *w, int fd, const char *kind, const tg_model *model, const int32_t *ids,
                        size_t T, tg_err *err)
 {
@@ -99,7 +110,6 @@ static tg_status take(void *context, const tg_lens_row *row, tg_err *err)
 
 static tg_status put_top(const struct writer *w, const struct rows *r, const size_t shape[3], tg_err *err)
 {
-    const size_t n = r->layers * r->positions * r->K;
     tg_status status;
 
     if (r->K == 0)
@@ -107,7 +117,7 @@ static tg_status put_top(const struct writer *w, const struct rows *r, const siz
     if ((status = put(w, "lens/top_ids", TG_I64, 3, shape, r->top, err)) ||
         (status = put(w, "lens/top_logits", TG_F32, 3, shape, r->top_logits, err)))
         return status;
-    return tg_token_texts_put(w->archive, "lens/top_text", 3, shape, w->tok, w->text_of, r->top, n, err);
+    return put_texts(w, "lens/top_text", 3, shape, r->top, err);
 }
 
 static tg_status put_rows(const struct writer *w, const struct rows *r, tg_err *err)
@@ -119,6 +129,7 @@ static tg_status put_rows(const struct writer *w, const struct rows *r, tg_err *
         (status = put(w, "lens/layers", TG_I64, 1, &r->layers, r->layer, err)) ||
         (status = put(w, "lens/positions", TG_I64, 1, &r->positions, r->position, err)) ||
         (status = put(w, "lens/target", TG_I64, 1, &r->positions, r->target, err)) ||
+        (status = put_texts(w, "lens/target_text", 1, &r->positions, r->target, err)) ||
         (status = put(w, "lens/rank", TG_I64, 2, shape, r->rank, err)) ||
         (status = put(w, "lens/logit", TG_F32, 2, shape, r->logit, err)) ||
         (status = put(w, "lens/kl", TG_F64, 2, shape, r->kl, err)) ||
@@ -186,13 +197,22 @@ static tg_status put_parts(const struct writer *w, const tg_attribution *a, tg_e
     return put(w, "attribution/mlp_bias", TG_F64, 1, heads, a->bias[TG_SUBLAYER_MLP], err);
 }
 
+/* Its id and its text; of -1, no token, no text. */
+static tg_status put_token(const struct writer *w, const char *name, const char *text_name, int64_t id,
+                           tg_err *err)
+{
+    const tg_status status = tg_archive_put_i64(w->archive, name, id, err);
+
+    return status || id < 0 ? status : put_texts(w, text_name, 0, NULL, &id, err);
+}
+
 static tg_status put_attribution(const struct writer *w, const tg_attribution *a, tg_err *err)
 {
     tg_status status;
 
     if ((status = tg_archive_put_i64(w->archive, "attribution/position", (int64_t)a->plan.position, err)) ||
-        (status = tg_archive_put_i64(w->archive, "attribution/token", a->plan.token, err)) ||
-        (status = tg_archive_put_i64(w->archive, "attribution/minus", a->plan.minus, err)) ||
+        (status = put_token(w, "attribution/token", "attribution/token_text", a->plan.token, err)) ||
+        (status = put_token(w, "attribution/minus", "attribution/minus_text", a->plan.minus, err)) ||
         (status = put_numbers(w, a, err)))
         return status;
     return put_parts(w, a, err);

@@ -14,7 +14,8 @@ tg_status tg_token_texts_put(tg_archive_writer *w, const char *name, size_t dims
     if (!(text = calloc(n > 0 ? n : 1, TG_TOKEN_TEXT_SIZE)))
         return tg_fail_memory(err, n * TG_TOKEN_TEXT_SIZE, "the tokens' texts");
     for (size_t i = 0; i < n; i++)
-        (void)text_of(tok, text + i * TG_TOKEN_TEXT_SIZE, TG_TOKEN_TEXT_SIZE, (int32_t)ids[i]);
+        if (ids[i] >= 0)
+            (void)text_of(tok, text + i * TG_TOKEN_TEXT_SIZE, TG_TOKEN_TEXT_SIZE, (int32_t)ids[i]);
     status = tg_archive_put(w, name, (tg_dtype){'S', TG_TOKEN_TEXT_SIZE}, dims, shape, text, err);
     free(text);
     return status;

@@ -17,8 +17,8 @@
  * number.  `context` is the tokenizer. */
 typedef size_t (*tg_token_text_of)(const void *context, char *out, size_t size, int32_t id);
 
-/* Write the texts of n ids as an array of this shape; nothing if the tokenizer has no text.  TG_ENOMEM, and
- * as tg_archive_put(). */
+/* Write the texts of n ids as an array of this shape, "" of -1; nothing if the tokenizer has no text.
+ * TG_ENOMEM, and as tg_archive_put(). */
 TG_MUST_CHECK tg_status tg_token_texts_put(tg_archive_writer *w, const char *name, size_t dims,
                                            const size_t *shape, const tg_tokenizer *tok,
                                            tg_token_text_of text_of, const int64_t *ids, size_t n,

@@ -895,6 +895,7 @@ static const struct row rows[] = {
     {"sample baby one sequence", sampling, BABY, 1, 0, 0, false, BYTES, "reading"},
     {"lens gpt2 1024, top 10", lens, GPT2, 1024, 10, 0, false, FLOPS},
     {"attribute gpt2 1024", attribution, GPT2, 1024, 0, 0, false, FLOPS},
+    {"attribute smollm2 512", attribution, SMOLLM2, 512, 0, 0, false, FLOPS},
     {"patch gpt2 144 heads x 15", patches, 15, 0, 0, 0, false, FLOPS},
     {"patch attribution gpt2 15", patches, 15, 0, 0, 1, false, FLOPS},
     {"patch edges gpt2 15", patches, 15, 0, 0, 2, false, FLOPS},

@@ -56,8 +56,10 @@ const lensText = (at) => {
     return text ? text.replaceAll(" ", "·") : String(id);
 };
 
-// The text of a token that an archive names by its id alone.
-function nameOfId(id) {
+// A token that an archive names by its id and its text, or in older archives by the id alone.
+function nameOfId(id, text) {
+    if (text)
+        return tokenName(id, text);
     const at = firstTokens.ids.indexOf(id), k = lens?.ids.indexOf(id) ?? -1, {next} = dumps[0], n = next?.ids.indexOf(id) ?? -1;
     return at >= 0 && firstTokens.tokens ? `“${firstLabel(at)}”` : tokenName(id, lens?.texts?.[k] ?? next?.texts?.[n] ?? "");
 }
@@ -75,7 +77,7 @@ function showPrediction(r, c) {
     const at = lensAt(r, c), t = lens.positions[c], target = lens.target[c], {entropy, kl, logit} = readLens();
     byId("lens-text").textContent = say("{0}, position {1}: entropy {2}, divergence {3} nats", layersText(lens.layers[lensLayer(r)]),
         `${t}${firstQuoted(t)}`, textOf(entropy[at], 6), textOf(kl[at], 6)) + (target < 0 ? "" : say("; target {0}: rank {1}, probability {2}, logit {3}",
-        nameOfId(target), lens.rank[at], textOf(lensProb(at), 6), storedText(logit[at])));
+        nameOfId(target, lens.targetTexts?.[c]), lens.rank[at], textOf(lensProb(at), 6), storedText(logit[at])));
     byId("lens-top").hidden = lens.K === 0;
     setRows(byId("lens-top").querySelector("table"), Array.from({length: lens.K}, (_, k) => {
         const {id, text, logit: x, prob} = lensTop(at, k);

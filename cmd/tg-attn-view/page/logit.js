@@ -16,8 +16,8 @@ const sumOf = (numbers) => numbers.reduce((sum, x) => sum + x, 0);
 
 // The logit that is explained, as a text.
 function logitName() {
-    const {token, minus} = attribution;
-    return minus < 0 ? say("logit of {0}", nameOfId(token)) : say("logit of {0} less that of {1}", nameOfId(token), nameOfId(minus));
+    const {token, minus, tokenText, minusText} = attribution, name = nameOfId(token, tokenText);
+    return minus < 0 ? say("logit of {0}", name) : say("logit of {0} less that of {1}", name, nameOfId(minus, minusText));
 }
 
 // ---- what each cell of a head's map wrote to it: the keys of one query

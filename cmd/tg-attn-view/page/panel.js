@@ -98,7 +98,7 @@ function showFacts(row) {
         ...basesOf(view),
         ["offset", String(offsetOf(h, i, j)), "= ((b·H + h)·T + i)·T + j"],
         ["", `= ((${b}·${H} + ${h})·${T} + ${i})·${T} + ${j}`],
-        ["score", cellScore(row, view), masked ? say("stands for “not looked at”") : ""],
+        ["score", cellScore(row, view), masked ? say("means “not looked at”") : ""],
         ...maskRows(view),
         ["probability", cellProb(row, view), ""],
         ...(dump.gradient ? [["gradient", cellGradient(row, view), say("of the loss of the target")]] : []),
@@ -110,8 +110,11 @@ function showFacts(row) {
     for (const line of table.tBodies[0].rows) {
         if (line.cells[0].textContent === "")
             line.cells[1].colSpan = 2;
-        else
-            line.cells[2].title = line.cells[2].textContent; // a long token may be cut, after its numbers
+        else {
+            const {textContent} = line.cells[2];
+            line.cells[2].title = textContent; // a long token may be cut, after its numbers
+            line.cells[2].classList.toggle("formula", textContent.startsWith("= "));
+        }
     }
 }
 

@@ -46,7 +46,7 @@ const CHINESE = {
     "{0} copied": "已复制{0}", " ({0}: your file)": "（{0}：你的文件）",
     "layer, head": "层、头", "key head": "key 头", "offset": "偏移", "mask": "掩码", "in the first": "第一个转储中",
     "difference": "差", "of {0} from it": "{0} 减去它", ", rounded down": "，向下取整",
-    "stands for “not looked at”": "表示“不看”", "this layer has no window": "这一层没有窗口",
+    "means “not looked at”": "表示“不看”", "this layer has no window": "这一层没有窗口",
     "hidden by the window of {0} keys": "在 {0} 个 key 的窗口之外", "after the window of {0} keys": "在 {0} 个 key 的窗口之后",
     "in the window of {0} keys": "在 {0} 个 key 的窗口之内",
     "Trace": "跟踪", "in double precision; what is stored is float32": "以双精度计算；存放的是 float32",
