@@ -203,7 +203,10 @@ void cli_catch_status(void)
 
 void cli_catch_stop(const char *finishing, const char *abandoning)
 {
-    snprintf(finishing_line, sizeof finishing_line, "%s: %s\n", cli_stderr.tool, finishing);
+    const bool in_line = finishing[0] == '\n';
+
+    snprintf(finishing_line, sizeof finishing_line, "%s%s: %s\n", in_line ? "\n" : "", cli_stderr.tool,
+             finishing + in_line);
     snprintf(abandoning_line, sizeof abandoning_line, "%s: %s\n", cli_stderr.tool, abandoning);
     for (size_t i = 0; i < N_STOPS; i++)
         catch_signal(ends[i], on_stop, false);

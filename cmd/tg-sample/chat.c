@@ -123,7 +123,9 @@ static tg_status converse(conversation *c, tg_err *err)
             n--;
         if (n == 0)
             continue;
-        cli_catch_stop("ending this answer; again to stop now", "");
+        cli_catch_stop(c->terminal ? "\nending this answer; again to stop now"
+                                   : "ending this answer; again to stop now",
+                       "");
         if (!(status = tg_chat_message(&c->chat, TG_CHAT_USER, line, (size_t)n, err)))
             status = answer(c, err);
         cli_release_stop();
