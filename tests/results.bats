@@ -33,6 +33,13 @@ page() {
 | Seed | Processor seconds | Bits per byte | SHA-256 of the model |
 |---|---|---|---|
 | 3 | 0 | 8.1 | \`$2\` |
+
+It continues:
+
+\`\`\`text
+Once
+    exit 3
+\`\`\`
 END
 }
 

@@ -794,6 +794,14 @@ print(json.dumps({
     said 'tg-convert: plain: no template of conversations'
     run -1 --separate-stderr tg-convert model.npz --chat-template model.npz -o no.gguf
     said 'tg-convert: model.npz: no template of conversations'
+    cp -r plain damaged
+    echo '{"chat_template": "<|im_' > damaged/tokenizer_config.json
+    run -1 --separate-stderr tg-convert damaged -o no.gguf
+    said 'tg-convert: damaged/tokenizer_config.json: line 1, column '
+    run -0 --separate-stderr tg-convert damaged --lossy -o left.gguf
+    said 'the template of conversations is left out: damaged/tokenizer_config.json: line 1, column '
+    cmp none.gguf left.gguf
+    tg-convert -q damaged -o left.npz
     run -2 --separate-stderr tg-convert plain --chat-template of-file -o no.npz
     said 'tg-convert: --chat-template is for --to hf and --to gguf: other formats have none'
     [[ ! -e no.gguf && ! -e no.npz ]]

@@ -4,6 +4,7 @@
 #ifndef TG_CMD_CONVERT_CONVERT_H
 #define TG_CMD_CONVERT_CONVERT_H
 
+#include <stdbool.h>
 #include <stddef.h>
 
 #include "cmd/cli/cli.h"
@@ -37,6 +38,9 @@ TG_MUST_CHECK tg_status convert_model(const convert_options *o, tg_source *input
                                       tg_err *err);
 TG_MUST_CHECK tg_status convert_tokens(const convert_options *o, tg_source *input, const tg_tokenizer *tok,
                                        tg_err *err);
+
+/* Whether the target's format has a template of conversations. */
+bool convert_has_template(const convert_options *o);
 
 /* Check that writing to a path leaves the source, its tokenizer and the map of names as they are. */
 TG_MUST_CHECK tg_status convert_check_output(const convert_options *o, const char *path, tg_err *err);

@@ -53,8 +53,7 @@ static int check_target(convert_options *o, const char *names)
         (void)tg_choice_find(&o->to, names, ending); /* that of a format, as gguf; or else the default */
     if (o->to != SIZE_MAX)
         choose(o, names);
-    if (o->chat &&
-        !(o->format && (strcmp(o->format->name, "hf") == 0 || strcmp(o->format->name, "gguf") == 0)))
+    if (o->chat && !convert_has_template(o))
         return cli_usage("--chat-template is for --to hf and --to gguf: other formats have none");
     if (o->format && o->format->part[0].name && (!o->target || cli_is_dash(o->target)))
         return cli_usage("--to %s writes a directory: name it with -o DIR", o->format->name);

@@ -187,16 +187,34 @@ static tg_status refuse_fusing(const char *name, const tg_config *config, tg_err
     return tg_err_in(err, name);
 }
 
+bool convert_has_template(const convert_options *o)
+{
+    return o->format && (strcmp(o->format->name, "hf") == 0 || strcmp(o->format->name, "gguf") == 0);
+}
+
+/* A damaged source's is left out on request. */
+static tg_status keep_template(const convert_options *o, tg_model_file *f, tg_err *err)
+{
+    tg_err why = {0};
+    const tg_status status = tg_chat_template_keep(f, o->chat ? o->chat : o->source, &why);
+
+    if (status == TG_EDATA && !o->chat && o->write.lossy)
+        return tg_notes_add(&f->notes, err, "the template of conversations is left out: %s", why.message);
+    if (status && err)
+        *err = why;
+    return status;
+}
+
 /* The template of conversations, and the settings of the source, which the model's values have no part in. */
 static tg_status keep_settings(const convert_options *o, tg_model_file *f, tg_err *err)
 {
-    const char *from = o->chat ? o->chat : o->source;
     struct stat st;
     tg_status status;
 
-    if (cli_is_dash(from) || !f->tokenizer || !tg_tokenizer_has_text(f->tokenizer))
+    if (!convert_has_template(o) || cli_is_dash(o->chat ? o->chat : o->source) || !f->tokenizer ||
+        !tg_tokenizer_has_text(f->tokenizer))
         return TG_OK;
-    if ((status = tg_chat_template_keep(f, from, err)))
+    if ((status = keep_template(o, f, err)))
         return status;
     if (o->chat && !f->chat_template.p)
         return tg_fail(err, TG_EDATA, "%s: no template of conversations", o->chat);
