@@ -400,11 +400,10 @@ void cli_catch_status(void);
 
 /*
  * Catch SIGINT, SIGTERM and SIGHUP.  Each is answered at once with a line on stderr.
- * The first one is kept for cli_stop_signal(); its line is `finishing`, which may begin with a newline, to end
- * a line of the terminal.  The next one, after
- * cli_let_abandon(true), is kept for cli_abandon_asked(); its line is `abandoning`.  Otherwise, and after
- * that, another one ends the tool at once.  One within a second of the last is taken for the same request:
- * some programs send it twice.
+ * The first one is kept for cli_stop_signal(); its line is `finishing`, which may begin with a newline, to
+ * end a line of the terminal.  The next one, after cli_let_abandon(true), is kept for cli_abandon_asked();
+ * its line is `abandoning`.  Otherwise, and after that, another one ends the tool at once.  One within a
+ * second of the last is taken for the same request: some programs send it twice.
  */
 void cli_catch_stop(const char *finishing, const char *abandoning);
 
