@@ -37,7 +37,7 @@ tg_status tg_json_err_in(tg_json *j)
     return j->status = tg_err_in(j->err, place);
 }
 
-static tg_status fail(tg_json *j, const char *member, const char *format, va_list arguments)
+TG_PRINTF(3, 0) static tg_status fail(tg_json *j, const char *member, const char *format, va_list arguments)
 {
     char message[TG_ERR_MAX];
     const char *const quote = member ? "\"" : "";
