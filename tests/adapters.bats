@@ -217,7 +217,7 @@ s/"r": 4,/"r": 4, "rank_pattern": {"q": 1},/|"rank_pattern": not supported
 s/"r": 4,/"r": 3,/|layers.0.self_attn.q_proj.lora_A.weight has 128 elements, expected [3,32]
 s/"r": 4,/"r": 0,/|a rank of 0, expected 1 to 4096
 s/"lora_alpha": 8/"lora_alpha": -8/|an alpha of -8, expected 0 to 1e+06
-s/"r": 4,/"r": 4, "init_lora_weights": "pissa_niter_4",/|"init_lora_weights": "pissa" changes the model, too
+s/"r": 4,/"r": 4, "init_lora_weights": "pissa_niter_4",/|"init_lora_weights": "pissa" also changes the model
 s/"r": 4,/"r": /|changed/adapter_config.json: line 6
 END
     head -c 3000 adapter.npz > cut.npz

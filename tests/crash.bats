@@ -6,20 +6,21 @@ load faults
 
 @test "killed at every system call of a save" {
     need_sweep
-    LINES=$(saving "$FAULT_COMMANDS")
+    LINES=$(third 1 "$(saving "$FAULT_COMMANDS")")
     few 6
     sweep_all kill "${FEW[@]}" -b rename,unlink,fsync # before and after each of these in any case
     swept "kills at system calls"
 }
 
-# Six seconds: five hundred kills, after each of which training goes on to its end.
-@test "killed at every system call of a run that saves at every step" {
+# In make soak at every system call, five hundred kills, after each of which training goes on to its end.
+@test "killed at system calls of a run that saves at every step" {
     need_sweep
     LINES='tg-train -m run.npz -n 4 -b 1 --save-every 1 in/t.npz
 tg-train -m in/m.npz -o new.npz -n 2 -b 1 --save-every 1 in/t.npz
 tg-train -m run.npz -n 4 -b 1 --save-every 0 --eval-every 1 --keep-best in/t.npz
 tg-train -m run.npz -n 4 -b 1 --save-every 1 --probe To --probe-every 1 in/t.npz'
-    sweep_all kill
+    few 30
+    sweep_all kill "${FEW[@]}"
     swept "kills at system calls of training"
 }
 
@@ -58,14 +59,14 @@ tg-train -m in/m.npz -o new.npz -n 3 -b 1 --save-every 2 --log ../log in/t.npz'
     [[ $CASES = $((2 * kills)) ]]
 }
 
-# Ten seconds: every command that saves with a signal for each number of threads, 600 runs in all; in make soak with two.
+# A third of the commands that save with a signal for each number of threads; in make soak all of them with two.
 @test "a signal after the system calls of a save: nothing is left, and the same command reaches the result" {
     need_sweep
     local threads
-    LINES=$(saving "$FAULT_COMMANDS")
     few 6
     for threads in 1 2; do
         export OMP_NUM_THREADS=$threads
+        LINES=$(third $((threads + 1)) "$(saving "$FAULT_COMMANDS")")
         [[ $threads = 2 ]] && ! soak || sweep_all stop -e SIGPIPE "${FEW[@]}" -b rename,unlink,fsync
         [[ $threads = 1 ]] && ! soak || sweep_all stop -e SIGTERM "${FEW[@]}"
     done

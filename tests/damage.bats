@@ -1,5 +1,6 @@
-# Damage: archives of each kind with every bit inverted, and cut at every byte (tests/damage/damage.c); from a pipe
-# one case of 32.  make soak: more archives, all readers of each, every case from a pipe as well.
+# Damage: archives of each kind with one bit of seven inverted (of each byte one at least), and cut at every byte
+# (tests/damage/damage.c); from a pipe one case of 32.  make soak: more archives, all readers of each, every bit, every
+# case from a pipe as well.
 
 load helper
 
@@ -75,7 +76,7 @@ damaged() {
 
 # damaged_tg FILE...: archives of tg.
 damaged_tg() {
-    if soak; then damaged -a "$@"; else damaged -s 32 "$@"; fi
+    if soak; then damaged -a "$@"; else damaged -b 7 -s 32 "$@"; fi
 }
 
 # A model's or a stream's tokenizer is read without the rest (the soak's readers): damage after it has no effect.
@@ -89,7 +90,7 @@ unnoticed() {
     unnoticed
 }
 
-# Ten seconds: three hundred thousand archives, each of which is read with all its checksums.
+# In make soak three hundred thousand archives, each of which is read with all its checksums.
 @test "models and runs" {
     slow
     damaged_tg tiny.npz run.npz

@@ -182,6 +182,11 @@ few() {
     ! soak || FEW=(${2:+-m "$2"})
 }
 
+# third N [COMMANDS]: the lines N, N + 3, N + 6, ... of the commands; in the long version all of them.
+third() {
+    awk -v n="$1" -v all="$(soak && echo 1)" 'all || NR % 3 == n % 3' <<< "${2:-$FAULT_COMMANDS}"
+}
+
 # take_line LINE: $INPUT and $WORDS become what a line of FAULT_COMMANDS asks of the driver.
 take_line() {
     INPUT=()

@@ -6,13 +6,15 @@ load faults
 
 # ---- memory
 
-# With -m, other cases with each number of threads.
+# With -m, other cases with each number of threads.  Of each command some allocations fail.
 out_of_memory() {
     need_sweep
     export OMP_NUM_THREADS=$1
     few $((3 + $1))
+    LINES=$(third "$1")
     sweep_all memory "${FEW[@]}"
     few $((2 + $1))
+    LINES=$(third "$(($1 == 2 ? 1 : 3))")
     sweep_all memory -g "${FEW[@]}"
     swept "failing allocations, $1 threads"
 }
@@ -27,31 +29,33 @@ out_of_memory() {
 
 # ---- system calls that fail
 
-# Six seconds: a thousand runs.
 @test "errors of system calls: one, or all from one on" {
     need_sweep
-    local error errors=(EIO ESTALE)
+    local error from=1 errors=(EIO ESTALE)
     if soak; then errors=(EIO ENOSPC EDQUOT ESTALE EACCES EMFILE); fi
     for error in "${errors[@]}"; do
         few 3
+        LINES=$(third $from)
         sweep_all error -e $error "${FEW[@]}"
-        few 3
+        LINES=$(third $((++from)))
         sweep_all error -g -e $error "${FEW[@]}"
     done
     swept "system calls that fail"
 }
 
-# Ten seconds: every call of four commands, and again for thirteen kinds of calls, 1,000 runs in all.
-@test "errors of system calls: every one of a save, each for good" {
+# In make soak every call of four commands, and again for thirteen kinds of calls, 1,000 runs in all.
+@test "errors of system calls: those of a save, each for good" {
     need_sweep
     local call
     LINES='tg-tokenize -o t.npz in/text
 | in/text tg-tokenize -t char -o t.npz
 tg-train -m run.npz -n 4 -b 1 --save-every 1 in/t.npz
 tg-train -m run.npz -n 4 -b 1 --save-every 0 --eval-every 1 --keep-best in/t.npz'
-    sweep_all error -e EDQUOT
+    few 20
+    sweep_all error -e EDQUOT "${FEW[@]}"
+    few 4
     for call in read write open close stat statfs fsync rename flock fchmod fchown getdents; do
-        sweep_all error -g -e ENOSPC -c $call
+        sweep_all error -g -e ENOSPC -c $call "${FEW[@]}"
     done
     swept "system calls of saves that fail"
 }
@@ -67,14 +71,15 @@ tg-convert in/t.bin --from uint16 -o t.npz'
 }
 
 # The names in a directory decide what the sandbox allows: of a list that was cut short, the rest would be denied.
-@test "errors of tg-info, every one: with a vocabulary, a log, runs and a directory" {
+@test "errors of tg-info: with a vocabulary, a log, runs and a directory" {
     need_sweep
     LINES='tg-info in/bpe.json
 tg-info in/run.npz in/m.tsv
 tg-info in/merges.txt in/m.tsv in/hf'
-    sweep_all error -e EIO
-    sweep_all error -g -e EIO
-    sweep_all memory
+    few 30
+    sweep_all error -e EIO "${FEW[@]}"
+    sweep_all error -g -e EIO "${FEW[@]}"
+    sweep_all memory "${FEW[@]}"
     swept "calls of tg-info that fail"
 }
 
@@ -92,11 +97,11 @@ tg-info in/merges.txt in/m.tsv in/hf'
 # NFS repeats a call whose reply got lost, and reports how that ends.
 @test "errors after the effect, as with NFS" {
     need_sweep
-    local error errors=(EIO ENOENT EINTR)
+    local error from=1 errors=(EIO ENOENT EINTR)
     if soak; then errors+=(ESTALE EXDEV); fi
-    LINES=$(saving "$FAULT_COMMANDS")
     for error in "${errors[@]}"; do
         few 3
+        LINES=$(third $((from++)) "$(saving "$FAULT_COMMANDS")")
         sweep_all late -e $error -c rename,fsync,close,flock,fchmod,fchown,mkdir,ftruncate,unlink "${FEW[@]}"
     done
     sweep late -o -e ENOENT -c rename -- 'tg-init -P tinygpt -o m.npz'
@@ -109,10 +114,12 @@ tg-info in/merges.txt in/m.tsv in/hf'
     need_sweep
     local calls=read,pread,pwrite,open,close,fsync,rename,flock,ftruncate,fchmod,fchown,mkdir
     few 3
+    LINES=$(third 1)
     sweep_all error -o -e EINTR -c $calls "${FEW[@]}"
     few 2
+    LINES=$(third 2)
     sweep_all error -o -g -e EINTR -c $calls "${FEW[@]}"
-    LINES=$(saving "$FAULT_COMMANDS")
+    LINES=$(third 3 "$(saving "$FAULT_COMMANDS")")
     few 2
     sweep_all error -o -g -e EINTR -c write "${FEW[@]}"
     swept "interrupted calls"
@@ -131,12 +138,14 @@ tg-info in/merges.txt in/m.tsv in/hf'
     swept "commands"
 }
 
-# Five seconds: a reader who gets single bytes calls often.
+# A reader who gets single bytes calls often.
 @test "short reads and writes change nothing" {
     need_sweep
     few 2
+    LINES=$(third 2)
     sweep_all short -o -c read,write,pread,pwrite "${FEW[@]}"
     few 1
+    LINES=$(third 3)
     sweep_all short -o -g -c read,write,pread,pwrite "${FEW[@]}"
     swept "short reads and writes"
 }
@@ -145,9 +154,7 @@ tg-info in/merges.txt in/m.tsv in/hf'
 
 @test "closed descriptors 0, 1, 2 in all combinations" {
     need_sweep
-    if ! soak; then
-        LINES=$(awk 'NR % 3 == 1' <<< "$FAULT_COMMANDS")
-    fi
+    LINES=$(third 1)
     sweep_all closed
     swept "commands with closed descriptors"
 }
@@ -155,6 +162,7 @@ tg-info in/merges.txt in/m.tsv in/hf'
 @test "a reader who leaves after any number of bytes" {
     need_sweep
     few 2 200
+    LINES=$(third 2)
     sweep_all reader "${FEW[@]}"
     swept "readers that leave"
 }
@@ -162,6 +170,7 @@ tg-info in/merges.txt in/m.tsv in/hf'
 @test "a limit on the size of files, at any number of bytes" {
     need_sweep
     few 3 200
+    LINES=$(third 3)
     sweep_all size "${FEW[@]}"
     swept "limits on the size of files"
 }

@@ -228,37 +228,6 @@ make_docs_model() {
     tg-tokenize < text | tg-train --steps 30 2> /dev/null
 }
 
-# ---- the longest run
-
-# As typed, with nothing left out: 2,000 steps of the default model, on Shakespeare where
-# that is.  It takes one processor for a minute, so setup_suite.bash begins it, and the
-# tests of pipeline.bats wait for it.
-begin_long_run() {
-    export LONG_RUN=$BATS_SUITE_TMPDIR/long-run
-    mkdir "$LONG_RUN"
-    long_run > /dev/null 2>&1 3>&- < /dev/null &
-    echo $! > "$LONG_RUN/pid"
-}
-
-long_run() {
-    local status=0 train=tg-train
-    [[ $BUILD != *asan* ]] || train="tg-train --steps 20" # 2,000 would take minutes
-    cd "$LONG_RUN" || return 1
-    cp "${TG_TEST_DATA:-}/tinyshakespeare.txt" text || make_text 200000 > text
-    OMP_NUM_THREADS=1 bash -o pipefail -c "tg-tokenize < text | $train" > out 2> err || status=$?
-    echo $status > status
-}
-
-# Copies what the run has left into the current directory.
-wait_for_long_run() {
-    [[ -n ${LONG_RUN:-} ]] || begin_long_run
-    until [[ -e $LONG_RUN/status ]]; do
-        kill -0 "$(cat "$LONG_RUN/pid")" || [[ -e $LONG_RUN/status ]] || { echo "the run ended without a status"; return 1; }
-        sleep 0.1
-    done
-    cp "$LONG_RUN"/* .
-}
-
 # ---- checks
 
 # said TEXT: standard error of the last run is one line, and contains TEXT.

@@ -99,6 +99,7 @@ END
 }
 
 @test "docs/results: the losses of each row, with which tg-info compares a run" {
+    slow
     local row rows files=("$ROOT"/docs/results/*.tsv)
     mapfile -t rows < <(sed -n 's/^### //p' "$ROOT/docs/results.md")
     make_text 3000 | tg-tokenize -q | tg-train -q -m mine.npz -n 40

@@ -47,12 +47,13 @@ for layer in range(2):
 END
 }
 
-@test "page: the texts of all cells where heads share keys, in either layout" {
+# In make soak of all cells, as in the tests below.
+@test "page: the texts of cells where heads share keys, in either layout" {
     slow
     need_chromium
     for layout in bthd bhtd; do
         family llama --layout "$layout"
-        every_cell page.html all.tsv << 'END'
+        CELLS=$(soak && echo 1 || echo 0.2) every_cell page.html all.tsv << 'END'
 facts = lambda: page.run("[...byId('facts').rows].map((r) => [...r.cells].map((c) => c.textContent))")
 page.run("goTo(1, 4); moveTo(9, 4)"); page.settle()
 assert ["key head", "1", "= h/(H/KV) = 4/3, rounded down"] in facts(), facts()
@@ -69,11 +70,11 @@ END
     done
 }
 
-@test "page: the texts of all cells with a scale, a cap and a window" {
+@test "page: the texts of cells with a scale, a cap and a window" {
     slow
     need_chromium
     family gemma2 --mask -inf
-    every_cell page.html all.tsv << 'END'
+    CELLS=$(soak && echo 1 || echo 0.2) every_cell page.html all.tsv << 'END'
 rows = lambda id: page.run(f"[...byId('{id}').rows].map((r) => [...r.cells].map((c) => c.textContent))")
 page.run("goTo(0, 4); moveTo(7, 6)"); page.settle()
 steps = dict(rows("steps"))

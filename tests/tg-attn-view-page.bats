@@ -880,7 +880,7 @@ END
         tg-attn-dump -m "$ROOT/docs/data/induction" -p "$text" -o dump.npz
         tg-attn-view --html -o page.html dump.npz
         tg-attn-dump -m "$ROOT/docs/data/induction" -p "$text" -f tsv > all.tsv
-        echo 'assert small > 20 or T < 40, small' | CELLS=$(soak && echo 1 || echo 0.25) every_cell page.html all.tsv
+        echo 'assert small > 20 or T < 40, small' | CELLS=$(soak && echo 1 || echo 0.06) every_cell page.html all.tsv
     done
 }
 
@@ -892,13 +892,13 @@ END
         tg-attn-dump --example $example -o dump.npz --force
         tg-attn-view --html -o page.html --force dump.npz
         tg-attn-dump --example $example -f tsv | awk 'NR == 1 || $3 == 0' > all.tsv # the page's sequence
-        echo 'assert page.run("T") >= 2' | CELLS=0.5 every_cell page.html all.tsv
+        echo 'assert page.run("T") >= 2' | CELLS=$(soak && echo 0.5 || echo 0.2) every_cell page.html all.tsv
     done
     tg-init -q --n-layer 12 --n-head 12 --n-embd 96 --n-ctx 16 -o untrained.npz
     tg-attn-dump -m untrained.npz -p 'To be' -o dump.npz --force
     tg-attn-view -q --html -o page.html --force dump.npz
     tg-attn-dump -m untrained.npz -p 'To be' -f tsv > all.tsv
-    echo 'assert len(layers) == heads == 12' | CELLS=0.5 HEADS=$(soak && echo 1 || echo 0.2) every_cell page.html all.tsv
+    echo 'assert len(layers) == heads == 12' | CELLS=0.5 HEADS=$(soak && echo 1 || echo 0.1) every_cell page.html all.tsv
 }
 
 @test "page: the copied command runs as pasted, and prints the number" {
@@ -1061,10 +1061,14 @@ LOOP = 85 # milliseconds, of a current server's processor; 140 on a Zen 3 of 2.4
 looped = min(loop() for _ in range(3))
 limit = 16 * max(1, looped / LOOP)
 print(f"# a loop in {looped:.0f} ms: {limit:.1f} ms allowed", file=sys.stderr)
-moves = [cost("moveTo(i, j)") for _ in range(3)]
-assert min(all for _, all in moves) < limit, (moves, limit)
-words = [cost("words[i].dispatchEvent(new PointerEvent('pointermove', {bubbles: true}))") for _ in range(3)]
-assert min(all for _, all in words) < limit, (words, limit)
+def best(action):
+    costs = []
+    while len(costs) < 3 and not any(all < limit for _, all in costs):
+        costs.append(cost(action))
+    assert any(all < limit for _, all in costs), (action, costs, limit)
+    return costs
+moves = best("moveTo(i, j)")
+best("words[i].dispatchEvent(new PointerEvent('pointermove', {bubbles: true}))")
 print(f"# script, style and layout {min(moves)[0]:.1f} ms, with painting {min(moves)[1]:.1f} ms", file=sys.stderr)
 END
 }
@@ -1376,7 +1380,8 @@ seen = set()
 for panel in page.run("panels") + ["quiz", "quiz", "quiz"]:
     for i, j in ((9, 4), (3, 7), (9, 1)):
         page.run(f"goTo(0, 1); moveTo({i}, {j}); setPanel('{panel}')"); page.settle()
-        for card in range(page.run("cards.length")):
+        # the cards of other cells have other numbers in the same sentences
+        for card in range(page.run("cards.length") if (i, j) == (9, 4) else 1):
             page.run(f"view.card = {card}; draw()")
             seen |= set(re.findall(r"(?<![\\A-Za-z])[A-Za-z]{2,}", page.run("""[document.body.innerText, document.title, byId('map').getAttribute('aria-label'),
                 byId('legend').getAttribute('aria-label'), byId('said').textContent, ...[...document.querySelectorAll('[title]')].filter((e) => !e.closest('#text')).map((e) => e.title)].join(' ')""")))

@@ -92,6 +92,7 @@ END
 }
 
 @test "--minutes: a larger model for much time, and one that is not fitted too closely to a text" {
+    slow
     make_text 60000 > text
     tg-bpe -q -n 300 -o bpe.npz text
     tg-tokenize -q -t bpe.npz text -o ids.npz
@@ -122,6 +123,7 @@ END
 }
 
 @test "--minutes: a run that was stopped keeps to its time" {
+    slow
     local steps
     tg-train -m untrained.npz -o a.npz --minutes 0.2 t.npz 2> err &
     child=$!
@@ -143,7 +145,8 @@ END
 }
 
 @test "--minutes: a text that is short for the time" {
-    make_text 100 | tg-tokenize > short.npz # which slow builds, too, read more than 24 times
+    slow
+    make_text 100 | tg-tokenize > short.npz # which slow builds also read more than 24 times
     tg-train -m untrained.npz -o a.npz --minutes 0.02 short.npz 2> err
     [[ $(grep -c 'in this time the text is read about [0-9]* times, and learned by heart' err) = 1 ]]
     make_text 600000 | tg-tokenize > long.npz

@@ -1451,6 +1451,7 @@ refused() {
 }
 
 @test "activations that are computed again take less memory, and give the same bytes" {
+    slow
     tg-init -q -P baby-llama --n-layer 6 --n-ctx 64 -o deep.npz
     run -0 --separate-stderr tg-train -m deep.npz -o kept.npz -n 3 -b 16 --dropout 0.1 t.npz
     kept=$(sed -n 's/.*needs \([0-9.]*\) MiB$/\1/p' <<< "$stderr")
@@ -1494,6 +1495,7 @@ arrays() {
 }
 
 @test "frozen parameters: threads, a stop, what is computed again, other optimizers" {
+    slow
     tg-init -q -P baby-llama --n-layer 3 --n-ctx 32 -o start.npz
     for optimizer in adamw muon; do
         local options=(-m start.npz -b 2 -a 3 --freeze 'embedding,layers:0,*k_proj*' --optimizer "$optimizer" -n 6)
@@ -1582,6 +1584,7 @@ arrays() {
 }
 
 @test "parameters kept in bf16: less memory, files as ever, the same bytes" {
+    slow
     tg-init -q -P baby-llama --n-layer 3 --n-ctx 32 -o start.npz
     local options=(-m start.npz -n 6 -b 2 -a 3 --lr 1e-3)
     # measured MODEL OPTION...: train it, and print its MiB and its loss

@@ -91,7 +91,7 @@ typedef struct patch_effects {
     double clean, corrupt; /* sums of the metric */
 } patch_effects;
 
-/* TG_ENOMEM.  After a failure, too, patch_effects_free(). */
+/* TG_ENOMEM.  patch_effects_free() also after a failure. */
 TG_MUST_CHECK tg_status patch_effects_make(patch_effects *e, patch_job *job, size_t n, tg_err *err);
 void patch_effects_free(patch_effects *e);
 

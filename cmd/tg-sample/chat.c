@@ -90,7 +90,7 @@ static tg_status answer(conversation *c, tg_err *err)
         return status;
     if (!(status = sample_output_begin(&out, c->m->model.tokenizer, 1, tg_chat_stop(&c->chat), SAMPLE_LINE,
                                        err))) {
-        out.last = '\0'; /* an empty answer is a line, too */
+        out.last = '\0'; /* an empty answer is also a line */
         sample_output_follow(&out, c->ids[c->n - 1]);
         status = generate(c, &out, err);
         if (!status && !sample_output_all_done(&out)) /* otherwise the text that ends it is there */

@@ -1,7 +1,7 @@
 /*
  * train_timing: a run that is to take some minutes (lib/train/plan.h) keeps to them.
  *
- * The time is that of the whole command; a run that was resumed has taken its earlier time, too.
+ * The time is that of the whole command; a run that was resumed has taken its earlier time as well.
  */
 #ifndef TG_CMD_TRAIN_TIMING_H
 #define TG_CMD_TRAIN_TIMING_H

@@ -1,5 +1,5 @@
 /*
- * extras_make: compute what a dump has beside its stages (dump_extras.h), to write it or to compare it.
+ * extras_make: compute what a dump has besides its stages (dump_extras.h), to write it or to compare it.
  */
 #ifndef TG_DUMP_EXTRAS_MAKE_H
 #define TG_DUMP_EXTRAS_MAKE_H

@@ -1,5 +1,5 @@
 /*
- * extras_read: read what a dump has beside its stages (dump_extras.h).
+ * extras_read: read what a dump has besides its stages (dump_extras.h).
  */
 #ifndef TG_DUMP_EXTRAS_READ_H
 #define TG_DUMP_EXTRAS_READ_H

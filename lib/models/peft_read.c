@@ -69,7 +69,7 @@ static void refuse_changed_base(tg_json *j)
     way = tg_json_get_text(j);
     for (size_t i = 0; i < sizeof ways / sizeof ways[0] && !j->status; i++)
         if (way.n >= strlen(ways[i]) && memcmp(way.p, ways[i], strlen(ways[i])) == 0)
-            (void)tg_json_fail(j, "\"init_lora_weights\": \"%s\" changes the model, too: not supported",
+            (void)tg_json_fail(j, "\"init_lora_weights\": \"%s\" also changes the model: not supported",
                                ways[i]);
 }
 

@@ -70,7 +70,7 @@ tg_status tg_tokens_create(tg_tokens_writer **out, int fd, const tg_tokenizer *t
     return status;
 }
 
-/* A mask is an array, too. */
+/* A mask is also an array. */
 static size_t chunks_max(const tg_tokens_writer *w)
 {
     return w->mask ? CHUNKS_MAX / 2 : CHUNKS_MAX;

@@ -106,7 +106,7 @@ TG_MUST_CHECK tg_status tg_settings_check(const tg_settings *s, tg_err *err);
 /*
  * The learning rate of step `step` (from 0): linear warm-up to lr, then half a cosine down to min_lr, which
  * the step after the last one would have.  With `decay` it stays lr, then falls to min_lr linearly in as many
- * steps; of those that are within the warm-up, too, it is the product.
+ * steps; of those that are also within the warm-up it is the product.
  */
 double tg_settings_lr(const tg_settings *s, size_t step);
 

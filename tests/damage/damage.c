@@ -1,10 +1,11 @@
 /*
- * damage [-a] [-s STEP] FILE...: archives, with every bit inverted and cut at every byte, read as a
+ * damage [-a] [-b STEP] [-s STEP] FILE...: archives, with every bit inverted and cut at every byte, read as a
  * file and from a pipe.  A reader must refuse what is damaged (TG_EDATA, with a message), or have read the
  * same as from the whole file: that can be so where it stops before the end, as that of a model's tokenizer
  * does.
  *
  *   -a       by each reader of such an archive, not only by the one that takes all of it
+ *   -b STEP  of the bits, only every STEPth
  *   -s STEP  from pipes, only every STEPth case
  *
  * damage -m READER < CASES: other files, each after its length (u32, little-endian), read both ways.  Prints
@@ -32,6 +33,7 @@ typedef struct subject {
     unsigned char *bytes;
     unsigned char *mapped; /* that file: a store is quicker than a call */
     size_t n;
+    size_t bits;       /* one of so many is inverted */
     size_t step;       /* from pipes, one case of so many */
     uint32_t whole[2]; /* what is read of the undamaged file, and from a pipe */
 } subject;
@@ -95,7 +97,7 @@ static void try_case(counts *c, const subject *s, size_t n, const reading *r, co
 
 static void flip_all(counts *c, const subject *s, const reading *r)
 {
-    for (size_t bit = 0; bit < 8 * s->n; bit++) {
+    for (size_t bit = 0; bit < 8 * s->n; bit += s->bits) {
         s->mapped[bit / 8] = s->bytes[bit / 8] ^= (unsigned char)(1u << bit % 8);
         try_case(c, s, s->n, r, "bit", bit);
         s->mapped[bit / 8] = s->bytes[bit / 8] ^= (unsigned char)(1u << bit % 8);
@@ -176,7 +178,7 @@ static size_t number(const char *text)
 
 int main(int argc, char **argv)
 {
-    subject options = {.step = 1};
+    subject options = {.step = 1, .bits = 1};
     bool all = false, ok = true;
     int i = 1;
 
@@ -185,6 +187,8 @@ int main(int argc, char **argv)
             all = true;
         else if (strcmp(argv[i], "-m") == 0)
             return try_cases(argv[i + 1]);
+        else if (strcmp(argv[i], "-b") == 0)
+            options.bits = number(argv[++i]);
         else if (strcmp(argv[i], "-s") == 0)
             options.step = number(argv[++i]);
         else

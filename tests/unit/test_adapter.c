@@ -35,7 +35,7 @@ static void fill(struct operands *o)
     }
 }
 
-/* A [N,cols] in bf16, which become x's values, too; the caller frees it. */
+/* A [N,cols] in bf16, which also become x's values; the caller frees it. */
 static tg_bf16 *round_rows(float *f, double *x, size_t n)
 {
     tg_bf16 *halves = malloc(n * sizeof *halves);

@@ -212,7 +212,7 @@ static void other_archives_are_refused(void)
     refused(fd, "dump");
 }
 
-/* Tokens in an archive can be a thousandth of their size: the limit counts them, too. */
+/* Tokens in an archive can be a thousandth of their size: the limit also counts them. */
 static void prompts_have_an_end(void)
 {
     const size_t chunk = TG_TOKENS_CHUNK_MAX;
