@@ -36,7 +36,7 @@ is_lto() {
     cases "$inputs" "inputs of $(targets | wc -l) fuzzers"
 }
 
-# Half a minute of a processor: an input is read again for every third allocation or read that it needs (every one
+# Fifteen seconds of a processor: an input is read again for every eighth allocation or read that it needs (every one
 # with TG_SOAK, 106,000 in all).  What a failure leaves behind is what the sanitizers see.
 @test "fuzz: allocations and reads of the library that fail, one or all from one on, for each of the corpus" {
     [[ $BUILD = *asan* ]] || soak || skip "make VARIANT=asan check runs it, or make soak"
@@ -47,7 +47,7 @@ is_lto() {
         false
     fi
     failures=0
-    step=3
+    step=8
     ! soak || step=1
     for name in $(targets); do
         ASAN_OPTIONS=detect_leaks=0 replay "$name" "-failing$step"
