@@ -314,6 +314,55 @@ topics() {
         <(topics "$ROOT/docs/topics.zh-CN.md" | sed 's/\.zh-CN\.md/.md/' | cut -f 1,3,4)
 }
 
+# exercises FILE: the commands of the table of exercises, whose spans of code begin with a command, or with options that
+# a command above gets: those of a path, and of an ablation, are in place of its own.
+exercises() {
+    sed -n '/^    clean=/,/^`--path/ { /^|.*`/p }' "$1" | awk -F '`' '
+        function out(command) { print last = command }
+        { for (i = 2; i < NF; i += 2)
+              if ($i ~ /^tg-/) { out($i); base = $i; sub(/ --(path|ablate) .*/, "", base) }
+              else if ($i ~ /^--steps/) out(last " " $i)
+              else if ($i ~ /^--/) out(base " " $i)
+              else { sub(/[a-z]+$/, "", last); out(last $i) } }'
+}
+
+# GPT-2 small has 12 layers of 12 heads and tokens for the names, as this one, which is otherwise small.
+@test "the exercises of a course: each command runs, its columns exist, and both languages have the same" {
+    slow
+    local en=$ROOT/docs/recipes.md zh=$ROOT/docs/topics.zh-CN.md command name n=0
+    { sed -n 's/^    \(clean\|corrupt\)=/\1=/p' "$en"; echo set -o pipefail; } > names
+    diff names <(sed -n 's/^    \(clean\|corrupt\)=/\1=/p' "$zh"; echo set -o pipefail)
+    diff <(exercises "$en") <(exercises "$zh")
+    diff <(section "$en" 'Exercises' | grep -c '^|') <(section "$zh" '一门可解释性课程的练习' | grep -c '^|')
+    # shellcheck disable=SC1091,SC2154
+    (. ./names && for n in {1..20}; do echo "$clean Mary. $corrupt John. Once"; done > text &&
+        printf '%s\t%s\t%s\t%s\n' "$clean" "$corrupt" ' Mary' ' John' "$corrupt" "$clean" ' John' ' Mary' > prompts.tsv)
+    tg-bpe -n 297 -o bpe.npz text 2> /dev/null
+    tg-init -q -t bpe.npz --n-layer 12 --n-head 12 --n-embd 48 --n-ctx 64 -o init.npz
+    tg-convert -q init.npz --to hf -o gpt2
+    exercises "$en" > commands
+    while IFS= read -r command; do
+        n=$((n + 1))
+        bash -ec "$(cat names); ${command//; tg-sample/; tg-sample -n 2}" < /dev/null > got 2> err ||
+            { echo "$command: $(cat err)"; false; }
+        [[ -s got || $command = *clean.html* ]] || { echo "$command prints nothing"; false; }
+    done < commands
+    [[ $n = 29 && -s clean.html ]]
+    grep -qx 'tg-patch -m gpt2 -p "$clean" .* --site pattern' commands
+    grep -qx 'tg-patch -m gpt2 -p "$clean" .* --wrong . John. --path : --attribution --steps 5' commands
+    # the columns that it names
+    section "$en" 'Exercises' | sed -n 's/^.*`\(tg-[^`]*\)`, columns* \([a-z, ]*\) |$/\1\t\2/p' > columns
+    section "$zh" '一门可解释性课程的练习' | sed -n 's/^.*`\(tg-[^`]*\)`，\([a-z、]*\) 列 |$/\1\t\2/p' | sed 's/、/, /g' |
+        diff columns -
+    [[ $(wc -l < columns) = 4 ]]
+    while IFS=$'\t' read -r command name; do
+        bash -ec "$command" < /dev/null 2> /dev/null | grep '^# *layer.* head ' > titles
+        for name in ${name//,/}; do
+            grep -qw -e "$name" titles || { echo "$command has no column $name: $(cat titles)"; false; }
+        done
+    done < columns
+}
+
 # The lines that carry the worked examples' offsets and values, and the shapes.
 @test "README.md: what it shows is what its commands print" {
     local step n=0
