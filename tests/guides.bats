@@ -314,6 +314,55 @@ topics() {
         <(topics "$ROOT/docs/topics.zh-CN.md" | sed 's/\.zh-CN\.md/.md/' | cut -f 1,3,4)
 }
 
+# exercises FILE: the commands of the table of exercises, whose spans of code begin with a command, or with options that
+# a command above gets: those of a path, and of an ablation, are in place of its own.
+exercises() {
+    sed -n '/^    clean=/,/^`--path/ { /^|.*`/p }' "$1" | awk -F '`' '
+        function out(command) { print last = command }
+        { for (i = 2; i < NF; i += 2)
+              if ($i ~ /^tg-/) { out($i); base = $i; sub(/ --(path|ablate) .*/, "", base) }
+              else if ($i ~ /^--steps/) out(last " " $i)
+              else if ($i ~ /^--/) out(base " " $i)
+              else { sub(/[a-z]+$/, "", last); out(last $i) } }'
+}
+
+# GPT-2 small has 12 layers of 12 heads and tokens for the names, as this one, which is otherwise small.
+@test "the exercises of a course: each command runs, its columns exist, and both languages have the same" {
+    slow
+    local en=$ROOT/docs/recipes.md zh=$ROOT/docs/topics.zh-CN.md command name n=0
+    { sed -n 's/^    \(clean\|corrupt\)=/\1=/p' "$en"; echo set -o pipefail; } > names
+    diff names <(sed -n 's/^    \(clean\|corrupt\)=/\1=/p' "$zh"; echo set -o pipefail)
+    diff <(exercises "$en") <(exercises "$zh")
+    diff <(section "$en" 'Exercises' | grep -c '^|') <(section "$zh" '一门可解释性课程的练习' | grep -c '^|')
+    # shellcheck disable=SC1091,SC2154
+    (. ./names && for n in {1..20}; do echo "$clean Mary. $corrupt John. Once"; done > text &&
+        printf '%s\t%s\t%s\t%s\n' "$clean" "$corrupt" ' Mary' ' John' "$corrupt" "$clean" ' John' ' Mary' > prompts.tsv)
+    tg-bpe -n 297 -o bpe.npz text 2> /dev/null
+    tg-init -q -t bpe.npz --n-layer 12 --n-head 12 --n-embd 48 --n-ctx 64 -o init.npz
+    tg-convert -q init.npz --to hf -o gpt2
+    exercises "$en" > commands
+    while IFS= read -r command; do
+        n=$((n + 1))
+        bash -ec "$(cat names); ${command//; tg-sample/; tg-sample -n 2}" < /dev/null > got 2> err ||
+            { echo "$command: $(cat err)"; false; }
+        [[ -s got || $command = *clean.html* ]] || { echo "$command prints nothing"; false; }
+    done < commands
+    [[ $n = 29 && -s clean.html ]]
+    grep -qx 'tg-patch -m gpt2 -p "$clean" .* --site pattern' commands
+    grep -qx 'tg-patch -m gpt2 -p "$clean" .* --wrong . John. --path : --attribution --steps 5' commands
+    # the columns that it names
+    section "$en" 'Exercises' | sed -n 's/^.*`\(tg-[^`]*\)`, columns* \([a-z, ]*\) |$/\1\t\2/p' > columns
+    section "$zh" '一门可解释性课程的练习' | sed -n 's/^.*`\(tg-[^`]*\)`，\([a-z、]*\) 列 |$/\1\t\2/p' | sed 's/、/, /g' |
+        diff columns -
+    [[ $(wc -l < columns) = 4 ]]
+    while IFS=$'\t' read -r command name; do
+        bash -ec "$command" < /dev/null 2> /dev/null | grep '^# *layer.* head ' > titles
+        for name in ${name//,/}; do
+            grep -qw -e "$name" titles || { echo "$command has no column $name: $(cat titles)"; false; }
+        done
+    done < columns
+}
+
 # The lines that carry the worked examples' offsets and values, and the shapes.
 @test "README.md: what it shows is what its commands print" {
     local step n=0
@@ -436,9 +485,9 @@ permalinks() { grep -oE '\]\((pages/)?[a-z]+\.html#[^)]*\)' "$1" | sed 's/^](//;
     need_chromium
     mkdir pages
     "$ROOT/docs/make-files" "$ROOT/docs/pages" pages
-    [[ $(cd pages && printf '%s ' *) = "$(sed -n 's/^\$ .* -o \([a-z]*\.html\) -$/\1/p' "$ROOT/docs/pages/README.md" | sort | paste -sd ' ') " ]]
+    [[ $(cd pages && printf '%s ' *) = "$(sed -n 's/^\$ .* -o \([a-z]*\.html\) -\( .*\)*$/\1/p' "$ROOT/docs/pages/README.md" | sort | paste -sd ' ') " ]]
     for page in "$ROOT"/docs/*.md "$ROOT"/docs/pages/*.md; do permalinks "$page"; done > links
-    [[ $(wc -l < links) -ge 40 ]]
+    [[ $(wc -l < links) -ge 60 ]]
     # both languages have the same
     for page in "$ROOT"/docs/*.zh-CN.md "$ROOT"/docs/pages/README.zh-CN.md; do
         diff <(permalinks "${page%.zh-CN.md}.md") <(permalinks "$page" | sed 's/&lang=zh//')
@@ -461,7 +510,13 @@ for line in sorted(set(open("links").read().split())):
 seen = {"baseline.html": {"#query=2&key=0&step=2": ["of-trace", "1"], "#query=2&key=0&step=3": ["card-list", "= 0.5"],
         "#query=2&key=0&step=5&panel=row": ["keys", "0.23269653"], "#query=2&key=2&step=6&channel=2": ["sum-result", "1.1509552"]},
         "induction.html": {"#layer=1&head=0&query=40&key=17&panel=next": ["predicted", "0.983958"],
-        "#layer=0&head=0&query=40&key=39": ["facts", "1"]}}
+        "#layer=0&head=0&query=40&key=39": ["facts", "1"]},
+        # and what the guides to heads say, in the grids
+        "writes.html": {"#layer=1&head=0&query=10&key=3&panel=lens": ["lens-text", "after 2 layers, position 10 “c”"],
+        "#layer=1&head=0&query=10&key=3&panel=logit": ["part-text", "head 1.0: 8.14"],
+        "#layer=1&head=0&query=10&key=3&show=written": ["here", "probability 0.99778926, wrote 8.1385 at query 10"]},
+        "carried.html": {"#layer=1&head=0&query=3&key=2&panel=patch": ["patched-text", "layer 1; position 3 “d”: effect 0.99"]},
+        "matters.html": {"#layer=1&head=0&query=10&key=3&panel=patch": ["patched-text", "head 1.0; all positions: effect 0.98"]}}
 for address, (where, text) in seen.get(name, {}).items():
     page.run(f"location.hash = {address!r}"); page.settle()
     assert text in page.run(f"byId({where!r}).innerText"), (address, page.run(f"byId({where!r}).innerText"))
@@ -470,28 +525,34 @@ END
 }
 
 # The same page, whatever the fonts: the picture's blocks of 16 x 16 pixels have the colours that the page has now.
-@test "the picture of the page in README is what the page looks like" {
+@test "the pictures of pages in README and the guides are what the pages look like" {
     slow
     load page
     need_chromium
     mkdir pages
     "$ROOT/docs/make-files" "$ROOT/docs/pages" pages
-    page pages/induction.html "$ROOT/docs/pages/page.png" << 'END'
+    cat > page.py << 'END'
 from browser import read_png
+# the picture, the size of the window, what of it is drawn, the view, and another view
+name, size, clip, address, other = {
+    "induction.html": ("page.png", (1280, 800), (0, 0, 1280, 800), "#layer=1&head=0&query=40&key=17&panel=row&step=6", "goTo(0, 1)"),
+    "writes.html": ("writes.png", (1280, 640), (240, 72, 1040, 464), "#layer=1&head=0&query=10&key=3&panel=logit", "setPanel('lens')"),
+}[os.path.basename(file)]
 BLOCK = 16
 def blocks(rows):
     mean = lambda x, y, c: sum(rows[y + a][x + b][c] for a in range(BLOCK) for b in range(BLOCK)) / BLOCK ** 2
     return [mean(x, y, c) for y in range(0, len(rows), BLOCK) for x in range(0, len(rows[0]), BLOCK) for c in range(3)]
-want = read_png(open(sys.argv[2], "rb").read())
-assert (len(want[0]), len(want)) == (1280, 800)
-page.size(1280, 800)
-page.run("location.hash = '#layer=1&head=0&query=40&key=17&panel=row&step=6'"); page.settle()
+want = read_png(open(os.path.join(sys.argv[3], name), "rb").read())
+assert (len(want[0]), len(want)) == clip[2:]
+page.size(*size)
+page.run(f"location.hash = {address!r}"); page.settle()
 page.run("thumbs.forEach((t) => (t.work(Infinity), t.draw()))"); page.settle()
-off = [abs(a - b) for a, b in zip(blocks(want), blocks(page.pixels(0, 0, 1280, 800)))]
+off = [abs(a - b) for a, b in zip(blocks(want), blocks(page.pixels(*clip)))]
 assert sum(off) / len(off) < 2 and sorted(off)[-len(off) // 100] < 40, (sum(off) / len(off), max(off))
 # and another view is not that picture
-page.run("goTo(0, 1)"); page.settle()
-off = [abs(a - b) for a, b in zip(blocks(want), blocks(page.pixels(0, 0, 1280, 800)))]
+page.run(other); page.settle()
+off = [abs(a - b) for a, b in zip(blocks(want), blocks(page.pixels(*clip)))]
 assert sum(off) / len(off) > 2, sum(off) / len(off)
 END
+    in_browser 2 pages/induction.html pages/writes.html "$ROOT/docs/pages"
 }

@@ -46,6 +46,13 @@ function goToPatched(r, c) {
     goToMap(layer, head < 0 ? view.head : head, position < 0 ? view.i : position);
 }
 
+// The cell of the view's layer, head and position, as far as there is one.
+function firstPatched() {
+    const {layers, heads, positions} = patch, of = (places, place) => Math.max(places.indexOf(place), 0);
+    const m = of(layers, view.layer), n = of(heads, view.head);
+    return headsAcross ? {r: m, c: n} : {r: m * heads.length + n, c: of(positions, view.i)};
+}
+
 // ---- the grid
 
 let patchGrid = null;
@@ -72,7 +79,7 @@ const makePatchGrid = () => new Grid({
     chosen: (c) => headsAcross ? patch.heads[c] === view.head : patch.positions[c] === view.i,
     show: showPatched,
     go: goToPatched,
-    first: () => ({r: 0, c: 0})
+    first: firstPatched
 });
 
 // What was run, and what effects mean.
