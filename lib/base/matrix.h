@@ -64,6 +64,16 @@ static inline tg_bf16 *tg_halves(tg_matrix m)
     return (tg_bf16 *)m.data;
 }
 
+/* A float32 matrix that is read some rows at a time; they are valid until others are. */
+typedef struct tg_row_source {
+    const float *(*read)(void *source, size_t first, size_t n);
+    void *source;
+} tg_row_source;
+
+#ifndef TG_STRIP_FLOATS
+#define TG_STRIP_FLOATS ((size_t)1 << 21) /* read at a time, about */
+#endif
+
 TG_API_END
 
 #endif

@@ -84,12 +84,21 @@ static const tg_bf16 *halves_of(const tg_binding *g, size_t i)
     return stored || g->scratch->precision != TG_PRECISION_BF16 ? stored : tg_model_rounded16(g->model, i);
 }
 
+/* The rows of a matrix that is the head, where they are read so; products in double need all of it. */
+static tg_row_source rows_of(const tg_binding *g, tg_param_kind w)
+{
+    const bool split = w == tg_head_kind(&g->model->config) && !g->packed && g->scratch;
+
+    return split ? tg_model_head_rows(g->model) : (tg_row_source){0};
+}
+
 /* Its widths are those of the matrix.  A packed one is not read; bf16 is not for products in double. */
 static tg_linear linear(const tg_binding *g, tg_param_kind w, tg_param_kind b, size_t l)
 {
     const size_t i = tg_params_index(&g->model->table, w, l);
     const tg_param *p = &g->model->table.entry[i];
-    const bool read = !g->packed, in_double = !g->scratch;
+    const tg_row_source rows = rows_of(g, w);
+    const bool read = !g->packed && !rows.read, in_double = !g->scratch;
     const tg_bf16 *halves = read && !in_double ? halves_of(g, i) : NULL;
 
     return (tg_linear){
@@ -104,6 +113,7 @@ static tg_linear linear(const tg_binding *g, tg_param_kind w, tg_param_kind b, s
         .in = p->shape[p->transposed],
         .out = p->shape[!p->transposed],
         .transposed = p->transposed,
+        .rows = rows,
         .packed = g->packed ? &g->packed->matrix[i] : NULL,
         .scratch = g->scratch,
         .low_rank = low_rank(g, w, l),

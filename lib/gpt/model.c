@@ -114,6 +114,19 @@ const float *tg_model_embedding(const tg_model *m, const int32_t *row, size_t n)
     return m->lender ? m->lender->lend_embedding(m->source, row, n) : tg_model_weight(m, TG_WTE, 0);
 }
 
+void tg_model_split_head(tg_model *m)
+{
+    size_t bytes = 0;
+
+    m->head_is_split = m->lender->split_head(m->source, &bytes);
+    m->lent_bytes -= bytes;
+}
+
+tg_row_source tg_model_head_rows(const tg_model *m)
+{
+    return m->head_is_split ? (tg_row_source){m->lender->lend_head, m->source} : (tg_row_source){0};
+}
+
 const tg_params *tg_model_trained(const tg_model *m)
 {
     return m->adapter ? &m->adapter->table : m->trained.n > 0 ? &m->trained : &m->table;

@@ -8,6 +8,7 @@
 #include "lib/base/api.h"
 #include "lib/base/arena.h"
 #include "lib/base/flat.h"
+#include "lib/base/matrix.h"
 #include "lib/base/status.h"
 #include "lib/base/watch.h"
 #include "lib/gpt/config.h"
@@ -26,6 +27,10 @@ typedef struct tg_lender {
     const tg_bf16 *(*lend16)(void *source, size_t i);
     /* The token embedding, of which only these rows are read: row[0 .. n - 1]. */
     const float *(*lend_embedding)(void *source, const int32_t *row, size_t n);
+    /* See tg_model_split_head(): whether the head can be, and the bytes of memory that this saves; and its
+     * rows first .. first + n - 1. */
+    bool (*split_head)(const void *source, size_t *bytes);
+    const float *(*lend_head)(void *source, size_t first, size_t n);
     /* The values have been changed in that step of training: what has been computed from them is not used
      * again. */
     void (*renew)(void *source, uint64_t step);
@@ -55,6 +60,7 @@ typedef struct tg_model {
     void *source;                  /* keeps mapped tensors readable; NULL: none are; owned */
     void (*close_source)(void *source);
     const tg_lender *lender; /* of tensors that are read when they are used; NULL: all are in memory */
+    bool head_is_split;      /* tg_model_split_head() */
     size_t lent_bytes;       /* of memory for lent values that are not used where the file has them, about */
     /* What is trained: an adapter, with which the lent values are computed, and nothing else; NULL: all
      * parameters are, except those that are frozen.  Not owned. */
@@ -84,6 +90,16 @@ const tg_bf16 *tg_model_rounded16(const tg_model *m, size_t i);
 
 /* The token embedding, of which only these rows are used: row[0 .. n - 1]. */
 const float *tg_model_embedding(const tg_model *m, const int32_t *row, size_t n);
+
+/*
+ * From now on the products with a lent model's output head read it some rows at a time, each time, if it is
+ * not used where the file has it: all of it is never in memory.  The bits of results stay the same, but for
+ * the gradient of a single row.
+ */
+void tg_model_split_head(tg_model *m);
+
+/* The head's rows, if they are read so; zeros: they are not. */
+tg_row_source tg_model_head_rows(const tg_model *m);
 
 /* The table of what is trained, and its values, flat. */
 const tg_params *tg_model_trained(const tg_model *m);

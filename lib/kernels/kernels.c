@@ -67,6 +67,13 @@ bool tg_matmul_prefers_bf16(void)
     return tg_matmul_has_bf16() && !tg_isas_is_slow(tg_kernels_get()->isa);
 }
 
+size_t tg_matmul_part(size_t K, tg_precision precision)
+{
+    const tg_kernels *k = tg_kernels_get();
+
+    return (precision == TG_PRECISION_BF16 ? k->matmul_bf16_part : k->matmul_part)(K);
+}
+
 void tg_matmul_run(const tg_matmul *op, const tg_matmul_scratch *scratch)
 {
     const tg_kernels *k = tg_kernels_get();

@@ -60,6 +60,9 @@ typedef struct tg_kernels {
     void (*matmul)(const tg_matmul *op, const tg_matmul_scratch *scratch);
     /* The same with A and B rounded to bf16. */
     void (*matmul_bf16)(const tg_matmul *op, const tg_matmul_scratch *scratch);
+    /* tg_matmul_part() of each */
+    size_t (*matmul_part)(size_t K);
+    size_t (*matmul_bf16_part)(size_t K);
     /* see lib/kernels/packed_matrix.h */
     void (*packed_matrix_pack)(const tg_packed_matrix *w, const float *b, size_t b_row, size_t b_col);
     void (*packed_matrix_run)(const tg_matmul *op, const tg_packed_matrix *w);

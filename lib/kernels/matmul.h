@@ -34,7 +34,9 @@ typedef struct tg_matmul {
     void *c;
     tg_type a_type, b_type, c_type; /* float32, or in precision bf16 either; b_type always */
     size_t a_row, a_col, b_row, b_col, ldc;
-    bool accumulate;   /* add to C */
+    bool accumulate; /* add to C */
+    size_t part; /* k in a part of the sums, of a product that is computed in pieces along k, each of whole
+                  * parts: tg_matmul_part() of all; 0: as it is for K.  Not of a bf16 C */
     const float *bias; /* [N], or NULL */
     const float *add;  /* [M,N] with row stride ldc, or NULL */
     /* c[i] *= slope(pre[i]), n elements, or NULL; pre [M,N] with row stride ldc */
@@ -65,6 +67,10 @@ void tg_matmul_place(tg_arena *arena, tg_matmul_scratch *scratch);
 
 /* The greatest K of a product whose C is bf16. */
 size_t tg_matmul_depth(void);
+
+/* Sums over K values of k are sums of parts of so many, the last one shorter; those of one row of A are not.
+ * A product in pieces that begin at parts has the bits of the whole. */
+size_t tg_matmul_part(size_t K, tg_precision precision);
 
 /* Whether the kernels in use have instructions for precision bf16, and whether it is faster than float32. */
 bool tg_matmul_has_bf16(void);

@@ -163,6 +163,9 @@ bool tg_model_file_has_rows(const tg_model_file *f, size_t i);
 TG_MUST_CHECK tg_status tg_model_file_read_row(float *out, const tg_model_file *f, size_t i, size_t r,
                                                tg_err *err);
 
+/* Rows first .. first + n - 1 likewise, but not checked.  Uses all threads. */
+void tg_model_file_load_rows(float *out, const tg_model_file *f, size_t i, size_t first, size_t n);
+
 /* Values of table entry i, checked: in place if they can be, otherwise read into the buffer, which grows.
  * They are valid until the buffer is used again.  Otherwise like tg_model_file_read(). */
 typedef struct tg_float_buffer {

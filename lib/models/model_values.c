@@ -47,6 +47,7 @@ struct copying {
     float *out;
     size_t stride;
     const struct matrix *m;
+    size_t first; /* row */
 };
 
 static void copy_rows(void *context, size_t begin, size_t end)
@@ -55,13 +56,18 @@ static void copy_rows(void *context, size_t begin, size_t end)
     const struct matrix *m = c->m;
 
     for (size_t r = begin; r < end; r++)
-        load(c->out + r * c->stride, m, r, 0, m->columns);
+        load(c->out + r * c->stride, m, c->first + r, 0, m->columns);
 }
 
-/* out[r * stride + c] = m[r,c] */
+/* out[r * stride + c] = m[first + r,c] for n rows */
+static void copy_some(float *out, size_t stride, const struct matrix *m, size_t first, size_t n)
+{
+    tg_threads_run(n, tg_size_max(1, SPAN / m->columns), copy_rows, &(struct copying){out, stride, m, first});
+}
+
 static void copy(float *out, size_t stride, const struct matrix *m)
 {
-    tg_threads_run(m->rows, tg_size_max(1, SPAN / m->columns), copy_rows, &(struct copying){out, stride, m});
+    copy_some(out, stride, m, 0, m->rows);
 }
 
 /* The tile that begins at [r,c]. */
@@ -92,7 +98,7 @@ static void copy_transposed(float *out, size_t stride, const struct matrix *m)
 {
     const size_t tiles = tg_ceil_div(m->rows, TILE) * tg_ceil_div(m->columns, RUN);
 
-    tg_threads_run(tiles, SPAN / (TILE * RUN), transpose_tiles, &(struct copying){out, stride, m});
+    tg_threads_run(tiles, SPAN / (TILE * RUN), transpose_tiles, &(struct copying){out, stride, m, 0});
 }
 
 /* Piece i of a parameter's values, into its place in out. */
@@ -136,14 +142,30 @@ bool tg_model_file_has_rows(const tg_model_file *f, size_t i)
     return f->values[i].n == 1 && !f->values[i].transposed;
 }
 
-tg_status tg_model_file_read_row(float *out, const tg_model_file *f, size_t i, size_t r, tg_err *err)
+/* A matrix whose rows can be read. */
+static struct matrix rows_of(const tg_model_file *f, size_t i)
 {
     const tg_values *v = &f->values[i];
     const tg_param *p = &f->table.entry[i];
-    const size_t columns = p->shape[1];
+
+    return (struct matrix){v->piece[0], p->shape[0], p->shape[1], v->order};
+}
+
+void tg_model_file_load_rows(float *out, const tg_model_file *f, size_t i, size_t first, size_t n)
+{
+    const struct matrix m = rows_of(f, i);
+
+    copy_some(out, m.columns, &m, first, n);
+}
+
+tg_status tg_model_file_read_row(float *out, const tg_model_file *f, size_t i, size_t r, tg_err *err)
+{
+    const tg_param *p = &f->table.entry[i];
+    const struct matrix m = rows_of(f, i);
+    const size_t columns = m.columns;
     size_t bad;
 
-    load(out, &(struct matrix){v->piece[0], p->shape[0], columns, v->order}, r, 0, columns);
+    load(out, &m, r, 0, columns);
     bad = tg_find_not_finite(out, columns);
     return bad == columns ? TG_OK : tg_fail_not_finite(p->name, r * columns + bad, (double)out[bad], err);
 }

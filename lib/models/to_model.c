@@ -108,6 +108,10 @@ struct lending {
     size_t *mapped;    /* [table.n] likewise: 1 + the one that is used where it is mapped */
     bool trained;      /* all values change: they are a run's (lib/models/halves.h) */
     bool *row;         /* [V] rows of the token embedding that are in its place */
+    size_t rows;       /* their number */
+    size_t head;       /* the entry of the output head */
+    float *strip;      /* of rows of the head: in memory */
+    size_t checked;    /* rows of the head that are finite, or of which that has been told */
     tg_bf16 *halves;   /* a mapping, [floats], of what has been rounded, likewise; NULL: nothing is */
     size_t *rounded;   /* [table.n] of each place: 1 + the entry that is there; 0: none */
     tg_rng rng;        /* for rounding */
@@ -242,7 +246,25 @@ static const tg_bf16 *lend16(void *source, size_t i)
     return direct;
 }
 
-/* Those of the token embedding that are not there yet. */
+/* The whole pages of entry i's place leave memory. */
+static void empty(struct lending *l, size_t i)
+{
+    const size_t page = (size_t)sysconf(_SC_PAGESIZE);
+    float *at = l->place[place_of(l, i)];
+    const uintptr_t begin = tg_round_up((uintptr_t)at, page);
+    const uintptr_t end = (uintptr_t)(at + l->file.table.entry[i].count) / page * page;
+
+    if (begin < end)
+        (void)madvise(l->memory + (begin - (uintptr_t)l->memory) / sizeof(float), end - begin, MADV_DONTNEED);
+}
+
+static void forget_rows(struct lending *l)
+{
+    memset(l->row, 0, l->file.config.vocab_size * sizeof *l->row);
+    l->rows = 0;
+}
+
+/* Those of the token embedding that are not there yet; the others leave memory if they become many. */
 static const float *lend_embedding(void *source, const int32_t *row, size_t n)
 {
     struct lending *l = source;
@@ -253,35 +275,55 @@ static const float *lend_embedding(void *source, const int32_t *row, size_t n)
 
     if (l->converted[at] == i + 1 || !tg_model_file_has_rows(f, i))
         return lend(l, i);
+    if (l->rows > 0 && (l->rows + n) * cols > TG_STRIP_FLOATS) {
+        empty(l, i);
+        forget_rows(l);
+    }
     for (size_t k = 0; k < n; k++) {
         const size_t r = (size_t)row[k];
 
-        if (!l->row[r])
-            keep(l, tg_model_file_read_row(l->place[at] + r * cols, f, i, r, &err), &err);
+        if (l->row[r])
+            continue;
+        keep(l, tg_model_file_read_row(l->place[at] + r * cols, f, i, r, &err), &err);
         l->row[r] = true;
+        l->rows++;
     }
     return l->place[at];
 }
 
-/* The whole pages of its place. */
+static const float *lend_head(void *source, size_t first, size_t n)
+{
+    struct lending *l = source;
+    const tg_param *p = &l->file.table.entry[l->head];
+    const size_t cols = p->shape[1];
+    size_t bad;
+    tg_err err;
+
+    tg_model_file_load_rows(l->strip, &l->file, l->head, first, n);
+    tg_model_file_release(&l->file, l->head);
+    if (first != l->checked)
+        return l->strip;
+    l->checked += n;
+    if ((bad = tg_find_not_finite(l->strip, n * cols)) < n * cols)
+        keep(l, tg_fail_not_finite(p->name, first * cols + bad, (double)l->strip[bad], &err), &err);
+    return l->strip;
+}
+
 static void forget(void *source, size_t i)
 {
     struct lending *l = source;
     const tg_param *p = &l->file.table.entry[i];
-    const size_t at = place_of(l, i), page = (size_t)sysconf(_SC_PAGESIZE);
-    const uintptr_t begin = tg_round_up((uintptr_t)l->place[at], page);
-    const uintptr_t end = (uintptr_t)(l->place[at] + p->count) / page * page;
+    const size_t at = place_of(l, i);
 
     tg_model_file_release(&l->file, i);
     if (l->mapped[at] == i + 1)
         l->mapped[at] = 0;
     if (p->kind == TG_WTE)
-        memset(l->row, 0, l->file.config.vocab_size * sizeof *l->row);
+        forget_rows(l);
     if (l->converted[at] != i + 1 && p->kind != TG_WTE)
         return;
     l->converted[at] = 0;
-    if (begin < end)
-        (void)madvise(l->memory + (begin - (uintptr_t)l->memory) / sizeof(float), end - begin, MADV_DONTNEED);
+    empty(l, i);
 }
 
 /* What has been computed from values that an adapter, or a step, has changed is not current any more. */
@@ -293,7 +335,7 @@ static void renew(void *source, uint64_t step)
         if (l->trained || tg_model_file_is_changed(&l->file, i))
             l->converted[place_of(l, i)] = l->rounded[place_of(l, i)] = 0;
     if (l->trained)
-        memset(l->row, 0, l->file.config.vocab_size * sizeof *l->row);
+        forget_rows(l);
     l->rng.step = step;
 }
 
@@ -330,6 +372,7 @@ static tg_status make_places(struct lending *l, tg_err *err)
     const tg_params *table = &l->file.table;
     float *at;
 
+    l->head = tg_params_index(table, tg_head_kind(&l->file.config), 0);
     l->place = calloc(table->n, sizeof *l->place);
     l->converted = calloc(table->n, sizeof *l->converted);
     l->mapped = calloc(table->n, sizeof *l->mapped);
@@ -340,6 +383,7 @@ static tg_status make_places(struct lending *l, tg_err *err)
     for (size_t i = 0; i < table->n; i++)
         if (place_of(l, i) == i)
             l->floats += tg_round_up(table->entry[i].count, FLOATS_ALIGNED);
+    l->floats += table->entry[l->head].count;
     at = mmap(NULL, l->floats * sizeof *at, PROT_READ | PROT_WRITE,
               MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
     if (at == MAP_FAILED)
@@ -350,19 +394,50 @@ static tg_status make_places(struct lending *l, tg_err *err)
             l->place[i] = at;
             at += tg_round_up(table->entry[i].count, FLOATS_ALIGNED);
         }
+    l->strip = at;
     return TG_OK;
 }
 
-/* The bytes of places into which values are converted. */
+/* Whether entry i is not used where it is mapped. */
+static bool is_converted(const struct lending *l, size_t i)
+{
+    return !tg_model_file_direct(&l->file, i) &&
+           !(l->file.table.entry[i].ndim == 2 && tg_model_file_direct16(&l->file, i));
+}
+
+/* The bytes of a place into which values are converted: of an embedding that is only looked up, some rows. */
+static size_t place_bytes(const struct lending *l, size_t i, bool by_rows)
+{
+    const size_t count = l->file.table.entry[i].count;
+
+    return (by_rows ? tg_size_min(count, TG_STRIP_FLOATS) : count) * sizeof(float);
+}
+
 static size_t converted_bytes(const struct lending *l)
 {
+    const size_t wte = tg_params_index(&l->file.table, TG_WTE, 0);
     size_t bytes = 0;
 
     for (size_t i = 0; i < l->file.table.n; i++)
-        if (place_of(l, i) == i && !tg_model_file_direct(&l->file, i) &&
-            !(l->file.table.entry[i].ndim == 2 && tg_model_file_direct16(&l->file, i)))
-            bytes += l->file.table.entry[i].count * sizeof(float);
+        if (place_of(l, i) == i && is_converted(l, i))
+            bytes += place_bytes(l, i, i == wte && i != l->head && tg_model_file_has_rows(&l->file, i));
     return bytes;
+}
+
+/* A tied one is looked up as well. */
+static bool split_head(const void *source, size_t *bytes)
+{
+    const struct lending *l = source;
+    const tg_param *p = &l->file.table.entry[l->head];
+    const size_t all = place_bytes(l, l->head, false), some = place_bytes(l, l->head, true);
+    const size_t needed = p->kind == TG_WTE ? 2 * some : some;
+
+    *bytes = 0;
+    if (!p->transposed || !is_converted(l, l->head) || !tg_model_file_has_rows(&l->file, l->head) ||
+        tg_model_file_is_changed(&l->file, l->head) || needed >= all)
+        return false;
+    *bytes = all - needed;
+    return true;
 }
 
 /* They are few, and a pass can hide that one is not finite. */
@@ -379,6 +454,8 @@ tg_status tg_model_file_lend_to(tg_model *m, tg_model_file *f, tg_err *err)
     static const tg_lender lender = {.lend = lend,
                                      .lend16 = lend16,
                                      .lend_embedding = lend_embedding,
+                                     .split_head = split_head,
+                                     .lend_head = lend_head,
                                      .renew = renew,
                                      .round_changes = round_changes,
                                      .lend_rounded = lend_rounded,

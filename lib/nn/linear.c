@@ -1,5 +1,6 @@
 #include "lib/nn/linear.h"
 
+#include <assert.h>
 #include <string.h>
 
 #include "lib/base/size.h"
@@ -34,10 +35,45 @@ static tg_matmul product(tg_matrix c, tg_matrix inp, const tg_linear *linear, si
     };
 }
 
+/* Rows of w that are read at a time: whole parts of the sums of backward, whose bits are then those of one
+ * product. */
+static size_t strip_rows(const tg_linear *linear)
+{
+    const size_t part = tg_matmul_part(linear->out, linear->scratch->precision);
+    const size_t parts = TG_STRIP_FLOATS / linear->in / part;
+
+    return part * tg_size_max(1, parts);
+}
+
+static const float *read_rows(const tg_linear *linear, size_t first, size_t n)
+{
+    return linear->rows.read(linear->rows.source, first, n);
+}
+
+/* Each strip is some columns of c. */
+static void forward_strips(const tg_matmul *whole, const tg_linear *linear)
+{
+    const size_t strip = strip_rows(linear);
+
+    assert(!whole->map && whole->c_type == TG_TYPE_FLOAT);
+    for (size_t first = 0; first < whole->N; first += strip) {
+        tg_matmul op = *whole;
+
+        op.N = tg_size_min(strip, whole->N - first);
+        op.b = read_rows(linear, first, op.N);
+        op.c = (float *)whole->c + first;
+        op.bias = whole->bias ? whole->bias + first : NULL;
+        op.add = whole->add ? whole->add + first : NULL;
+        tg_matmul_run(&op, linear->scratch);
+    }
+}
+
 static void run_forward(const tg_matmul *op, const tg_linear *linear)
 {
     if (linear->packed)
         tg_packed_matrix_run(op, linear->packed);
+    else if (linear->rows.read)
+        forward_strips(op, linear);
     else
         tg_matmul_run(op, linear->scratch);
 }
@@ -124,33 +160,53 @@ static void weight_backward(tg_matrix dout, tg_matrix inp, const tg_linear *line
         linear->scratch);
 }
 
+/* Each strip is some k of the sums. */
+static void backward_strips(const tg_matmul *whole, const tg_linear *linear)
+{
+    const size_t strip = strip_rows(linear), part = tg_matmul_part(whole->K, linear->scratch->precision);
+
+    assert(!whole->slope && whole->c_type == TG_TYPE_FLOAT);
+    for (size_t first = 0; first < whole->K; first += strip) {
+        tg_matmul op = *whole;
+
+        op.K = tg_size_min(strip, whole->K - first);
+        op.part = part;
+        op.a = (const char *)whole->a + first * tg_type_size(whole->a_type);
+        op.b = read_rows(linear, first, op.K);
+        op.accumulate = whole->accumulate || first > 0;
+        tg_matmul_run(&op, linear->scratch);
+    }
+}
+
 /* dinp = dout W^T, multiplied with slope(pre) unless that is NULL */
 static void input_backward(tg_matrix dinp, tg_matrix dout, const tg_linear *linear, size_t N,
                            tg_activation_function slope, const void *pre)
 {
     const bool t = linear->transposed;
+    const tg_matmul op = {
+        .M = N,
+        .N = linear->in,
+        .K = linear->out,
+        .a = dout.data,
+        .a_type = dout.type,
+        .a_row = dout.ld,
+        .a_col = 1,
+        .b = linear->w,
+        .b_type = linear->w_type,
+        .b_row = t ? linear->in : 1,
+        .b_col = t ? 1 : linear->out,
+        .c = dinp.data,
+        .c_type = dinp.type,
+        .ldc = dinp.ld,
+        .accumulate = linear->adds,
+        .slope = slope,
+        .pre = pre,
+    };
 
-    tg_matmul_run(
-        &(tg_matmul){
-            .M = N,
-            .N = linear->in,
-            .K = linear->out,
-            .a = dout.data,
-            .a_type = dout.type,
-            .a_row = dout.ld,
-            .a_col = 1,
-            .b = linear->w,
-            .b_type = linear->w_type,
-            .b_row = t ? linear->in : 1,
-            .b_col = t ? 1 : linear->out,
-            .c = dinp.data,
-            .c_type = dinp.type,
-            .ldc = dinp.ld,
-            .accumulate = linear->adds,
-            .slope = slope,
-            .pre = pre,
-        },
-        linear->scratch);
+    if (linear->rows.read)
+        backward_strips(&op, linear);
+    else
+        tg_matmul_run(&op, linear->scratch);
 }
 
 /* The parameters' first: dinp may be inp. */

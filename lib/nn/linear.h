@@ -29,8 +29,10 @@ typedef struct tg_linear {
     bool overwrite; /* write dw and db, which may hold anything before, instead of adding to them */
     bool adds;      /* backward adds to dinp, to which other layers with the same input have contributed */
     size_t in, out;
-    bool transposed;                  /* y = x w^T + b, as for a token embedding [V,C] used as the head */
-    const tg_packed_matrix *packed;   /* the same matrix, packed for few rows; NULL: multiply with w */
+    bool transposed;                /* y = x w^T + b, as for a token embedding [V,C] used as the head */
+    tg_row_source rows;             /* those of a transposed w, which is then NULL; zeros: w is there.  dw is
+                                     * not wanted, and there is no activation */
+    const tg_packed_matrix *packed; /* the same matrix, packed for few rows; NULL: multiply with w */
     const tg_matmul_scratch *scratch; /* needed unless packed, or in double (lib/kernels/matmul.h) */
     tg_low_rank low_rank;             /* in w; zeros: w has none whose gradients are wanted */
 } tg_linear;

@@ -182,6 +182,7 @@ static tg_status finish_adapter(tg_run *run, tg_model_file *f, tg_status status,
     if (!status && !(status = tg_adapter_identify(&run->base_identity, f, err)) &&
         !(status = tg_model_file_lend(&run->model, f, err))) {
         run->model.adapter = run->adapter;
+        tg_model_split_head(&run->model);
         if (!run->moments.memory.base)
             status = build_moments(run, err);
     }

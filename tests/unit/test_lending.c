@@ -9,6 +9,7 @@
 
 #include "lib/attn/derivation.h"
 #include "lib/base/convert.h"
+#include "lib/gpt/adapter.h"
 #include "lib/gpt/infer.h"
 #include "lib/gpt/pass.h"
 #include "lib/gpt/sample.h"
@@ -224,6 +225,102 @@ static void ggufs(void)
     gguf("gpt_neox", TG_WRITE_Q8_0);
 }
 
+/* ---- a head that is read by rows */
+
+/* Open hf_directory with an adapter to its matrices, lent or not; *a is the model's. */
+static void open_adapted(tg_model *m, tg_adapter **a, bool lent)
+{
+    tg_adapter_shape shape = {.rank = 2, .alpha = 4};
+    tg_model_file f;
+    tg_err err = {0};
+
+    CHECK_OK(tg_model_file_open(&f, hf_directory, NULL, &err), &err);
+    shape.targets = tg_adapter_all_targets(&f.table);
+    CHECK_OK(tg_model_file_adapt(&f, a, &err), &err);
+    CHECK_OK(tg_adapter_create(*a, &f.table, &shape, &err), &err);
+    check_fill((*a)->params, (*a)->table.floats, 3, 0.3);
+    CHECK_OK(lent ? tg_model_file_lend(m, &f, &err) : tg_model_file_to_model(m, &f, false, &err), &err);
+    m->adapter = *a;
+}
+
+/* Losses [N], and the gradients of the adapter, into out. */
+static void train(float *out, const tg_model *m, tg_precision precision)
+{
+    const tg_pass_size size = {.B = 1, .T = N, .gradients = true, .precision = precision};
+    tg_arena arena = {0};
+    tg_pass pass;
+    tg_err err = {0};
+
+    tg_pass_place(&arena, &pass, m, &size);
+    CHECK_OK(tg_arena_alloc(&arena, &err), &err);
+    tg_pass_place(&arena, &pass, m, &size);
+    (void)tg_pass_run(&pass, ids, targets, out + N, 1);
+    memcpy(out, pass.losses, N * sizeof *out);
+    tg_arena_free(&arena);
+}
+
+/* Of the head's size: all in memory, lent, and by rows. */
+static void same_training(bool is_split)
+{
+    tg_model want, lent;
+    tg_adapter *a[2];
+    tg_err err = {0};
+    float *x, *y;
+    size_t n, bytes;
+
+    open_adapted(&want, &a[0], false);
+    open_adapted(&lent, &a[1], true);
+    bytes = lent.lent_bytes;
+    tg_model_split_head(&lent);
+    CHECK_EQ(lent.head_is_split, is_split);
+    CHECK_EQ(lent.lent_bytes < bytes, is_split);
+    n = N + a[0]->table.floats;
+    x = calloc(n, sizeof *x);
+    y = calloc(n, sizeof *y);
+    for (tg_precision p = TG_PRECISION_FLOAT32; p <= TG_PRECISION_BF16; p++)
+        for (size_t turn = 0; turn < 2; turn++) {
+            train(x, &want, p);
+            train(y, &lent, p);
+            CHECK(memcmp(x, y, n * sizeof *x) == 0);
+        }
+    CHECK_OK(tg_model_check_lent(&lent, &err), &err);
+    free(x);
+    free(y);
+    tg_model_free(&want);
+    tg_model_free(&lent);
+}
+
+/* Large enough for three strips, with logits that are near one another: all count. */
+static tg_config with_large_head(const char *family, bool tied)
+{
+    tg_config c = hf_base(family);
+
+    c.vocab_size = 363637; /* no multiple of a part */
+    c.tied = tied;
+    c.qk_norm = strcmp(family, "gemma3") == 0;
+    return c;
+}
+
+static void write_model(tg_config c, tg_write_type type)
+{
+    const tg_write_options o = {.type = type};
+    tg_model_file f;
+
+    hf_open_model(&f, &c);
+    hf_write_directory(&f, &o);
+    tg_model_file_close(&f);
+}
+
+static void head_by_rows(void)
+{
+    write_model(with_large_head("gemma3", true), TG_WRITE_F16);
+    same_training(true);
+    write_model(with_large_head("llama", false), TG_WRITE_F16);
+    same_training(true);
+    write_model(with_large_head("llama", true), TG_WRITE_BF16); /* used where it is */
+    same_training(false);
+}
+
 /* ---- values that are not finite */
 
 /* Write the model, with a NaN as element e of a tensor of the last layer that has one, which is found by its
@@ -336,6 +433,7 @@ int main(void)
         return 1;
     RUN(directories);
     RUN(ggufs);
+    RUN(head_by_rows);
     RUN(a_matrix);
     RUN(a_vector);
     RUN(a_token);

@@ -726,6 +726,52 @@ static void same_bits_at_any_thread_count(void)
     scratch_free(&scratch);
 }
 
+/* A product along k in pieces of whole parts has the bits of the whole, if they are of several rows. */
+static void check_pieces(bool bf16, size_t K, const tg_matmul_scratch *scratch)
+{
+    const size_t M = 7, N = 40, part = bf16 ? kernels->matmul_bf16_part(K) : kernels->matmul_part(K);
+    float *a = randoms(M * K, 1), *b = randoms(K * N, 2), *c = randoms(M * N, 3), *pieces = randoms(M * N, 4);
+    tg_matmul op = {.M = M,
+                    .N = N,
+                    .K = K,
+                    .a = a,
+                    .a_row = K,
+                    .a_col = 1,
+                    .b = b,
+                    .b_row = N,
+                    .b_col = 1,
+                    .c = c,
+                    .ldc = N};
+
+    CHECK(part > 0 && part <= (bf16 ? 2 : 1) * KC_WORDS);
+    (bf16 ? kernels->matmul_bf16 : kernels->matmul)(&op, scratch);
+    op.c = pieces;
+    op.part = part;
+    for (size_t k = 0; k < K; k += op.K) {
+        op.K = k == 0 ? 2 * part : part;
+        op.K = op.K < K - k ? op.K : K - k;
+        op.a = a + k;
+        op.b = b + k * N;
+        op.accumulate = k > 0;
+        (bf16 ? kernels->matmul_bf16 : kernels->matmul)(&op, scratch);
+    }
+    CHECK(memcmp(c, pieces, M * N * sizeof *c) == 0);
+    free(a);
+    free(b);
+    free(c);
+    free(pieces);
+}
+
+static void pieces_along_k(void)
+{
+    const tg_matmul_scratch scratch = new_scratch(THREADS);
+
+    for (int bf16 = 0; bf16 <= 1; bf16++)
+        for (size_t more = 0; more < 5; more++)
+            check_pieces(bf16, (bf16 ? 2 : 1) * KC_WORDS * (more + 3) - 7 * more - 1, &scratch);
+    scratch_free(&scratch);
+}
+
 static void tests(void)
 {
     kernels = tg_kernels_get();
@@ -735,6 +781,7 @@ static void tests(void)
     RUN(weights_packed_beforehand);
     RUN(scales_of_int8);
     RUN(same_bits_at_any_thread_count);
+    RUN(pieces_along_k);
 }
 
 int main(int argc, char **argv)

@@ -22,6 +22,9 @@
 /* lib/kernels/isa/masks.c: without vectors where an instruction set has the smallest */
 #define TG_MASKS_OF_WORDS
 
+/* lib/base: of a strip of rows, one part of the sums */
+#define TG_STRIP_FLOATS ((size_t)64)
+
 /* lib/base: elements of a part that threads share */
 #define TG_THREADS_ELEMENTS ((size_t)64)
 

@@ -6,6 +6,8 @@
 #define EACH_KERNEL(X)                                                                                       \
     X(matmul)                                                                                                \
     X(matmul_bf16)                                                                                           \
+    X(matmul_part)                                                                                           \
+    X(matmul_bf16_part)                                                                                      \
     X(packed_matrix_pack)                                                                                    \
     X(packed_matrix_run)                                                                                     \
     X(attend_forward)                                                                                        \

@@ -158,6 +158,11 @@ static void multiply_row(const tg_matmul *op, size_t threads)
     tg_threads_run_on(threads, op->N, tg_size_min(COLUMNS, even), multiply_columns, &row);
 }
 
+size_t ISA_NAME(matmul_part)(size_t K)
+{
+    return part_of_k(K);
+}
+
 void ISA_NAME(matmul)(const tg_matmul *op, const tg_matmul_scratch *scratch)
 {
     if (op->M == 1)

@@ -183,6 +183,11 @@ static void tile(const float *a, const float *b, size_t words, const struct epil
 
 #include "lib/kernels/isa/matmul_body.h"
 
+size_t ISA_NAME(matmul_bf16_part)(size_t K)
+{
+    return part_of_k(K);
+}
+
 void ISA_NAME(matmul_bf16)(const tg_matmul *op, const tg_matmul_scratch *scratch)
 {
     multiply_blocks(op, scratch);

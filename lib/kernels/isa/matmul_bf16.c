@@ -67,6 +67,11 @@ INLINE vf multiply_add(vf sum, float a, vf b)
 #define WORDS_UNIT 1
 #include "lib/kernels/isa/matmul_body.h"
 
+size_t ISA_NAME(matmul_bf16_part)(size_t K)
+{
+    return part_of_k(K);
+}
+
 void ISA_NAME(matmul_bf16)(const tg_matmul *op, const tg_matmul_scratch *scratch)
 {
     multiply_blocks(op, scratch);

@@ -47,6 +47,12 @@ INLINE size_t part_of(size_t n, size_t max, size_t unit)
     return tg_round_up(tg_ceil_div(n, tg_ceil_div(n, max)), unit);
 }
 
+/* The values of k in a part of a sum over K. */
+INLINE size_t part_of_k(size_t K)
+{
+    return part_of(K, KC_WORDS * K_PER_WORD, K_PER_WORD * WORDS_UNIT);
+}
+
 /* A block of A: mc rows from i0 on, kc of k from k0 on. */
 struct block {
     size_t i0, mc, k0, kc;
@@ -222,8 +228,7 @@ static void multiply_part(const tg_matmul *op, float *work, size_t number, size_
 {
     const size_t rows = grid_rows(op, parts), columns = parts / rows;
     /* a bf16 C holds no sums of a part of k */
-    const size_t kc =
-        op->c_type == TG_TYPE_BF16 ? op->K : part_of(op->K, KC_WORDS * K_PER_WORD, K_PER_WORD * WORDS_UNIT);
+    const size_t kc = op->c_type == TG_TYPE_BF16 ? op->K : op->part > 0 ? op->part : part_of_k(op->K);
     float tile[MR * NR], *a_panels = work + number * (A_FLOATS + B_FLOATS + SUMS_FLOATS);
     struct part part = {.a_panels = a_panels,
                         .b_panels = a_panels + A_FLOATS,
