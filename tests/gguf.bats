@@ -77,6 +77,36 @@ there_and_back() {
     there_and_back ${MORE_BABIES% baby-nanochat} # which GGUF does not have
 }
 
+# unrotated LAYERS INTERVAL: in the directory hf, a SmolLM3 in which so often a layer does not rotate
+unrotated() {
+    tg-init -q -P baby-llama --n-layer "$1" --seed 8 -o rotated.npz --force
+    tg-convert -q rotated.npz --to hf -o hf --force
+    sed -i 's/"model_type": *"llama"/"model_type": "smollm3", "no_rope_layer_interval": '"$2"'/' hf/config.json
+    grep -q smollm3 hf/config.json
+}
+
+@test "SmolLM3, of which every fourth layer does not rotate: to GGUF and back; another pattern is refused" {
+    local prompt='To be, or not to be: that is the question.'
+    unrotated 9 4
+    tg-convert -q hf -o smollm3.npz
+    tg-convert -q hf --to gguf -o smollm3.gguf
+    grep -aq smollm3.block_count smollm3.gguf
+    tg-convert smollm3.gguf -o back.npz
+    same_model smollm3.npz back.npz
+    tg-eval -m hf -p "$prompt" --logits -o want.npz
+    tg-eval -m smollm3.gguf -p "$prompt" --logits -o got.npz
+    diff <(arrays want.npz | grep logits) <(arrays got.npz | grep logits)
+    tg-eval -m rotated.npz -p "$prompt" --logits -o got.npz --force
+    run -1 diff -q <(arrays want.npz | grep logits) <(arrays got.npz | grep logits)
+    unrotated 4 3
+    run -2 --separate-stderr tg-convert hf --to gguf -o no.gguf
+    said "config/unrotated_layers is 4: layer 2 does not rotate, but llama.cpp's \"smollm3\" rotates all layers except every 4th"
+    [[ ! -e no.gguf ]]
+    unrotated 3 4 # no layer
+    tg-convert -q hf --to gguf -o llama.gguf
+    grep -aq llama.block_count llama.gguf
+}
+
 @test "what llama.cpp cannot say of another family is refused by name" {
     tg-init -q -P baby-llama --n-layer 1 --window 8 -o window.npz
     run -2 --separate-stderr tg-convert window.npz --to gguf -o no.gguf

@@ -51,6 +51,12 @@ families() {
     families families_gguf
 }
 
+@test "GGUF files of llama.cpp's own converter are the same models as the directories" {
+    slow
+    [[ -r ${TG_LLAMA_CPP:-}/convert_hf_to_gguf.py ]] || skip "TG_LLAMA_CPP does not name llama.cpp's sources with convert_hf_to_gguf.py"
+    families families_converter
+}
+
 @test "transformers computes what is written of other families" {
     slow
     families families_write

@@ -3,6 +3,9 @@
 #include <math.h>
 #include <string.h>
 
+#include "lib/gpt/family.h"
+#include "lib/models/canonical.h"
+
 /* clang-format off */
 #define RMS "attention.layer_norm_rms_epsilon"
 #define LAYER "attention.layer_norm_epsilon"
@@ -12,6 +15,7 @@
 /* transformers computes NeoX's exact GELU, llama.cpp the other form */
 #define ROWS(row)                                                                                            \
     row("llama",   .family = "llama", SILU, .pairs = true, .biases = true, .divisors = true)                 \
+    row("smollm3", .family = "llama", SILU, .pairs = true, .unrotated = 4)                                   \
     row("qwen2",   .family = "qwen2", SILU, .qkv_bias = true, .square = true)                                \
     row("qwen3",   .family = "qwen3", SILU, .qk_norm = true)                                                 \
     row("gemma",   .family = "gemma", GEMMA, .tied = true)                                                    \
@@ -47,12 +51,22 @@ const tg_gguf_arch *tg_gguf_arch_named(tg_span architecture)
     return NULL;
 }
 
-const tg_gguf_arch *tg_gguf_arch_for(const char *family)
+/* Of a family's architectures, one that leaves layers without rotation is for models that do. */
+const tg_gguf_arch *tg_gguf_arch_for(const tg_config *config)
 {
+    const char *const family = tg_config_family(config)->name;
+    const bool all_rotate = tg_config_canonical(config).unrotated_layers == 0;
+    const tg_gguf_arch *found = NULL;
+
     for (size_t i = 0; i < ARCHS; i++)
-        if (strcmp(archs[i].family, family) == 0)
-            return &archs[i];
-    return NULL;
+        if (strcmp(archs[i].family, family) == 0 && (!found || !all_rotate))
+            found = &archs[i];
+    return found;
+}
+
+bool tg_gguf_arch_rotates(const tg_gguf_arch *a, size_t layer)
+{
+    return a->unrotated == 0 || (layer + 1) % a->unrotated != 0;
 }
 
 double tg_gguf_arch_scale(const tg_gguf_arch *a, const tg_config *c)

@@ -32,6 +32,7 @@ typedef struct tg_gguf_arch {
     size_t windows;      /* of so many layers all but the last have the window; 0: none has, or all */
     size_t window;       /* where the file does not say it */
     double window_theta; /* the base of these; 0: of all layers */
+    size_t unrotated;    /* every so many layers, the last of them does not rotate; 0: all do */
     size_t wide_scale;   /* layers of the one size whose scores are divided by sqrt(C / H), not sqrt(D) */
     const tg_names *names;
     /* what only llama.cpp asks of a file */
@@ -45,12 +46,15 @@ typedef struct tg_gguf_arch {
     bool head;     /* a head must be there, also where it is the embedding */
 } tg_gguf_arch;
 
-/* The architecture of that name, or of that family of ours; NULL: there is none. */
+/* The architecture of that name, or for a model of ours; NULL: there is none. */
 const tg_gguf_arch *tg_gguf_arch_named(tg_span architecture);
-const tg_gguf_arch *tg_gguf_arch_for(const char *family);
+const tg_gguf_arch *tg_gguf_arch_for(const tg_config *config);
 
 /* All names, "llama, qwen2, ...", for a message. */
 const char *tg_gguf_arch_names(void);
+
+/* Whether it rotates the queries and keys of a layer. */
+bool tg_gguf_arch_rotates(const tg_gguf_arch *a, size_t layer);
 
 /* By what scores are multiplied in a model of this size; 0: 1 / sqrt(D). */
 double tg_gguf_arch_scale(const tg_gguf_arch *a, const tg_config *config);

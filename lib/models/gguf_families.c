@@ -145,6 +145,21 @@ static void read_scaling(struct reading *r)
         r->k.g->status = tg_gguf_read_divisors(c, divisors, r->k.g->err);
 }
 
+/* The file does not say them. */
+static void read_unrotated(struct reading *r)
+{
+    tg_config *c = &r->f->config;
+
+    for (size_t layer = 0; layer < c->n_layer && layer < TG_LAYERS_MAX; layer++)
+        if (tg_gguf_arch_rotates(r->kind, layer))
+            continue;
+        else if (layer < TG_LAYER_BITS)
+            c->unrotated_layers |= (uint64_t)1 << layer;
+        else
+            tg_gguf_keys_refuse(&r->k, "block_count",
+                                "layers without rotation after layer 63 are not supported");
+}
+
 static void read_rotation(struct reading *r)
 {
     tg_config *c = &r->f->config;
@@ -152,6 +167,7 @@ static void read_rotation(struct reading *r)
     c->rope_theta = tg_gguf_keys_real_or(&r->k, "rope.freq_base", 10000);
     refuse_long(r);
     read_scaling(r);
+    read_unrotated(r);
 }
 
 /* ---- windows */

@@ -29,6 +29,8 @@ static uint64_t said(const tg_gguf_arch *a)
         members |= BIT(MLP_BIAS);
     if (a->partly)
         members |= BIT(ROPE_DIM);
+    if (a->unrotated > 0)
+        members |= BIT(UNROTATED_LAYERS);
     if (a->windows > 0 || a->all_windows)
         members |= BIT(WINDOW) | BIT(WINDOW_LAYERS);
     if (a->windows > 0)
@@ -120,6 +122,22 @@ static tg_status check_rotation(const tg_gguf_arch *a, const tg_config *config, 
         tg_config_scaling(scaling, &c), a->architecture, local ? "scales also" : "does not scale");
 }
 
+/* Which layers do not rotate is the architecture's. */
+static tg_status check_unrotated(const tg_gguf_arch *a, const tg_config *c, tg_err *err)
+{
+    size_t l = 0;
+
+    while (l < c->n_layer && (a->unrotated == 0 || tg_config_rotates(c, l) == tg_gguf_arch_rotates(a, l)))
+        l++;
+    if (l >= c->n_layer)
+        return TG_OK;
+    return tg_fail(err, TG_EUSAGE,
+                   "config/unrotated_layers is %llu: layer %zu %s, but llama.cpp's \"%s\" rotates all layers "
+                   "except every %zuth",
+                   (unsigned long long)c->unrotated_layers, l,
+                   tg_config_rotates(c, l) ? "rotates" : "does not rotate", a->architecture, a->unrotated);
+}
+
 /* Where all layers have the window, llama.cpp reads it and does not use it. */
 static tg_status check_windows(const tg_gguf_arch *a, const tg_config *config, tg_notes *notes, tg_err *err)
 {
@@ -155,7 +173,7 @@ tg_status tg_gguf_family_check(const tg_model_file *f, const tg_write_options *o
                                tg_err *err)
 {
     const tg_config *c = &f->config;
-    const tg_gguf_arch *a = tg_gguf_arch_for(tg_config_family(c)->name);
+    const tg_gguf_arch *a = tg_gguf_arch_for(c);
     tg_status status;
 
     if (!a)
@@ -165,7 +183,8 @@ tg_status tg_gguf_family_check(const tg_model_file *f, const tg_write_options *o
                        a->fused ? "q, k and v joined" : "separate matrices anyway");
     if ((status = check_fixed(a, c, err)) || (status = check_scale(a, c, o->lossy, notes, err)) ||
         (status = check_caps(a, c, err)) || (status = check_rotation(a, c, err)) ||
-        (status = check_windows(a, c, notes, err)) || (status = check_square(a, c, err)))
+        (status = check_unrotated(a, c, err)) || (status = check_windows(a, c, notes, err)) ||
+        (status = check_square(a, c, err)))
         return status;
     return tg_gguf_note_types(c, o->type, notes, err);
 }

@@ -140,7 +140,7 @@ static void put_windows(struct keys *k)
 
 void tg_gguf_family_config(tg_gguf_writer *w, const tg_config *c, tg_write_type type)
 {
-    struct keys k = {.w = w, .arch = tg_gguf_arch_for(tg_config_family(c)->name), .c = c};
+    struct keys k = {.w = w, .arch = tg_gguf_arch_for(c), .c = c};
 
     tg_gguf_put_start(w, k.arch->architecture, type);
     put_sizes(&k);
@@ -281,7 +281,7 @@ static tg_status put_all(struct writing *w, tg_err *err)
 tg_status tg_gguf_family_tensors(tg_gguf_writer *writer, const tg_model_file *f, const tg_write_options *o,
                                  tg_err *err)
 {
-    struct writing w = {.w = writer, .arch = tg_gguf_arch_for(tg_config_family(&f->config)->name), .o = o};
+    struct writing w = {.w = writer, .arch = tg_gguf_arch_for(&f->config), .o = o};
     const tg_config all = padded_config(w.arch, &f->config);
     tg_status status = tg_padded_params_open_as(&w.padded, f, &all, err);
 

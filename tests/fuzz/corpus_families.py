@@ -221,7 +221,7 @@ def beginnings():
 
 # ---- llama.cpp's
 
-ARCHITECTURES = {"llama": "llama", "qwen2": "qwen2", "qwen3": "qwen3", "gemma": "gemma", "gemma2": "gemma2", "gemma3": "gemma3_text", "olmo2": "olmo2", "gptneox": "gpt_neox", "phi3": "phi3", "stablelm": "stablelm"}
+ARCHITECTURES = {"llama": "llama", "smollm3": "smollm3", "qwen2": "qwen2", "qwen3": "qwen3", "gemma": "gemma", "gemma2": "gemma2", "gemma3": "gemma3_text", "olmo2": "olmo2", "gptneox": "gpt_neox", "phi3": "phi3", "stablelm": "stablelm"}
 NAMES_OF = [("model.embed_tokens", "token_embd"), ("gpt_neox.embed_in", "token_embd"), ("embed_out", "output"), ("lm_head", "output"), ("model.norm", "output_norm"), ("gpt_neox.final_layer_norm", "output_norm"),
             ("model.layers.", "blk."), ("gpt_neox.layers.", "blk."), ("self_attn.q_norm", "attn_q_norm"), ("self_attn.k_norm", "attn_k_norm"), ("self_attn.q_proj", "attn_q"), ("self_attn.k_proj", "attn_k"),
             ("self_attn.v_proj", "attn_v"), ("self_attn.o_proj", "attn_output"), ("attention.query_key_value", "attn_qkv"), ("self_attn.qkv_proj", "attn_qkv"), ("mlp.gate_up_proj", "ffn_up"), ("attention.dense", "attn_output"), ("mlp.gate_proj", "ffn_gate"), ("mlp.up_proj", "ffn_up"),
@@ -321,6 +321,9 @@ def ggufs_of_families():
     put("model_file", "llama-biases.gguf", gguf_model("llama", biases=("qkv", "out", "mlp")))
     put("model_file", "llama-fused-biases.gguf", gguf_model("llama", biases=("qkv", "out"), turn=fused, **squared))
     put("model_file", "llama-f16.gguf", gguf_model("llama", turn=lambda w: {k: a.astype("f2") if a.ndim == 2 else a for k, a in w.items()}, **layers))
+    put("model_file", "smollm3-layers.gguf", gguf_model("smollm3", num_hidden_layers=5))
+    for n in 67, 68:
+        put("model_file", "limit-smollm3-%d-layers.gguf" % n, gguf_model("smollm3", whole=False, num_hidden_layers=n))
     put("model_file", "stablelm-parallel.gguf", gguf_model("stablelm", turn=lambda w: {k: a for k, a in w.items() if "ffn_norm" not in k}))
     put("model_file", "stablelm-biases.gguf", gguf_model("stablelm", biases=("qkv",), tied=False))
     put("model_file", "phi3-long.gguf", gguf_model("phi3", turn=lambda w: w | {"rope_factors_long.weight": np.ones(1, "f4"), "rope_factors_short.weight": np.ones(1, "f4")}))

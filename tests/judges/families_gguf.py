@@ -85,6 +85,12 @@ def stablelm(i, s):
     return c
 
 
+def smollm3(i, s):
+    """Every fourth layer does not rotate: llama.cpp knows it, the file does not say it."""
+    s = dict(s, num_hidden_layers=[4, 5, 9, 8][i % 4])
+    return transformers.SmolLM3Config(**s, attention_bias=False, pad_token_id=0, rope_parameters=families.rope(i % 2, 60.0))
+
+
 def without_windows(family):
     """A twin of families.py that its architecture in GGUF can say."""
     def config(i, s):
@@ -98,8 +104,9 @@ def without_windows(family):
 
 
 # whose files and directories hold the same bits
-SAME = ("llama", "qwen2", "qwen3", "gpt_neox", "olmo2", "phi3", "stablelm")
-FAMILIES = {**{f: without_windows(f) for f in SAME[:3]}, "gemma": gemma, "gemma2": gemma2, "gemma3": gemma3, "olmo2": olmo2, "olmo3": olmo3, "gpt_neox": gpt_neox, "phi3": phi3, "stablelm": stablelm}
+SAME = ("llama", "qwen2", "qwen3", "smollm3", "gpt_neox", "olmo2", "phi3", "stablelm")
+FAMILIES = {**{f: without_windows(f) for f in SAME[:3]}, "smollm3": smollm3, "gemma": gemma, "gemma2": gemma2, "gemma3": gemma3, "olmo2": olmo2, "olmo3": olmo3, "gpt_neox": gpt_neox, "phi3": phi3, "stablelm": stablelm}
+PAIRS = ("llama", "smollm3")  # whose converter turns the rows of q and k
 TYPES = {"mistral": "llama", "gemma3_text": "gemma3", "olmo3": "olmo2", "gpt_neox": "gptneox"}
 
 NAMES = [("model.embed_tokens", "token_embd"), ("gpt_neox.embed_in", "token_embd"), ("embed_out", "output"),
@@ -132,9 +139,9 @@ def tensors(model, architecture, fused):
         if name in ("lm_head.weight", "embed_out.weight") and c.tie_word_embeddings:
             continue
         x, name = x.float().numpy(), renamed(name, architecture)
-        if architecture == "llama" and ".attn_q." in name:
+        if architecture in PAIRS and ".attn_q." in name:
             x = permuted(x, c.num_attention_heads)
-        if architecture == "llama" and ".attn_k." in name:
+        if architecture in PAIRS and ".attn_k." in name:
             x = permuted(x, c.num_key_value_heads)
         if architecture == "gptneox" and ".attn_qkv." in name:
             x = x.reshape(c.num_attention_heads, 3, -1, *x.shape[1:]).swapaxes(0, 1).reshape(x.shape)

@@ -108,13 +108,14 @@ static float value_of(const tg_param *p, size_t e)
     return (float)((p->kind * 7 + p->layer * 3 + e * 13) % 1009) / 256 - 1 + (float)p->kind / 4096;
 }
 
-/* The row that a file of Llama's has at r: the first of a pair is in the first half of the head. */
+/* The row that a file of Llama's or SmolLM3's has at r: the first of a pair is in the first half of the head.
+ */
 static size_t row_at(const struct file *f, const tg_param *p, size_t r)
 {
     const size_t D = tg_config_head_dim(&f->c), in = r % D;
     const bool turned = p->kind == TG_Q_W || p->kind == TG_Q_B || p->kind == TG_K_W || p->kind == TG_K_B;
 
-    if (strcmp(f->architecture, "llama") != 0 || !turned)
+    if ((strcmp(f->architecture, "llama") != 0 && strcmp(f->architecture, "smollm3") != 0) || !turned)
         return r;
     return r - in + (in % 2 == 0 ? in / 2 : D / 2 + in / 2);
 }
@@ -415,6 +416,23 @@ static void windows(void)
     expect(&(struct file){.architecture = "olmo2", .c = c}, &c);
 }
 
+/* SmolLM3: every fourth layer does not rotate, without a word of it in the file. */
+static void unrotated(void)
+{
+    tg_config c = config_of("llama");
+    struct file f = {.architecture = "smollm3"};
+
+    f.c = c;
+    expect(&f, &c);
+    c.n_layer = 9;
+    c.unrotated_layers = 0x88;
+    c.tied = c.qkv_bias = true;
+    f.c = c;
+    expect(&f, &c);
+    f.fused = true;
+    expect(&f, &c);
+}
+
 /* ---- scaling */
 
 /* As the converter computes them. */
@@ -609,6 +627,19 @@ static void divisors_refused(void)
     refuse(&f, "linear scaling, and rope_freqs.weight besides");
 }
 
+/* Layer 67 does not rotate, and there is no bit for it. */
+static void unrotated_refused(void)
+{
+    struct file f = {.architecture = "smollm3", .c = config_of("llama"), .key = "block_count", .type = 'u'};
+
+    f.value = 67;
+    refuse(&f, "blk.2.attn_norm.weight is missing");
+    f.value = 68;
+    refuse(&f, "smollm3.block_count: layers without rotation after layer 63 are not supported");
+    f.value = 1000000;
+    refuse(&f, "smollm3.block_count: layers without rotation");
+}
+
 /* Phi-3's window is in all layers. */
 static void phi3_window(void)
 {
@@ -702,12 +733,14 @@ int main(void)
     snprintf(path, sizeof path, "%s/model.gguf", directory);
     RUN(families);
     RUN(windows);
+    RUN(unrotated);
     RUN(divisors);
     RUN(divisors_of_few);
     RUN(scaling);
     RUN(values_refused);
     RUN(tensors_refused);
     RUN(divisors_refused);
+    RUN(unrotated_refused);
     RUN(phi3_window);
     RUN(phi3_refused);
     RUN(stablelm_refused);

@@ -23,6 +23,15 @@ static void refuse(tg_config c, const char *what)
     refuse_with(c, &hf_f32, what);
 }
 
+static tg_config smollm3(void)
+{
+    tg_config c = gguf_base("llama");
+
+    c.n_layer = 4;
+    c.unrotated_layers = 8;
+    return c;
+}
+
 static void refusals(void)
 {
     tg_config c = gguf_base("llama");
@@ -32,7 +41,25 @@ static void refusals(void)
     refuse(c, "config/window is 8, but llama.cpp's \"llama\" can only have 0");
     c = gguf_base("llama");
     c.unrotated_layers = 2;
-    refuse(c, "config/unrotated_layers is 2, but llama.cpp's \"llama\" can only have 0");
+    refuse(c,
+           "config/unrotated_layers is 2: layer 1 does not rotate, but llama.cpp's \"smollm3\" rotates all "
+           "layers except every 4th");
+    c.n_layer = 4;
+    c.unrotated_layers = 0xA; /* layers 1 and 3 */
+    refuse(c, "config/unrotated_layers is 10: layer 1 does not rotate, but");
+    c.n_layer = 8;
+    c.unrotated_layers = 8; /* not layer 7 */
+    refuse(c, "config/unrotated_layers is 8: layer 7 rotates, but llama.cpp's \"smollm3\" rotates all");
+    c.n_layer = 68; /* layer 67 is not in the set */
+    c.unrotated_layers = 0x8888888888888888;
+    refuse(c, "config/unrotated_layers is 9838263505978427528: layer 67 rotates, but");
+    c = smollm3();
+    c.out_bias = true;
+    refuse(c, "config/out_bias is 1, but llama.cpp's \"smollm3\" can only have 0");
+    c = smollm3();
+    c.window = 8;
+    c.window_layers = 8;
+    refuse(c, "config/window is 8, but llama.cpp's \"smollm3\" can only have 0");
     c = gguf_base("llama");
     c.qk_norm = true;
     refuse(c, "config/qk_norm is 1, but llama.cpp's \"llama\" can only have 0");
@@ -95,6 +122,9 @@ static void refusals_of_rotation(void)
     c.rope_ctx = 64;
     c.rope_high_freq = 4;
     refuse(c, "config/rope_scaling is llama3, but llama.cpp's \"qwen2\" can only have none or linear");
+    c = smollm3();
+    c.rope_scaling = TG_ROPE_LLAMA3;
+    refuse(c, "config/rope_scaling is llama3, but llama.cpp's \"smollm3\" can only have none or linear");
     c = gguf_base("stablelm");
     c.rope_scaling = TG_ROPE_LLAMA3;
     refuse(c, "config/rope_scaling is llama3, but llama.cpp's \"stablelm\" can only have none or linear");

@@ -120,6 +120,25 @@ static void settings_of_llama(void)
     round_trip(c, gguf_base("llama"));
 }
 
+/* Every fourth layer of SmolLM3 does not rotate. */
+static void unrotated(void)
+{
+    tg_config c = gguf_base("llama"), want;
+
+    c.n_layer = 9;
+    c.unrotated_layers = 0x88;
+    same(c);
+    c.tied = c.qkv_bias = true;
+    c.rope_scaling = TG_ROPE_LINEAR;
+    c.rope_factor = 2.5;
+    same(c);
+    c.n_layer = 3;
+    c.unrotated_layers = 0xF8; /* of layers that it lacks */
+    want = c;
+    want.unrotated_layers = 0;
+    round_trip(c, want);
+}
+
 /* What the file has besides is zeros. */
 static void biases_are_added(void)
 {
@@ -315,6 +334,7 @@ int main(void)
     CHECK(mkdtemp(hf_directory) != NULL);
     RUN(families);
     RUN(settings_of_llama);
+    RUN(unrotated);
     RUN(biases_are_added);
     RUN(windows);
     RUN(unused_window);
