@@ -255,7 +255,6 @@ function setPanel(panel) {
         byId(`of-${name}`).hidden = name !== panel;
         byId(`tab-${name}`).setAttribute("aria-pressed", String(name === panel));
     }
-    document.body.classList.toggle("wide", panel in WIDE);
     refresh();
 }
 

@@ -14,10 +14,10 @@ function refresh() {
 
 function showTitle() {
     const window = windowOf(view.layer), title = byId("title"), head = `${view.layer}.${view.head}`;
-    const name = view.of === "one" ? say("Layer {0}, head {1}", view.layer, view.head) : groupTitle();
+    const name = isSided() ? sidesTitle() : view.of === "one" ? say("Layer {0}, head {1}", view.layer, view.head) : groupTitle();
     const quantity = (window === Infinity || view.of !== "one" ? say(": ") : say(", window {0}: ", window)) +
-        say(QUANTITY[view.show][1]);
-    const base = pinned && view.show === "diff" && view.of === "one" ? `${pinned.layer}.${pinned.head}` : null;
+        say(QUANTITY[isSided() ? sideShow() : view.show][1]);
+    const base = pinned && view.show === "diff" && !isSided() && view.of === "one" ? `${pinned.layer}.${pinned.head}` : null;
     title.textContent = (base === head ? say("Choose a head to compare with {0}", head)
         : base ? say("Head {0} − head {1}", head, base) : name + quantity) +
         (view.from.n < T ? say(" ({0} of {1} tokens)", view.from.n, T) : "");
@@ -25,16 +25,18 @@ function showTitle() {
 }
 
 function draw() {
-    const head = mapHead(), done = head.work(performance.now() + 40);
+    layOutSides();
+    const head = mapHead(), done = workOnMaps(head, performance.now() + 40), maps = mapsOf(head);
     dirty = false;
-    if (drawMap(head)) {
-        drawLegend(head);
+    if (drawMap(head, maps)) {
+        drawLegends(maps);
         showTitle();
         showChosenHead();
         markHead();
     }
     showCell();
     showHere();
+    showSides(maps);
     showText(head);
     document.body.classList.toggle("hides", hidesNumbers());
     addressLater();
@@ -242,7 +244,7 @@ const panelFor = (card) => card > 0 ? cards[card].panel : "cell";
 function addressOf() {
     const {layer, head, i, j, show, kind, way, from, panel, card, channel} = view;
     const parts = {layer, head, query: i, key: j, show, scale: kind, text: way};
-    if (which > 0)
+    if (which !== firstDump())
         parts.dump = which + 1;
     if (view.of !== "one")
         parts.of = view.of;
@@ -252,6 +254,8 @@ function addressOf() {
         parts.step = card + 1;
     if (view.out > 0)
         parts.out = view.out;
+    if (wantsSides !== opensSided)
+        parts.sides = Number(wantsSides);
     if (panel !== panelFor(card))
         parts.panel = panel;
     if (panel === "lens" && view.lens !== lensShows[0])
@@ -296,7 +300,7 @@ function readAddress(address) {
     const choice = (name, other, ...all) => all.includes(parts.get(name)) ? parts.get(name) : other;
     setLanguage(choice("lang", firstLanguage(), "en", "zh"));
     setLarge(choice("large", "0", "1") === "1");
-    setDump(number("dump", 1, 1, dumps.length) - 1);
+    setDump(number("dump", firstDump() + 1, 1, dumps.length) - 1);
     const layer = number("layer", view.layer, 0, dump.nLayer);
     goTo(dump.layers.includes(layer) ? layer : view.layer, number("head", view.head, 0, H - 1));
     const i = number("query", view.i, 0, T - 1);
@@ -308,6 +312,7 @@ function readAddress(address) {
     if (pinned || compares)
         setPinned(compares ? {layer: Number(base), head: Number(of)} : null);
     setOf(choice("of", "one", "one", "mean", "max"));
+    wantsSides = choice("sides", String(Number(opensSided)), "0", "1") === "1";
     setShow(choice("show", view.show, ...shows()));
     setWay(choice("text", view.way, "row", "column"));
     setChannel(number("channel", 0, 0, D - 1));
@@ -337,6 +342,7 @@ const keys = {
     "0": () => showWindow(T),
     s: () => setShow(shows()[(shows().indexOf(view.show) + 1) % shows().length]),
     c: changePinned,
+    b: changeSides,
     "<": () => setDump(which - 1),
     ">": () => setDump(which + 1),
     t: () => setWay(view.way === "row" ? "column" : "row"),
@@ -359,7 +365,7 @@ function onKey(event) {
 // ---- the pointer
 
 function cellUnder(event) {
-    const {left, top, cell, size} = frame, x = event.offsetX - left, y = event.offsetY - top;
+    const {top, cell, size} = frame, x = event.offsetX - leftAt(event.offsetX), y = event.offsetY - top;
     if (x < 0 || y < 0 || x >= size || y >= size)
         return null;
     return {i: view.from.i + Math.floor(y / cell), j: view.from.j + Math.floor(x / cell)};
@@ -463,6 +469,7 @@ function makeControls() {
     byId("show").addEventListener("change", (event) => setShow(event.target.value));
     showOptions();
     byId("pin").addEventListener("click", changePinned);
+    byId("sided").addEventListener("click", changeSides);
     byId("dump-number").addEventListener("input", (event) => setDump(event.target.valueAsNumber));
     byId("scale").addEventListener("change", (event) => setScale(event.target.value));
     for (const [id, key] of [["zoom-in", "+"], ["zoom-out", "-"], ["zoom-all", "0"], ["theme", "d"],
