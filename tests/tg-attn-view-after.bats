@@ -165,6 +165,7 @@ END
 import numpy as np
 a, b = (np.load(f"abcdef{c}bcdef.npz") for c in "ax")
 words = "[...document.querySelectorAll('#text .token')].map((w) => w.textContent).join('')"
+page.run("setDump(0)"); page.settle()
 assert page.run(words) == "abcdefabcdef"
 page.run("goTo(1, 0); setDump(1); setShow('diff'); moveTo(10, 5)"); page.settle()
 assert page.run(words) == "abcdefxbcdef" and page.run("quoted(6)") == " “x”"

@@ -178,6 +178,90 @@ assert text("patched-text") == f"{place}: effect {effect[1, 3]:.6g}, difference 
 END
 }
 
+@test "page: several archives of patches, with a switch, beside a dump or alone" {
+    slow
+    need_chromium
+    need_numpy
+    grids
+    induction
+    tg-patch -q -m "$ROOT/docs/data/induction" -p dabda --corrupt dacda --answer b --wrong e --site mlp -o other.npz
+    tg-attn-view -q -o alone.html x.npz z.npz k.npz other.npz
+    tg-attn-view -q -o beside.html dump.npz x.npz z.npz k.npz
+    tg-attn-view -q --title "Three sites" -o titled.html x.npz z.npz
+    tg-attn-view -q -o single.html k.npz
+    cat > switch.py << 'END'
+exec(open("grids.py").read(), globals())
+names = {"x": "residual stream", "z": "weighted sum", "k": "k", "other": "MLP’s output"}
+files = ["x", "z", "k"] + (["other"] if file == "alone.html" else [])
+shown = lambda name: page.run(f"byId('{name}').getClientRects().length > 0")
+bare = file == "alone.html"
+assert page.run("document.title") == ("Patching: x.npz to other.npz" if bare else "Attention: dump.npz")
+assert page.run("document.querySelector('h1').textContent") == ("Patching x.npz to other.npz" if bare else "Attention dump.npz")
+if bare:
+    assert [shown(name) for name in ("heads", "large", "words", "cards", "layer", "show", "help-open")] == [False] * 7
+    assert [shown(name) for name in ("patch-grid", "theme", "language", "largeness", "patches")] == [True] * 5
+    assert "click" not in page.run("document.body.innerText")
+else:
+    page.run("setPanel('patch')"); page.settle()
+    assert page.run("document.body.innerText").count("a click leads to the map") == 1
+assert page.run("[...byId('patch-which').options].map((o) => o.textContent)") == [f"{names[name]}: {name}.npz" for name in files]
+read_all = {name: read(f"{name}.npz", "patch") for name in files}
+off = {name: a["effect"] - (name == "k") for name, a in read_all.items()}  # that of noise
+most = max(np.abs(x).max() for x in off.values())
+for n, name in [*enumerate(files), (0, "x"), (1, "z")]:
+    page.run(f"(s => {{ s.value = {n}; s.dispatchEvent(new Event('change')); }})(byId('patch-which'))"); page.settle()
+    a = read_all[name]
+    effect = a["effect"].reshape(8 if name == "k" else 2, -1)
+    texts, colors = grid("patch-grid")
+    assert [row[1:] for row in texts] == [[short(x) for x in row] for row in effect], (name, texts)
+    assert [row[0] for row in texts] == ([f"{l}.{h}" for l in range(2) for h in range(4)] if name == "k" else ["0", "1"])
+    colored(colors, "scores", (0.5 + off[name] / most / 2).reshape(effect.shape))
+    heads = page.run("[...byId('patch-grid').querySelectorAll('thead th')].map((c) => c.textContent)")
+    if name == "z":
+        assert heads == ["0", "1", "2", "3"], heads
+    elif name == "other":
+        assert heads == ["0\nd", "1\na", "2\nb/c", "3\nd", "4\na"], heads
+    else:
+        assert [head.replace("c/x", "c") for head in heads] == [f"{t}\n{c}" for t, c in enumerate("abcdefghabc")], heads
+        assert heads[2] == ("2\nc/x" if bare else "2\nc"), heads
+    click("patch-grid", 1, 3)
+    value = a["value"].reshape(effect.shape)[1, 3]
+    assert text("patched-text").endswith(f": effect {effect[1, 3]:.6g}, difference of logits {value:.6g}"), text("patched-text")
+    assert text("patched-text").startswith(names[name]), text("patched-text")
+    assert page.run("[...byId('patch-grid').querySelectorAll('td.at')].length") == 1
+# where it was chosen stays, as far as the other archive has it
+page.run("setPatch(0)"); page.settle()
+click("patch-grid", 1, 10)
+page.run("setPatch(1)"); page.settle()
+assert page.run("patchGrid.at") == {"r": 1, "c": 3}
+# the address and the languages
+page.run("setPatch(2)"); page.settle()
+page.run("keepAddress()")
+assert "patch=3" in page.run("location.hash") and ("layer" in page.run("location.hash")) != bare
+page.run(f"location.hash = '#{'' if bare else 'panel=patch&'}patch=2&lang=zh'"); page.settle()
+assert page.run("[whichPatch, byId('patch-which').value, byId('patch-which').selectedOptions[0].textContent]") == [1, "1", "加权和：z.npz"]
+if bare:
+    assert page.run("document.title") == "激活替换：x.npz 到 other.npz"
+    words = page.run("document.body.innerText + byId('cell').getAttribute('aria-label')")
+    import re
+    left = set(re.findall("[A-Za-z]{2,}", words)) - {"npz", "other", "logit", "English", "MLP"}
+    assert left == set(), left
+    page.run("changeTheme(); setLarge(true)"); page.settle()
+    page.size(390, 844)
+    assert page.run("document.documentElement.scrollWidth") <= 390
+    page.size(1400, 1000)
+page.run("localStorage.clear()")
+END
+    pages alone.html beside.html < switch.py
+    pages titled.html single.html << 'END'
+if file == "titled.html":
+    assert page.run("[document.title, byId('name').textContent]") == ["Patching: Three sites", "Three sites"]
+else:
+    assert page.run("[document.title, byId('patches').hidden]") == ["Patching: k.npz", True]
+    assert page.run("byId('shape').textContent") == "2 layers"
+END
+}
+
 @test "page: patches of prompts with different lengths have no place in it" {
     slow
     need_numpy
@@ -185,6 +269,7 @@ END
     alter z.npz bad.npz 'for name in ("ids", "text", "corrupt_ids", "corrupt_text"): del a["patch/" + name]'
     run -1 --separate-stderr tg-attn-view -o page.html dump.npz bad.npz
     said 'bad.npz: its prompts have different lengths, so there are no positions to show'
+    tg-attn-view -q -o page.html bad.npz # heads alone
 }
 
 @test "archives beside a dump are of its text and model, and one of each kind" {
@@ -223,6 +308,14 @@ END
     said 'two.lens.npz: it is the second archive of kind "lens"'
     run -2 --separate-stderr tg-attn-view -o page.html two.lens.npz dump.npz
     said 'two.lens.npz: there are no pages of archives of kind "lens" without a dump before them'
+    run -2 --separate-stderr tg-attn-view -o page.html two.patch.npz two.lens.npz
+    said 'two.lens.npz: there are no pages of archives of kind "lens" without a dump before them'
+    run -2 --separate-stderr tg-attn-view -o page.html two.patch.npz dump.npz
+    said 'dump.npz: on a page of a dump it comes first, before other archives'
+    head -c 2000 two.patch.npz > cut.npz
+    run -1 --separate-stderr tg-attn-view -o page.html two.patch.npz cut.npz
+    said 'cut.npz: '
+    [[ ! -e page.html ]]
     tg-attn-dump --example mha -o example.npz
     run -1 --separate-stderr tg-attn-view -o page.html example.npz two.lens.npz
     said 'two.lens.npz: it is of a text, but the dump has no tokens'

@@ -1327,6 +1327,179 @@ assert page.run("commandText()").startswith("tg-attn-dump ")
 END
 }
 
+# A map at `left` has the colours of the numbers, which have the places, at the corners of its cells; NaN: masked.
+map_colors() {
+    cat > colors.py << 'END'
+import base64, numpy as np
+
+def colored(nth, places, name, theme="light"):
+    frame, at = page.run("frame"), page.run("[view.i, view.j]")
+    pixels = page.run("""(() => { const map = byId('map'), copy = new OffscreenCanvas(map.width, map.height).getContext('2d');
+        copy.drawImage(map, 0, 0);
+        return [map.width, btoa(Array.from(copy.getImageData(0, 0, map.width, map.height).data, (x) => String.fromCharCode(x)).join(''))]; })()""")
+    data = np.frombuffer(base64.b64decode(pixels[1]), "u1").reshape(-1, pixels[0], 4)
+    hexes, cell, seen = page.run(f"dump.{theme}.{name}"), frame["cell"], 0
+    for i, row in enumerate(places):
+        for j, place in enumerate(row):
+            if abs(i - at[0]) < 2 or abs(j - at[1]) < 2:
+                continue  # under the cursor
+            got = data[round(frame["top"] + i * cell) + 3, round(frame["lefts"][nth] + j * cell) + 3, :3].tobytes().hex()
+            if np.isnan(place):
+                assert got not in [hexes[n : n + 6] for n in range(0, 1440, 6)], (nth, i, j)
+            else:
+                n = 6 * int(np.floor(np.clip(place, 0, 1) * 239 + 0.5))
+                assert got == hexes[n : n + 6], (nth, i, j, got, place)
+            seen += 1
+    assert seen > 30
+END
+}
+
+@test "page: two dumps are side by side, with their difference, where there is room" {
+    slow
+    need_chromium
+    need_numpy
+    map_colors
+    for text in abcdefabcdef abcdefxbcdef; do
+        tg-attn-dump -q -m "$ROOT/docs/data/induction" -p $text -o $text.npz
+    done
+    tg-attn-view -q -o page.html abcdefabcdef.npz abcdefxbcdef.npz
+    page page.html << 'END'
+exec(open("colors.py").read())
+a, b = (np.load(f"abcdef{c}bcdef.npz") for c in "ax")
+boxes = lambda: page.run("""[...byId('sides').children].map((box) => [...box.children].map((e) => e.textContent))""")
+rect = lambda of: page.run(f"(r => [r.left, r.top, r.right, r.bottom])({of}.getBoundingClientRect())")
+shown = lambda name: page.run(f"getComputedStyle(byId('{name}')).display !== 'none'")
+masked = np.triu(np.full((12, 12), np.nan), 1)
+
+def maps(layer, h):
+    """What is shown of a head: three arrays, NaN where masked."""
+    one, two = (x[f"h.{layer}.{show}"][0, h].astype("f8") + masked for x in (a, b))
+    return one, two, two - one
+
+for width, height in (1280, 800), (1920, 1080):
+    page.size(width, height)
+    assert page.run("[which, isSided(), byId('sided').getAttribute('aria-pressed')]") == [1, True, "true"]
+    assert not shown("cell") and shown("sides") and shown("legend-diff") and shown("cards")
+    # three squares of one size, next to each other, all in sight, and each below its name
+    frame, left, top = page.run("frame"), *rect("byId('map')")[:2]
+    assert len(frame["lefts"]) == 3 and frame["size"] > (240 if width == 1280 else 400), frame
+    for nth, at in enumerate(frame["lefts"]):
+        box = rect(f"byId('sides').children[{nth}]")
+        assert abs(box[0] - left - at) < 1.5 and abs(box[2] - box[0] - frame["size"]) < 1.5, (box, frame)
+        assert box[3] <= top + frame["top"] - 20 and left + at + frame["size"] <= width, (box, frame)
+        assert nth == 0 or at >= frame["lefts"][nth - 1] + frame["size"] + 15, frame
+    ends = rect("byId('legend')"), rect("byId('legend-diff')")
+    assert ends[0][2] <= ends[1][0] + 1 and ends[1][2] <= width and abs(ends[1][0] + 28 - left - frame["lefts"][2]) < 2, ends
+    # their texts, of the chosen cell and of the one under the pointer, whichever map it is in
+    for show in "probs", "scores":
+        page.run(f"setShow('{show}')")
+        for layer, h, i, j in (1, 0, 6, 1), (1, 0, 10, 5), (0, 3, 11, 11), (1, 2, 3, 7):
+            page.run(f"goTo({layer}, {h}); moveTo({i}, {j})"); page.settle()
+            page.wait("mapHead().rows === T && baseHead().rows === T"); page.settle()
+            names, texts = zip(*boxes())
+            assert names == ("a: abcdefabcdef.npz", "b: abcdefxbcdef.npz", "b − a"), names
+            want = [x[i, j] for x in maps(layer, h)]
+            if j > i:
+                assert texts == ("masked",) * 3, texts
+                continue
+            assert [np.float32(x) for x in texts[:2]] == [np.float32(x) for x in want[:2]], (texts, want)
+            assert float(texts[2]) == float(f"{want[2]:.9g}"), (texts, want)
+        page.run("goTo(1, 0); moveTo(11, 5)"); page.settle()
+        for nth, at in enumerate(page.run("frame.lefts")):
+            page.mouse("mouseMoved", left + at + 1.5 * page.run("frame.cell"), rect("byId('map')")[1] + page.run("frame.top + 6.5 * frame.cell"))
+            page.settle()
+            assert page.run("pointed()") == {"i": 6, "j": 1}, nth
+            assert np.float32(boxes()[0][1]) == np.float32(maps(1, 0)[0][6, 1]) and page.run("[view.i, view.j]") == [11, 5]
+            here = page.run("byId('here').textContent")
+            assert here.startswith("a: score ") and "; b: score " in here and here.endswith("query 6 “x”, key 1 “b”"), here
+        page.mouse("mouseMoved", 5, 5); page.settle()
+        # the colours: one scale for two maps, the third's own
+        one, two, less = maps(1, 0)
+        most = np.nanmax(np.abs([one, two]))
+        for nth, x in enumerate((one, two)):
+            colored(nth, np.sqrt(x) if show == "probs" else 0.5 + x / most / 2, show)
+        colored(2, 0.5 + less / np.nanmax(np.abs(less)) / 2, "scores")
+    page.run("setShow('probs')")
+# the tokens of each, and of the difference both where they are not the same; the text and its lines are b's
+assert page.run("[0, 1, 2].map((nth) => axisLabel(6, nth))") == ["6 a", "6 x", "6 a/x"]
+assert page.run("[0, 1, 2].map((nth) => axisLabel(5, nth))") == ["5 f"] * 3
+assert page.run("[...document.querySelectorAll('#text .token')].map((w) => w.textContent).join('')") == "abcdefxbcdef"
+assert page.run("byId('title').textContent") == "Layer 1, head 0: probabilities"
+assert page.run("byId('map').getAttribute('aria-label')") == "Layer 1, head 0: probabilities of a: abcdefabcdef.npz, of b: abcdefxbcdef.npz, and their difference: 12 queries by 12 keys"
+assert page.run("byId('legend-diff').getAttribute('aria-label')").startswith("colours: difference of probabilities from -0.")
+# a click chooses in any map
+page.click(left + page.run("frame.lefts[2] + 2.5 * frame.cell"), rect("byId('map')")[1] + page.run("frame.top + 7.5 * frame.cell"))
+assert page.run("[view.i, view.j]") == [7, 2]
+# the first dump alone has nothing to compare, and its panel; the key and the button
+page.run("byId('map').focus()")
+page.key("<"); page.settle()
+assert page.run("[which, isSided(), frame.lefts.length]") == [0, False, 1] and shown("cell") and not shown("sides")
+page.key("b"); page.settle()
+assert page.run("[which, isSided(), frame.lefts.length]") == [1, True, 3] and not shown("cell")
+page.run("byId('sided').click()"); page.settle()
+assert page.run("[which, isSided(), frame.lefts.length]") == [1, False, 1] and shown("cell")
+page.run("keepAddress()")
+assert "sides=0" in page.run("location.hash") and "dump" not in page.run("location.hash")
+page.run("location.hash = '#dump=1'"); page.settle()
+assert page.run("[which, isSided()]") == [0, False]
+page.run("location.hash = '#sides=1&lang=zh'"); page.settle()
+assert page.run("[which, isSided(), byId('sided').textContent]") == [1, True, "并排"]
+assert not set("ABCDEFGHIJKLMNOPQRSTUVWXYZ") & set(page.run("byId('here').textContent")), page.run("byId('here').textContent")
+# where there is no room, one map at a time, as ever
+page.size(390, 844)
+page.settle()
+assert page.run("[isSided(), frame.lefts.length, document.documentElement.scrollWidth]")[:2] == [False, 1]
+assert shown("cell") and not shown("sides") and not shown("sided") and not shown("legend-diff")
+END
+}
+
+@test "page: a head and the one that it is compared with are side by side; of three dumps any with the first" {
+    slow
+    need_chromium
+    need_numpy
+    map_colors
+    dump one.npz T=20 H=2 L=2 D=4 text=words seed=1
+    dump two.npz T=20 H=2 L=2 D=4 text=words seed=2
+    dump three.npz T=20 H=2 L=2 D=4 text=words seed=3
+    tg-attn-view -q -o alone.html one.npz
+    tg-attn-view -q -o many.html one.npz two.npz three.npz
+    pages alone.html many.html << 'END'
+exec(open("colors.py").read())
+boxes = lambda: page.run("""[...byId('sides').children].map((box) => [...box.children].map((e) => e.textContent))""")
+shown = lambda name: page.run(f"getComputedStyle(byId('{name}')).display !== 'none'")
+one, three = (np.load(name)["h.1.probs"][0, 1].astype("f8") for name in ("one.npz", "three.npz"))
+masked = np.triu(np.full((20, 20), np.nan), 1)
+assert page.run("isSided()") is False and shown("cell")
+if file == "alone.html":
+    assert not shown("sided")
+    page.run("goTo(0, 0); byId('pin').click()"); page.settle()
+    assert page.run("isSided()") is False and shown("sided")  # as before: the differences alone
+    page.run("byId('sided').click(); goTo(1, 1); moveTo(12, 3)"); page.settle()
+    first, names = np.load("one.npz")["h.0.probs"][0, 0].astype("f8"), ("head 0.0", "head 1.1", "head 1.1 − head 0.0")
+    last = one
+    assert page.run("byId('title').textContent") == "Heads 0.0 and 1.1: probabilities"
+else:
+    page.run("goTo(1, 1); moveTo(12, 3); byId('sided').click()"); page.settle()
+    assert page.run("which") == 1
+    page.run("setDump(2)"); page.settle()
+    first, last, names = one, three, ("a: one.npz", "b: three.npz", "b − a")
+assert page.run("isSided()") and not shown("cell")
+page.wait("mapHead().rows === T && baseHead().rows === T"); page.settle()
+got, texts = zip(*boxes())
+assert got == names and [np.float32(x) for x in texts[:2]] == [np.float32(first[12, 3]), np.float32(last[12, 3])], texts
+assert float(texts[2]) == float(f"{last[12, 3] - first[12, 3]:.9g}"), texts
+top = max(x if x <= 0.9 else 1 for x in (np.sort(x.max(1))[-1 - 20 // 10] for x in (first, last)))
+for nth, x in enumerate((first, last)):
+    colored(nth, np.sqrt(x / top) + masked, "probs")
+colored(2, 0.5 + (last - first) / np.abs(last - first).max() / 2 + masked, "scores")
+page.run("keepAddress()")
+assert "sides=1" in page.run("location.hash")
+# the mean of heads is one map
+page.run("setOf('mean')"); page.settle()
+assert page.run("[isSided(), frame.lefts.length]") == [False, 1] and shown("cell")
+END
+}
+
 @test "dumps that are not alike are not compared, and only a page has several" {
     dump one.npz T=9 H=2 L=2 D=4 text=words
     dump longer.npz T=10 H=2 L=2 D=4 text=words
@@ -1377,9 +1550,10 @@ names = {"query", "key", "token", "softmax", "page", "html", "dump", "npz", "oth
          "probability", "abcdefghijklmn", "CatDogHenCat", "Ca", "Dog", "Hen", "Cat", "logits", "logit", "proj", "normed", "resid", "out", "dscores", "dscore", "dp", "xA", "xB", "xC", "xD", "xE",
          "cos", "sin", "att", "MLP", "ln", "mask", "Home", "End", "base", "of", "JavaScript", "Shift", "H", "KV"}
 seen = set()
-for panel in page.run("panels") + ["quiz", "quiz", "quiz"]:
+for panel in page.run("panels") + ["quiz", "quiz", "quiz", *(["sides"] if page.run("dumps.length > 1") else [])]:
     for i, j in ((9, 4), (3, 7), (9, 1)):
-        page.run(f"goTo(0, 1); moveTo({i}, {j}); setPanel('{panel}')"); page.settle()
+        sides = "setSides(true)" if panel == "sides" else f"setSides(false); setPanel('{panel}')"
+        page.run(f"goTo(0, 1); moveTo({i}, {j}); {sides}"); page.settle()
         # the cards of other cells have other numbers in the same sentences
         for card in range(page.run("cards.length") if (i, j) == (9, 4) else 1):
             page.run(f"view.card = {card}; draw()")
@@ -1413,7 +1587,7 @@ import json, os
 page.run(open(os.environ["AXE"] + "/axe.min.js", encoding="utf8").read() + "; 0")
 for width, height in ((1280, 800), (390, 844)):
     page.size(width, height)
-    for step in (*(f"setPanel('{panel}')" for panel in page.run("panels")), "setShow('scores')", "setShow('grad')", "setDump(0), setShow('written')",
+    for step in ("setDump(1)", "setSides(false)", *(f"setPanel('{panel}')" for panel in page.run("panels")), "setSides(true)", "setShow('scores')", "setSides(false)", "setShow('probs')", "setShow('scores')", "setShow('grad')", "setDump(0), setShow('written')",
                  "setDump(1), setShow('diff')", "changePinned()", "setLarge(true)", "setLarge(false), changeTheme()", "setLanguage('zh')", "byId('help').showModal()", "byId('help').close(), setLanguage('en')"):
         page.run(step), page.settle()
         found = json.loads(page.run("""axe.run().then((all) => JSON.stringify({passes: all.passes.length,

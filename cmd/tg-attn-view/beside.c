@@ -1,5 +1,7 @@
 #include "cmd/tg-attn-view/beside.h"
 
+#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "cmd/cli/cli.h"
@@ -61,27 +63,75 @@ static tg_status check_model(const tg_results *r, const tg_dump *dump, tg_err *e
                    (long long)heads->whole[heads->count - 1], dump->H);
 }
 
-tg_status beside_read(view_beside *b, tg_results_kind kind, tg_archive_reader *reader, const tg_dump *dump,
-                      tg_err *err)
+/* Make room for one more; the rest stays. */
+static tg_status add_patch(view_beside *b, const char *name, tg_err *err)
 {
-    char name[TG_CHOICE_SIZE];
+    const size_t n = b->patches + 1;
+    view_beside_patch *patch = realloc(b->patch, n * sizeof *patch);
+
+    if (!patch)
+        return tg_fail_memory(err, n * sizeof *patch, "the archives");
+    b->patch = patch;
+    patch[n - 1] = (view_beside_patch){.name = name};
+    b->patches = n;
+    return TG_OK;
+}
+
+tg_status beside_read(view_beside *b, tg_results_kind kind, const char *name, tg_archive_reader *reader,
+                      const tg_dump *dump, tg_err *err)
+{
+    const bool is_patch = kind == TG_RESULTS_PATCH;
+    char kinds[TG_CHOICE_SIZE];
+    tg_results *r;
     tg_status status;
 
-    if (b->has[kind])
+    if (!is_patch && b->has[kind])
         return tg_fail(err, TG_EDATA, "it is the second archive of kind \"%s\": a page has one of each",
-                       tg_choice_name(name, TG_RESULTS_KIND_NAMES, kind));
-    if ((status = tg_results_read(&b->of[kind], kind, reader, err)))
+                       tg_choice_name(kinds, TG_RESULTS_KIND_NAMES, kind));
+    if (is_patch && (status = add_patch(b, name, err)))
         return status;
-    b->has[kind] = true;
-    if ((status = check_text(&b->of[kind], dump, err)))
+    r = is_patch ? &b->patch[b->patches - 1].results : &b->of[kind];
+    if ((status = tg_results_read(r, kind, reader, err)))
         return status;
-    return check_model(&b->of[kind], dump, err);
+    if (!is_patch)
+        b->has[kind] = true;
+    if (!dump)
+        return TG_OK;
+    if ((status = check_text(r, dump, err)))
+        return status;
+    return check_model(r, dump, err);
 }
 
 void beside_free(view_beside *b)
 {
-    for (size_t k = 0; k < BESIDE_KINDS; k++)
+    for (size_t k = 0; k < TG_RESULTS_PATCH; k++)
         tg_results_free(&b->of[k]);
+    for (size_t n = 0; n < b->patches; n++)
+        tg_results_free(&b->patch[n].results);
+    free(b->patch);
+}
+
+/* ---- what patches are of */
+
+size_t beside_layers(const view_beside *b)
+{
+    size_t most = 0;
+
+    for (size_t n = 0; n < b->patches; n++)
+        most = tg_size_max(most, (size_t)tg_results_whole(&b->patch[n].results, "n_layer"));
+    return most;
+}
+
+size_t beside_tokens(const view_beside *b)
+{
+    size_t most = 0;
+
+    for (size_t n = 0; n < b->patches; n++) {
+        const tg_results_array *ids = tg_results_find(&b->patch[n].results, "ids");
+
+        most = tg_size_max(most, ids ? ids->count : 0);
+    }
+    return most;
 }
 
 /* ---- facts: small arrays, as JSON */
@@ -181,10 +231,29 @@ static void put_attribution(tg_sink *out, const tg_results *r)
     tg_sink_puts(out, "}");
 }
 
-static void put_patch(tg_sink *out, const tg_results *r)
+/* A text where the archive has one, or else an id. */
+static void put_tokens(tg_sink *out, const tg_results *r, const char *name, const char *texts,
+                       const char *ids)
 {
-    tg_sink_puts(out, ", \"patch\": ");
+    if (tg_results_find(r, texts))
+        put_texts(out, r, name, texts);
+    else if (tg_results_find(r, ids))
+        put_wholes(out, r, name, ids);
+}
+
+static void put_patch(tg_sink *out, const view_beside_patch *patch, bool tokens)
+{
+    const tg_results *r = &patch->results;
+    char shown[1024];
+
     put_texts(out, r, "{site", "site");
+    view_input(patch->name, shown, sizeof shown);
+    put_name(out, "name");
+    parts_put_string(out, shown);
+    if (tokens) {
+        put_tokens(out, r, "tokens", "text", "ids");
+        put_tokens(out, r, "corruptTokens", "corrupt_text", "corrupt_ids");
+    }
     put_texts(out, r, "metric", "metric");
     put_texts(out, r, "direction", "direction");
     put_texts(out, r, "method", "method");
@@ -197,17 +266,17 @@ static void put_patch(tg_sink *out, const tg_results *r)
     tg_sink_puts(out, "}");
 }
 
-void beside_put_facts(tg_sink *out, const view_beside *b)
+void beside_put_facts(tg_sink *out, const view_beside *b, bool tokens)
 {
-    static void (*const put[BESIDE_KINDS])(tg_sink *, const tg_results *) = {
-        [TG_RESULTS_LENS] = put_lens,
-        [TG_RESULTS_ATTRIBUTION] = put_attribution,
-        [TG_RESULTS_PATCH] = put_patch,
-    };
-
-    for (size_t k = 0; k < BESIDE_KINDS; k++)
-        if (b->has[k])
-            put[k](out, &b->of[k]);
+    if (b->has[TG_RESULTS_LENS])
+        put_lens(out, &b->of[TG_RESULTS_LENS]);
+    if (b->has[TG_RESULTS_ATTRIBUTION])
+        put_attribution(out, &b->of[TG_RESULTS_ATTRIBUTION]);
+    for (size_t n = 0; n < b->patches; n++) {
+        tg_sink_puts(out, n > 0 ? ", " : ", \"patches\": [");
+        put_patch(out, &b->patch[n], tokens);
+    }
+    tg_sink_puts(out, b->patches > 0 ? "]" : "");
 }
 
 /* ---- large arrays, in double precision */
@@ -221,8 +290,8 @@ void beside_put_arrays(tg_sink *out, const view_beside *b)
         {TG_RESULTS_LENS, "logit", "lens.logit"},     {TG_RESULTS_LENS, "kl", "lens.kl"},
         {TG_RESULTS_LENS, "entropy", "lens.entropy"}, {TG_RESULTS_LENS, "sum", "lens.sum"},
         {TG_RESULTS_LENS, "top_logits", "lens.top"},  {TG_RESULTS_ATTRIBUTION, "key", "attribution.key"},
-        {TG_RESULTS_PATCH, "value", "patch.value"},   {TG_RESULTS_PATCH, "effect", "patch.effect"},
     };
+    static const char *const of_patch[] = {"value", "effect"};
 
     for (size_t n = 0; n < sizeof arrays / sizeof *arrays; n++) {
         const tg_results *r = &b->of[arrays[n].kind];
@@ -231,4 +300,12 @@ void beside_put_arrays(tg_sink *out, const view_beside *b)
         if (a)
             parts_put_element(out, arrays[n].id, a->real, a->count * sizeof *a->real);
     }
+    for (size_t n = 0; n < b->patches; n++)
+        for (size_t k = 0; k < 2; k++) {
+            const tg_results_array *a = tg_results_find(&b->patch[n].results, of_patch[k]);
+            char id[64];
+
+            snprintf(id, sizeof id, "patch%zu.%s", n, of_patch[k]);
+            parts_put_element(out, id, a->real, a->count * sizeof *a->real);
+        }
 }

@@ -171,18 +171,24 @@ static void put_measures(tg_sink *out, const view *v)
     tg_sink_puts(out, "]");
 }
 
-/* Write what differs from dump to dump: n of them. */
-static void put_dumps(tg_sink *out, const view *v, size_t n, unsigned parts)
+/* Write a page's title before the first name. */
+static void put_title(tg_sink *out, const char *text, const char *file)
 {
     char title[1024];
 
+    if (!text)
+        return;
+    view_name(text, file, title, sizeof title);
+    tg_sink_puts(out, "\"title\": ");
+    parts_put_string(out, title);
+    tg_sink_puts(out, ", ");
+}
+
+/* Write what differs from dump to dump: n of them. */
+static void put_dumps(tg_sink *out, const view *v, size_t n, unsigned parts)
+{
     tg_sink_puts(out, "{");
-    if (v->title) {
-        view_name(v->title, v->name, title, sizeof title);
-        tg_sink_puts(out, "\"title\": ");
-        parts_put_string(out, title);
-        tg_sink_puts(out, ", ");
-    }
+    put_title(out, v->title, v->name);
     tg_sink_puts(out, "\"dumps\": [");
     for (size_t d = 0; d < n; d++) {
         tg_sink_puts(out, d > 0 ? ", {" : "{");
@@ -194,6 +200,22 @@ static void put_dumps(tg_sink *out, const view *v, size_t n, unsigned parts)
         tg_sink_puts(out, "}");
     }
     tg_sink_puts(out, "]");
+}
+
+/* Of patches alone: a dump without layers, which the page knows by that. */
+static void put_bare_facts(tg_sink *out, const view_beside *beside, const char *title)
+{
+    tg_sink_print(out, "<script type=\"application/json\" id=\"dump\">{");
+    put_title(out, title, beside->patch->name);
+    tg_sink_puts(out, "\"dumps\": [{\"name\": \"\", \"source\": \"\", \"measures\": []}]");
+    tg_sink_print(out, ", \"nLayer\": %zu, \"B\": 1, \"b\": 0, \"T\": %zu, \"H\": 1, \"D\": 1",
+                  beside_layers(beside), tg_size_max(beside_tokens(beside), 1));
+    tg_sink_puts(
+        out, ", \"layout\": \"bthd\", \"mask\": \"-inf\", \"start\": {\"layer\": 0, \"head\": 0}"
+             ", \"show\": \"probs\", \"scale\": \"auto\", \"layers\": [], \"tokens\": null, \"ids\": null");
+    put_colors(out);
+    beside_put_facts(out, beside, true);
+    tg_sink_print(out, "}</script>\n");
 }
 
 static void put_facts(tg_sink *out, const view *v, size_t n, const view_beside *beside, unsigned parts)
@@ -219,13 +241,19 @@ static void put_facts(tg_sink *out, const view *v, size_t n, const view_beside *
     parts_put_facts(out, parts);
     put_tokens(out, v);
     put_colors(out);
-    beside_put_facts(out, beside);
+    beside_put_facts(out, beside, false);
     tg_sink_print(out, "}</script>\n");
 }
 
-static void put_data(tg_sink *out, const view *v, size_t n, const view_beside *beside, unsigned parts)
+static void put_data(tg_sink *out, const view *v, size_t n, const view_beside *beside, const char *title,
+                     bool whole)
 {
-    put_facts(out, v, n, beside, parts);
+    const unsigned parts = n > 0 ? parts_choose(v, n, whole) : 0;
+
+    if (n > 0)
+        put_facts(out, v, n, beside, parts);
+    else
+        put_bare_facts(out, beside, title);
     beside_put_arrays(out, beside);
     for (size_t d = 0; d < n; d++)
         parts_put_arrays(out, &v[d], d, parts);
@@ -243,7 +271,8 @@ static void put_until(tg_sink *out, const char **at, const char *marker)
     *at = found + strlen(marker);
 }
 
-tg_status view_html(view *v, size_t n, const view_beside *beside, bool whole, tg_sink *out, tg_err *err)
+tg_status view_html(view *v, size_t n, const view_beside *beside, const char *title, bool whole, tg_sink *out,
+                    tg_err *err)
 {
     const char *at = view_page_html;
     tg_status status = TG_OK;
@@ -257,7 +286,7 @@ tg_status view_html(view *v, size_t n, const view_beside *beside, bool whole, tg
     put_until(out, &at, "@STYLE@");
     tg_sink_put(out, view_page_style, view_page_style_size);
     put_until(out, &at, "@DATA@");
-    put_data(out, v, n, beside, parts_choose(v, n, whole));
+    put_data(out, v, n, beside, title, whole);
     put_until(out, &at, "@SCRIPT@");
     tg_sink_put(out, view_page_script, view_page_script_size);
     tg_sink_puts(out, at);

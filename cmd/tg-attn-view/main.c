@@ -35,7 +35,7 @@ static tg_status draw_dumps(const struct inputs *all, const struct options *o, t
     view *v = all->v;
 
     if (o->format == HTML)
-        return view_html(v, all->n, &all->beside, o->whole, out, err);
+        return view_html(v, all->n, &all->beside, o->title, o->whole, out, err);
     if (o->show == SHOW_STEPS)
         return view_steps(v, out, err) ? tg_err_in(err, v->name) : TG_OK;
     return o->format == SVG ? view_svg(v, out, err) : view_ansi(v, out, (view_color)o->color, o->width, err);
@@ -52,7 +52,8 @@ static tg_status draw(const struct inputs *all, const struct options *o, int fd,
     if (o->format == PNG)
         return in->is_dump ? view_png(all->v, fd, err) : heat_png(&in->heat, fd, err);
     out = (tg_sink){.fd = fd};
-    status = in->is_dump ? draw_dumps(all, o, &out, err) : draw_results(&in->heat, o, &out, err);
+    status = in->is_dump || o->format == HTML ? draw_dumps(all, o, &out, err)
+                                              : draw_results(&in->heat, o, &out, err);
     if (!status)
         status = tg_sink_flush(&out, err);
     *bytes = (size_t)(out.done + out.n);
@@ -147,14 +148,15 @@ static tg_status read_results(struct input *in, const char *name, const struct o
     return status;
 }
 
-/* Beside the attention of the first dump. */
-static tg_status read_beside(struct inputs *all, tg_results_kind kind, tg_archive_reader *reader, tg_err *err)
+/* Beside the attention of the first dump, or patches without any. */
+static tg_status read_beside(struct inputs *all, tg_results_kind kind, const char *file,
+                             tg_archive_reader *reader, tg_err *err)
 {
     char name[TG_CHOICE_SIZE];
     tg_status status;
 
-    if (all->n > 0 && kind < BESIDE_KINDS)
-        status = beside_read(&all->beside, kind, reader, all->v[0].dump, err);
+    if (kind == TG_RESULTS_PATCH || (all->n > 0 && kind < BESIDE_KINDS))
+        status = beside_read(&all->beside, kind, file, reader, all->n > 0 ? all->v[0].dump : NULL, err);
     else
         status =
             tg_fail(err, TG_EUSAGE, "there are no pages of archives of kind \"%s\"%s: use .png, .svg or .txt",
@@ -180,9 +182,13 @@ static tg_status read_archive(struct inputs *all, struct input *in, const char *
         return status;
     }
     if (kind > 0 && o->format == HTML)
-        return read_beside(all, (tg_results_kind)(kind - 1), reader, err);
+        return read_beside(all, (tg_results_kind)(kind - 1), name, reader, err);
     if (kind > 0)
         return read_results(in, name, o, (tg_results_kind)(kind - 1), reader, err);
+    if (all->n == 0 && all->beside.patches > 0) {
+        tg_archive_close(reader);
+        return tg_fail(err, TG_EUSAGE, "on a page of a dump it comes first, before other archives");
+    }
     if ((status = read_dump(in, &all->v[all->n++], name, o, reader, err)))
         return status;
     return view_check_alike(&all->v[0], &all->v[all->n - 1], err);

@@ -128,6 +128,7 @@ static const char examples[] = "  $ tg-attn-dump -p 'To be' -o dump.npz\n"
                                "  $ tg-attn-view -o attention.html dump.npz\n"
                                "  $ tg-attn-view -o both.html before.npz after.npz\n"
                                "  $ tg-attn-view -o layers.html dump.npz lens.npz parts.npz\n"
+                               "  $ tg-attn-view -o sites.html x.npz att.npz mlp.npz\n"
                                "  $ tg-attn-view lens.npz";
 
 int options_parse(int argc, char **argv, struct options *o)
@@ -176,8 +177,7 @@ int options_parse(int argc, char **argv, struct options *o)
         .summary =
             "Draw the attention that tg-attn-dump -o wrote: in the terminal, as an image, or as a page; and "
             "what tg-lens, tg-patch and tg-circuit wrote with -o: in the terminal, as an image, or on the "
-            "page "
-            "of a dump.",
+            "page of a dump; and patches on a page of their own.",
         .examples = examples,
         .options = options,
         .files = true,

@@ -129,9 +129,10 @@ TG_MUST_CHECK tg_status view_steps(view *v, tg_sink *out, tg_err *err);
 TG_MUST_CHECK tg_status view_check_alike(const view *first, const view *other, tg_err *err);
 
 /* As one page, of page/'s files, which page.c embeds, of n views that are alike, with archives of the first
- * one's text; `whole`: however heavy it gets.  Failures to write are kept in out. */
-TG_MUST_CHECK tg_status view_html(view *v, size_t n, const view_beside *beside, bool whole, tg_sink *out,
-                                  tg_err *err);
+ * one's text; n = 0: of patches alone, with a title or NULL for their names; `whole`: however heavy it gets.
+ * Failures to write are kept in out. */
+TG_MUST_CHECK tg_status view_html(view *v, size_t n, const view_beside *beside, const char *title, bool whole,
+                                  tg_sink *out, tg_err *err);
 extern const char view_page_html[], view_page_style[], view_page_script[];
 extern const size_t view_page_style_size, view_page_script_size;
 

@@ -245,7 +245,7 @@ function showCards(parts) {
 // ---- which part the panel shows
 
 const PANELS = ["cell", "way", "trace", "row", "sum", "out", "stream", "next", "gradient", "lens", "logit", "patch", "edit", "quiz"];
-const WIDE = {lens: dump.lens, logit: dump.attribution, patch: dump.patch}; // grids, which need room, and what they are of
+const WIDE = {lens: dump.lens, logit: dump.attribution, patch: dump.patches}; // grids, which need room, and what they are of
 const panels = PANELS.filter((panel) => ["cell", "quiz"].includes(panel) || (panel === "edit" ? isSmall
     : panel in WIDE ? WIDE[panel] : cards.some((card) => card.panel === panel)));
 
@@ -255,7 +255,6 @@ function setPanel(panel) {
         byId(`of-${name}`).hidden = name !== panel;
         byId(`tab-${name}`).setAttribute("aria-pressed", String(name === panel));
     }
-    document.body.classList.toggle("wide", panel in WIDE);
     refresh();
 }
 

@@ -13,7 +13,7 @@ function zoomAround({y, x}, {i, j, n: before}, n) {
 }
 
 function placeUnder(event) {
-    const box = byId("map").getBoundingClientRect(), {left, top, size} = frame;
+    const box = byId("map").getBoundingClientRect(), {top, size} = frame, left = leftAt(event.clientX - box.left);
     return {y: clamp((event.clientY - box.top - top) / size, 0, 1),
         x: clamp((event.clientX - box.left - left) / size, 0, 1)};
 }

@@ -20,6 +20,14 @@ class Grid {
         this.listen();
     }
 
+    // Another shape, {rows, columns, width}; the cell stays, as far as there is one.
+    become(shape) {
+        Object.assign(this, shape, {here: null, drawn: ""});
+        this.table.style.setProperty("--column", `${this.width}px`);
+        if (this.at)
+            this.at = {r: clamp(this.at.r, 0, this.rows - 1), c: clamp(this.at.c, 0, this.columns - 1)};
+    }
+
     listen() {
         this.box.addEventListener("scroll", refresh);
         this.table.addEventListener("pointerover", (event) => this.point(event));
@@ -70,6 +78,8 @@ class Grid {
         const body = table.tBodies[0];
         while (body.rows.length < rows)
             body.insertRow().append(element("th", "", {scope: "row"}));
+        while (body.rows.length > rows)
+            body.lastChild.remove();
         for (let r = 0; r < rows; r++)
             this.fillRow(body.rows[r], r, n);
     }

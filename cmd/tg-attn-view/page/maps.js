@@ -38,9 +38,9 @@ const styleOf = (name) => getComputedStyle(document.documentElement).getProperty
 // Cells along a side, at most.
 const THUMB = dump.layers.length * H > 48 ? 30 : 46;
 
-function paint(canvas, cells, side, scale) {
+function paint(canvas, cells, side, scale, show = view.show) {
     const image = new ImageData(side, side), out = new Uint32Array(image.data.buffer);
-    const {pixels} = paletteOf(view.show);
+    const {pixels} = paletteOf(show);
     for (let c = 0; c < cells.length; c++)
         out[c] = Number.isNaN(cells[c]) ? 0 : pixels[stepOf(placeOf(scale, cells[c]))];
     canvas.width = canvas.height = side;
@@ -87,8 +87,8 @@ const LABEL_MOST = 130; // pixels of a label; less on a narrow page
 const EDGE = 10;        // beside the map, for the halves of the last labels
 const VALUE_LEAST = 26; // a cell of so many pixels has its number in it
 
-// Where the map lies on its canvas, in pixels of the page.
-let frame = {left: 0, top: 0, size: 0, cell: 1};
+// Where the map lies on its canvas, in pixels of the page; of several, that is the first, and `lefts` has all.
+let frame = {left: 0, top: 0, size: 0, cell: 1, lefts: [0]};
 
 function fit(context, text, width) {
     if (context.measureText(text).width <= width)
@@ -104,14 +104,14 @@ function fit(context, text, width) {
     return text.slice(0, low) + "…";
 }
 
-const axisLabel = (t) => dump.tokens ? `${t} ${labelAt(t)}` : String(t);
+const axisLabel = (t, nth) => dump.tokens ? `${t} ${sideLabel(t, nth)}` : String(t);
 
 // Room for the widest of the labels in sight, but for not more than `most` of it.
 function marginFor(context, first, n, step, most) {
     let widest = 0;
     context.font = "bold " + fontOf(12); // as the chosen one's
     for (let t = first; t < first + n; t += step)
-        widest = Math.max(widest, context.measureText(axisLabel(t)).width);
+        widest = Math.max(widest, context.measureText(axisLabel(t, 2)).width);
     return Math.min(Math.ceil(widest), most) + 10;
 }
 
@@ -122,25 +122,29 @@ const HEIGHT_LEAST = 280; // of a map on a page that scrolls
 function roomFor() {
     const box = byId("frame");
     return {
-        width: Math.min(box.clientWidth - 8, 1400),
+        width: Math.min(box.clientWidth - 8, isSided() ? Infinity : 1400),
         height: windowed.matches ? box.clientHeight - 8 : Math.max(window.innerHeight * 0.6, HEIGHT_LEAST)
     };
 }
 
-function layOut(context, room) {
-    const {i, j, n} = view.from, label = Math.min(LABEL_MOST * largeness(), Math.floor(Math.min(room.width, room.height) / 4));
+// `many` maps side by side have the same labels on their left.
+function layOut(context, room, many) {
+    const {i, j, n} = view.from, gaps = (many - 1) * SIDE_GAP;
+    const side = (left, top) => Math.max(Math.min((room.width - left - EDGE - gaps) / many, room.height - top - EDGE), 120);
+    const label = Math.min(LABEL_MOST * largeness(), Math.floor(Math.min(room.width, room.height) / 4));
     let left = label, top = label, cell = 0;
     for (let pass = 0; pass < 2; pass++) { // how many labels there are depends on the cells, and these on the labels
-        cell = Math.max(Math.min(room.width - left, room.height - top) - EDGE, 120) / n;
+        cell = side(left, top) / n;
         const step = Math.max(1, Math.ceil(LABEL_STEP * largeness() / cell));
         left = Math.max(marginFor(context, i, Math.min(n, T - i), step, label), 58 * largeness());
         top = Math.max(marginFor(context, j, Math.min(n, T - j), step, label), 46 * largeness());
     }
-    cell = Math.min(Math.max(Math.min(room.width - left, room.height - top) - EDGE, 120) / n, 120);
+    cell = Math.min(side(left, top) / n, 120);
     const whole = Math.floor(cell);
     // whole pixels, unless the map would lose too much of its size
     frame = {left, top, cell: whole >= 0.9 * cell ? whole : cell};
     frame.size = frame.cell * n;
+    frame.lefts = Array.from({length: many}, (_, nth) => left + nth * (frame.size + SIDE_GAP));
 }
 
 // The masked part, behind the cells.
@@ -161,14 +165,14 @@ function hatch(context, ratio) {
     return context.createPattern(tile, "repeat");
 }
 
-function drawCells(context, head, scale, ratio) {
-    const {i: i0, j: j0, n} = view.from, {left, top, size} = frame;
+function drawCells(context, {rows, numbers, show, scale}, left, ratio) {
+    const {i: i0, j: j0, n} = view.from, {top, size} = frame;
     const side = Math.min(n, Math.max(1, Math.round(size * ratio)));
-    const cells = new Float32Array(side * side).fill(NaN), numbers = head[view.show];
-    for (let i = i0; i < Math.min(i0 + n, head.rows); i++)
-        reduceRow(cells, side, n, i - i0, numbers, rowStart(i) + j0, Math.min(i + 1 - j0, n), isSigned(view.show));
+    const cells = new Float32Array(side * side).fill(NaN);
+    for (let i = i0; i < Math.min(i0 + n, rows); i++)
+        reduceRow(cells, side, n, i - i0, numbers, rowStart(i) + j0, Math.min(i + 1 - j0, n), isSigned(show));
     const small = document.createElement("canvas");
-    paint(small, cells, side, scale);
+    paint(small, cells, side, scale, show);
     context.fillStyle = hatch(context, ratio);
     context.save();
     context.setTransform(1, 0, 0, 1, 0, 0); // the pattern in the screen's own pixels
@@ -184,19 +188,18 @@ function shortText(x) {
     return x !== 0 && Number(text) === 0 ? "" : text;
 }
 
-function drawValues(context, head, scale) {
-    const {i: i0, j: j0, n} = view.from, {left, top, cell} = frame, {inks} = paletteOf(view.show);
-    const numbers = head[view.show], end = Math.min(i0 + n, head.rows);
+function drawValues(context, {rows, numbers, show, scale}, left) {
+    const {i: i0, j: j0, n} = view.from, {top, cell} = frame, {inks} = paletteOf(show), end = Math.min(i0 + n, rows);
     if (cell < VALUE_LEAST || hidesNumbers())
         return;
     context.font = fontOf(cell < 38 ? 10 : 12);
     context.textAlign = "center";
     context.textBaseline = "middle";
     for (let i = i0; i < end; i++) {
-        if (view.show === "written" && !hasWritten(i))
+        if (show === "written" && !hasWritten(i))
             continue;
         for (let j = Math.max(j0, firstSeen(view.layer, i)); j <= i && j < j0 + n; j++) {
-            const x = numbers[rowStart(i) + j], text = shortText(x);
+            const x = numbers[rowStart(i) + j], text = Number.isNaN(x) ? "" : shortText(x);
             context.fillStyle = inks[stepOf(placeOf(scale, x))];
             if (context.measureText(text).width <= cell - 2)
                 context.fillText(text, left + (j - j0 + 0.5) * cell, top + (i - i0 + 0.5) * cell);
@@ -209,8 +212,8 @@ function drawValues(context, head, scale) {
 const axisStep = () => Math.max(1, Math.ceil(LABEL_STEP * largeness() / frame.cell));
 
 // Call draw(t) with the pen at the end of token t's label.
-function atLabel(context, side, first, t, draw) {
-    const {left, top, cell} = frame, along = (t - first + 0.5) * cell;
+function atLabel(context, side, left, first, t, draw) {
+    const {top, cell} = frame, along = (t - first + 0.5) * cell;
     context.save();
     context.textAlign = side === "left" ? "right" : "left";
     context.textBaseline = "middle";
@@ -220,21 +223,21 @@ function atLabel(context, side, first, t, draw) {
     context.restore();
 }
 
-function drawLabel(context, side, first, t, chosen) {
-    atLabel(context, side, first, t, () => {
+function drawLabel(context, side, nth, first, t, chosen) {
+    atLabel(context, side, frame.lefts[nth], first, t, () => {
         context.fillStyle = styleOf(chosen ? "--ink" : "--faint");
         context.font = (chosen ? "bold " : "") + fontOf(12);
-        context.fillText(fit(context, axisLabel(t), frame[side] - 8), 0, 0);
+        context.fillText(fit(context, axisLabel(t, side === "left" ? 2 : nth), frame[side] - 8), 0, 0);
     });
 }
 
-// Labels where there is room; the pointed token's takes it from its neighbours.
-function drawAxis(context, side, first, at) {
+// Of the nth map: labels where there is room; the pointed token's takes it from its neighbours.
+function drawAxis(context, side, nth, first, at) {
     const chosen = clamp(at, first, first + view.from.n - 1); // a word may be outside the map
     for (let t = first; t < Math.min(first + view.from.n, T); t += axisStep())
         if (Math.abs(t - chosen) * frame.cell >= LABEL_STEP * largeness())
-            drawLabel(context, side, first, t, false);
-    drawLabel(context, side, first, chosen, true);
+            drawLabel(context, side, nth, first, t, false);
+    drawLabel(context, side, nth, first, chosen, true);
 }
 
 // What the axes are, in the corner between them.
@@ -258,8 +261,8 @@ function twoTone(context, x, y, width, height) {
 }
 
 // The chosen cell has a box; two bands meet where the pointer is, or else there too.
-function drawCursor(context) {
-    const {left, top, size, cell} = frame, shown = Math.max(Math.round(cell), 3), {i, j} = pointed();
+function drawCursor(context, left) {
+    const {top, size, cell} = frame, shown = Math.max(Math.round(cell), 3), {i, j} = pointed();
     const x = (at) => Math.round(left + (at - view.from.j + 0.5) * cell - shown / 2);
     const y = (at) => Math.round(top + (at - view.from.i + 0.5) * cell - shown / 2);
     context.save();
@@ -279,36 +282,39 @@ function drawCursor(context) {
 const base = document.createElement("canvas");
 let baseKey = "";
 
-function drawBase(head, ratio) {
-    const context = base.getContext("2d"), scale = scaleOf(head);
+function drawBase(maps, ratio) {
+    const context = base.getContext("2d");
     context.setTransform(ratio, 0, 0, ratio, 0, 0);
     context.fillStyle = styleOf("--paper");
     context.fillRect(0, 0, base.width, base.height);
-    drawCells(context, head, scale, ratio);
-    drawValues(context, head, scale);
+    maps.forEach((map, nth) => {
+        drawCells(context, map, frame.lefts[nth], ratio);
+        drawValues(context, map, frame.lefts[nth]);
+    });
     drawCorner(context);
 }
 
 function nameMap() {
-    byId("map").setAttribute("aria-label", say("attention of layer {0}, head {1}: {2} of {3} queries by {3} keys",
+    byId("map").setAttribute("aria-label", isSided() ? say("{0}: {1} of {2}, of {3}, and their difference: {4} queries by {4} keys",
+        sidesTitle(), say(QUANTITY[sideShow()][1]), sideName(0), sideName(1), T) : say("attention of layer {0}, head {1}: {2} of {3} queries by {3} keys",
         view.layer, view.head, say(QUANTITY[view.show][1]), T));
 }
 
 // Returns whether anything but the cursor has changed.
-function drawMap(head) {
+function drawMap(head, maps) {
     const canvas = byId("map"), ratio = window.devicePixelRatio || 1, room = roomFor(), {i, j, n} = view.from;
-    const key = [language, hidesNumbers(), which, view.layer, view.head, view.show, view.kind, head.name, i, j, n, head.rows, isDark(), largeness(), room.width,
+    const key = [language, hidesNumbers(), which, view.layer, view.head, view.show, view.kind, head.name, i, j, n, ...maps.map(({name, rows}) => name + rows), isDark(), largeness(), room.width,
         room.height, ratio].join();
     const changed = key !== baseKey;
     if (changed) {
-        layOut(base.getContext("2d"), room);
-        const width = Math.ceil(frame.left + frame.size + EDGE), height = Math.ceil(frame.top + frame.size + EDGE);
+        layOut(base.getContext("2d"), room, maps.length);
+        const width = Math.ceil(frame.lefts.at(-1) + frame.size + EDGE), height = Math.ceil(frame.top + frame.size + EDGE);
         canvas.width = base.width = Math.round(width * ratio);
         canvas.height = base.height = Math.round(height * ratio);
         canvas.style.width = `${width}px`;
         canvas.style.height = `${height}px`;
         canvas.classList.toggle("zoomed", n < T); // then a finger moves the map, not the page
-        drawBase(head, ratio);
+        drawBase(maps, ratio);
         nameMap();
         baseKey = key;
     }
@@ -316,18 +322,33 @@ function drawMap(head) {
     context.setTransform(1, 0, 0, 1, 0, 0);
     context.drawImage(base, 0, 0);
     context.setTransform(ratio, 0, 0, ratio, 0, 0);
-    drawAxis(context, "left", view.from.i, pointed().i);
-    drawAxis(context, "top", view.from.j, pointed().j);
-    drawCursor(context);
+    drawAxis(context, "left", 0, view.from.i, pointed().i);
+    frame.lefts.forEach((left, nth) => {
+        drawAxis(context, "top", nth, view.from.j, pointed().j);
+        drawCursor(context, left);
+    });
     return changed;
 }
 
 // ---- the colour scale, with its range
 
-function drawLegend(head) {
-    const canvas = byId("legend"), large = largeness(), ratio = large * (window.devicePixelRatio || 1), scale = scaleOf(head);
-    const width = Math.min(byId("frame").clientWidth / large, 480), bar = width - 124, height = 44;
-    const {colors} = paletteOf(view.show);
+// Numbers at the ends and between, in as many digits as a bar so wide has room for; else in fewer places.
+function legendTexts(scale, bar, widthOf) {
+    const texts = (digits) => [0, 0.25, 0.5, 0.75, 1].map((place) => textOf(numberAt(scale, place), digits));
+    const fit = (all) => Math.max(...all.map(widthOf)) <= Math.min(bar / 4 - 6, 56); // a half is left of the bar
+    const all = [4, 3, 2].map(texts).find(fit) ?? texts(2).map((text, n) => n % 2 === 0 ? text : "");
+    if (scale.low === 0 && scale.high < 1)
+        all[4] += "+"; // what is greater looks the same
+    if (scale.kind === "log")
+        all[0] = "≤" + all[0]; // what is less looks the same
+    return all;
+}
+
+// Of a map, in a canvas, at most so wide.
+function drawLegend(canvas, {show, scale}, most) {
+    const large = largeness(), ratio = large * (window.devicePixelRatio || 1);
+    const width = Math.min(most / large, 480), bar = width - 124, height = 44;
+    const {colors} = paletteOf(show);
     canvas.width = width * ratio;
     canvas.height = height * ratio;
     canvas.style.width = `${width * large}px`;
@@ -344,20 +365,16 @@ function drawLegend(head) {
     context.strokeRect(27.5, 1.5, bar + 1, 15);
     context.fillStyle = styleOf("--ink");
     context.textAlign = "center";
-    const numbers = [0, 0.25, 0.5, 0.75, 1].map((place) => textOf(numberAt(scale, place), bar < 220 ? 2 : 4));
-    if (scale.low === 0 && scale.high < 1)
-        numbers[4] += "+"; // what is greater looks the same
-    if (scale.kind === "log")
-        numbers[0] = "≤" + numbers[0]; // what is less looks the same
+    const widthOf = (text) => context.measureText(text).width, numbers = legendTexts(scale, bar, widthOf);
     numbers.forEach((text, n) => {
         context.fillRect(28 + Math.round(n * (bar - 1) / 4), 16, 1, 4);
-        context.fillText(text, 28 + n * (bar - 1) / 4, 23);
+        context.fillText(text, Math.max(28 + n * (bar - 1) / 4, widthOf(text) / 2 + 1), 23);
     });
     context.fillStyle = hatch(context, 1);
     context.fillRect(width - 72, 2, 18, 14);
     context.fillStyle = styleOf("--ink");
     context.textAlign = "left";
     context.fillText(say("masked"), width - 49, 3);
-    canvas.setAttribute("aria-label", say("colours: {0} from {1} to {2}; hatched: masked", say(QUANTITY[view.show][0]),
+    canvas.setAttribute("aria-label", say("colours: {0} from {1} to {2}; hatched: masked", say(QUANTITY[show][0]),
         numbers[0], numbers[4]));
 }

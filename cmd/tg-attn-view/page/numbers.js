@@ -24,8 +24,8 @@ const readTokens = () => {
 let pinned = null;
 
 // What a map can show.
-const shows = () => ["probs", "scores", ...(dumps.length > 1 || pinned ? ["diff"] : []), ...(dump.gradient ? ["grad"] : []),
-    ...(dump.attribution && which === 0 ? ["written"] : [])];
+const shows = (nth = which) => ["probs", "scores", ...(dumps.length > 1 || pinned ? ["diff"] : []), ...(dump.gradient ? ["grad"] : []),
+    ...(dump.attribution && nth === 0 ? ["written"] : [])];
 
 // ---- q, k and v, as they lie in memory
 
@@ -184,9 +184,9 @@ function fillShown([scores, probs, diff, grad, written], data, base, h, i) {
     return seen;
 }
 
-// What a head is compared with, or null.
-const baseOfHead = (layer, h) => pinned ? {data: layerOf(pinned.layer), h: pinned.head}
-    : which > 0 ? {data: layerOf(layer, 0), h} : null;
+// What a head of a dump is compared with, or null.
+const baseOfHead = (layer, h, nth = which) => pinned ? {data: layerOf(pinned.layer, nth), h: pinned.head}
+    : nth > 0 ? {data: layerOf(layer, 0), h} : null;
 const rowOfBase = (layer, h, i) => pinned ? rowOf(pinned.layer, pinned.head, i) : rowOf(layer, h, i, 0);
 
 // att [D] of query i, unrounded: the sum over ascending keys.
@@ -241,7 +241,8 @@ class Rows {
 
     // Make row i; returns the first key that it sees.
     fill(i) {
-        return fillShown(this.row, layerOf(this.layer), baseOfHead(this.layer, this.h), this.h, i).first;
+        const {which: nth = which} = this; // a thumbnail is always of the shown dump
+        return fillShown(this.row, layerOf(this.layer, nth), baseOfHead(this.layer, this.h, nth), this.h, i).first;
     }
 
     addRow(i) {
@@ -258,10 +259,10 @@ class Rows {
 
 // All of them, one after the other, rounded as they are in a dump.
 class Head extends Rows {
-    constructor(layer, h) {
+    constructor(layer, h, nth = which) {
         super(layer, h);
-        this.which = which;
-        for (const name of shows())
+        this.which = nth;
+        for (const name of shows(nth))
             this[name] = new Float32Array(rowStart(T));
     }
 
@@ -330,9 +331,9 @@ function groupOf(heads, way) {
 const kept = []; // heads, the last used at the end
 const KEPT_BYTES = 192e6;
 
-function headOf(layer, h) {
-    const at = kept.findIndex((head) => head.which === which && head.layer === layer && head.h === h);
-    const head = at < 0 ? new Head(layer, h) : kept.splice(at, 1)[0];
+function headOf(layer, h, nth = which) {
+    const at = kept.findIndex((head) => head.which === nth && head.layer === layer && head.h === h);
+    const head = at < 0 ? new Head(layer, h, nth) : kept.splice(at, 1)[0];
     kept.push(head);
     while (kept.length > 2 && kept.length * rowStart(T) * 4 * shows().length > KEPT_BYTES)
         kept.shift();

@@ -14,10 +14,10 @@ function refresh() {
 
 function showTitle() {
     const window = windowOf(view.layer), title = byId("title"), head = `${view.layer}.${view.head}`;
-    const name = view.of === "one" ? say("Layer {0}, head {1}", view.layer, view.head) : groupTitle();
+    const name = isSided() ? sidesTitle() : view.of === "one" ? say("Layer {0}, head {1}", view.layer, view.head) : groupTitle();
     const quantity = (window === Infinity || view.of !== "one" ? say(": ") : say(", window {0}: ", window)) +
-        say(QUANTITY[view.show][1]);
-    const base = pinned && view.show === "diff" && view.of === "one" ? `${pinned.layer}.${pinned.head}` : null;
+        say(QUANTITY[isSided() ? sideShow() : view.show][1]);
+    const base = pinned && view.show === "diff" && !isSided() && view.of === "one" ? `${pinned.layer}.${pinned.head}` : null;
     title.textContent = (base === head ? say("Choose a head to compare with {0}", head)
         : base ? say("Head {0} − head {1}", head, base) : name + quantity) +
         (view.from.n < T ? say(" ({0} of {1} tokens)", view.from.n, T) : "");
@@ -25,16 +25,24 @@ function showTitle() {
 }
 
 function draw() {
-    const head = mapHead(), done = head.work(performance.now() + 40);
+    if (isBare) {
+        dirty = false;
+        showPatch();
+        addressLater();
+        return;
+    }
+    layOutSides();
+    const head = mapHead(), done = workOnMaps(head, performance.now() + 40), maps = mapsOf(head);
     dirty = false;
-    if (drawMap(head)) {
-        drawLegend(head);
+    if (drawMap(head, maps)) {
+        drawLegends(maps);
         showTitle();
         showChosenHead();
         markHead();
     }
     showCell();
     showHere();
+    showSides(maps);
     showText(head);
     document.body.classList.toggle("hides", hidesNumbers());
     addressLater();
@@ -221,6 +229,7 @@ function setLanguage(wanted) {
     describe();
     nameHeads();
     nameDump();
+    namePatches();
     if (measured.length > 0)
         orderHeads();
     showTheme();
@@ -233,89 +242,6 @@ function changeLanguage() {
 
 // The one that was chosen here, or else the browser's.
 const firstLanguage = () => keptOf("language", "en", "zh") ?? (window.navigator.language.startsWith("zh") ? "zh" : "en");
-
-// ---- the address, which keeps the rest
-
-// What an address without a panel means.
-const panelFor = (card) => card > 0 ? cards[card].panel : "cell";
-
-function addressOf() {
-    const {layer, head, i, j, show, kind, way, from, panel, card, channel} = view;
-    const parts = {layer, head, query: i, key: j, show, scale: kind, text: way};
-    if (which > 0)
-        parts.dump = which + 1;
-    if (view.of !== "one")
-        parts.of = view.of;
-    if (pinned)
-        parts.compare = `${pinned.layer}.${pinned.head}`;
-    if (card > 0)
-        parts.step = card + 1;
-    if (view.out > 0)
-        parts.out = view.out;
-    if (panel !== panelFor(card))
-        parts.panel = panel;
-    if (panel === "lens" && view.lens !== lensShows[0])
-        parts.lens = view.lens;
-    if (largeness() > 1)
-        parts.large = 1;
-    if (language !== "en")
-        parts.lang = language;
-    if (channel > 0)
-        parts.channel = channel;
-    if (from.n < T)
-        parts.zoom = from.n;
-    return "#" + new URLSearchParams(parts);
-}
-
-let addressTimer = 0;
-
-function keepAddress() {
-    clearTimeout(addressTimer);
-    addressTimer = 0;
-    try {
-        window.history.replaceState(null, "", addressOf());
-    } catch { /* too many changes, or not allowed here: the next one will do */ }
-}
-
-// Browsers refuse hundreds of changes at once.
-function addressLater() {
-    if (addressTimer === 0)
-        addressTimer = setTimeout(keepAddress, 300);
-}
-
-function greatestKey(i) {
-    const {probs, first} = rowOf(view.layer, view.head, i);
-    return probs.indexOf(Math.max(...probs.subarray(first)));
-}
-
-// What an address says, as far as it makes sense here.
-function readAddress(address) {
-    const parts = new URLSearchParams(new URL(address).hash.slice(1));
-    const number = (name, other, low, high) =>
-        /^\d{1,9}$/.test(parts.get(name) || "") ? clamp(Number(parts.get(name)), low, high) : other;
-    const choice = (name, other, ...all) => all.includes(parts.get(name)) ? parts.get(name) : other;
-    setLanguage(choice("lang", firstLanguage(), "en", "zh"));
-    setLarge(choice("large", "0", "1") === "1");
-    setDump(number("dump", 1, 1, dumps.length) - 1);
-    const layer = number("layer", view.layer, 0, dump.nLayer);
-    goTo(dump.layers.includes(layer) ? layer : view.layer, number("head", view.head, 0, H - 1));
-    const i = number("query", view.i, 0, T - 1);
-    moveTo(i, number("key", Number.isNaN(view.j) ? greatestKey(i) : view.j, 0, T - 1));
-    showWindow(number("zoom", T, 1, T));
-    setScale(choice("scale", view.kind, "auto", "sqrt", "linear", "log"));
-    const [, base, of] = /^(\d{1,5})\.(\d{1,5})$/.exec(parts.get("compare") || "") || [];
-    const compares = dump.layers.includes(Number(base)) && Number(of) < H;
-    if (pinned || compares)
-        setPinned(compares ? {layer: Number(base), head: Number(of)} : null);
-    setOf(choice("of", "one", "one", "mean", "max"));
-    setShow(choice("show", view.show, ...shows()));
-    setWay(choice("text", view.way, "row", "column"));
-    setChannel(number("channel", 0, 0, D - 1));
-    setOut(number("out", 0, 0, C - 1));
-    setLens(choice("lens", lensShows[0], ...lensShows));
-    view.card = number("step", 1, 1, cards.length) - 1;
-    setPanel(choice("panel", panelFor(view.card), ...panels));
-}
 
 // ---- keys, while the map has the focus
 
@@ -337,6 +263,7 @@ const keys = {
     "0": () => showWindow(T),
     s: () => setShow(shows()[(shows().indexOf(view.show) + 1) % shows().length]),
     c: changePinned,
+    b: changeSides,
     "<": () => setDump(which - 1),
     ">": () => setDump(which + 1),
     t: () => setWay(view.way === "row" ? "column" : "row"),
@@ -359,7 +286,7 @@ function onKey(event) {
 // ---- the pointer
 
 function cellUnder(event) {
-    const {left, top, cell, size} = frame, x = event.offsetX - left, y = event.offsetY - top;
+    const {top, cell, size} = frame, x = event.offsetX - leftAt(event.offsetX), y = event.offsetY - top;
     if (x < 0 || y < 0 || x >= size || y >= size)
         return null;
     return {i: view.from.i + Math.floor(y / cell), j: view.from.j + Math.floor(x / cell)};
@@ -463,6 +390,7 @@ function makeControls() {
     byId("show").addEventListener("change", (event) => setShow(event.target.value));
     showOptions();
     byId("pin").addEventListener("click", changePinned);
+    byId("sided").addEventListener("click", changeSides);
     byId("dump-number").addEventListener("input", (event) => setDump(event.target.valueAsNumber));
     byId("scale").addEventListener("change", (event) => setScale(event.target.value));
     for (const [id, key] of [["zoom-in", "+"], ["zoom-out", "-"], ["zoom-all", "0"], ["theme", "d"],
@@ -486,25 +414,30 @@ function sizeTerms() {
 
 const layoutOf = (heads) => dump.layout === "bhtd" ? `[B,${heads},T,D]` : `[B,T,${heads},D]`;
 
+// The names of files, or of the first and the last of many.
+const namesOf = (files) => files.length > 2 ? say("{0} to {1}", files[0].name, files.at(-1).name) : files.map(({name}) => name).join(", ");
+
 function describe() {
-    const names = dump.title ?? (dumps.length > 2 ? say("{0} to {1}", dumps[0].name, dumps.at(-1).name)
-        : dumps.map(({name}) => name).join(", "));
-    document.title = say("Attention: {0}", names);
+    const names = dump.title ?? namesOf(isBare ? patches : dumps), counted = plural("{0} layers", dump.nLayer);
+    document.title = say(isBare ? "Patching: {0}" : "Attention: {0}", names);
     byId("name").textContent = names;
     byId("dumps").hidden = dumps.length === 1;
     byId("dump-number").max = dumps.length - 1;
-    byId("shape").textContent = say(plural("{0} tokens, {1} layers of {2} heads, ", T, dump.nLayer, H), T, dump.nLayer, H) +
-        (KV < H ? say(plural("KV = {0} heads of keys, ", KV), KV) : "") + `C = ${C}, D = ${D}` +
-        (B > 1 ? say(", B = {0}, of which b = {1}", B, b) : "") +
-        (KV < H ? say("; q is stored as {0}, k as {1}", layoutOf("H"), layoutOf("KV")) : say("; q and k are stored as {0}", layoutOf("H")));
+    byId("shape").textContent = isBare ? say(counted, dump.nLayer) : shapeText();
     if (dump.window)
         byId("hidden").textContent = say(", or hidden by the layer’s window");
 }
 
+const shapeText = () => say(plural("{0} tokens, {1} layers of {2} heads, ", T, dump.nLayer, H), T, dump.nLayer, H) +
+    (KV < H ? say(plural("KV = {0} heads of keys, ", KV), KV) : "") + `C = ${C}, D = ${D}` +
+    (B > 1 ? say(", B = {0}, of which b = {1}", B, b) : "") +
+    (KV < H ? say("; q is stored as {0}, k as {1}", layoutOf("H"), layoutOf("KV")) : say("; q and k are stored as {0}", layoutOf("H")));
+
 function onResize() {
     sizeThumbs();
     textWidth = byId("text").clientWidth;
-    keepWordInSight();
+    if (!isBare)
+        keepWordInSight();
     refresh();
 }
 
@@ -525,8 +458,23 @@ function listen() {
     window.matchMedia("(prefers-color-scheme: dark)").addEventListener("change", showTheme);
 }
 
+// Nothing of it depends on maps.
+function startBare() {
+    makeBare();
+    makeControls();
+    makePatches();
+    findStated();
+    listen();
+    readAddress(window.location.href);
+    showTheme();
+}
+
 function start() {
     restoreTheme();
+    if (isBare) {
+        startBare();
+        return;
+    }
     makeControls();
     makeThumbs();
     makeMeasures();
@@ -535,6 +483,7 @@ function start() {
     makeLearning();
     makeLens();
     makeLogit();
+    makePatches();
     sizeThumbs();
     sizeTerms();
     makeText();

@@ -176,13 +176,13 @@ function showSteps(row, sum) {
 
 const placeText = ({i, j}) => say("query {0}, key {1}", `${i}${quoted(i)}`, `${j}${quoted(j)}`);
 
-const numbersText = (row, at) => cellMasked(at) ? say("masked")
-    : say("score {0}, probability {1}", cellScore(row, at), cellProb(row, at));
+const numbersText = (row, at) => at.j < row.first || at.j > at.i ? say("masked")
+    : say("score {0}, probability {1}", storedText(row.scores[at.j]), storedText(row.probs[at.j]));
 
 // The cell under the pointer, or else the chosen one: numbers first, since tokens may be long.
 function showHere() {
     const at = pointed();
-    const numbers = view.of === "one" ? numbersText(rowOf(view.layer, view.head, at.i), at)
+    const numbers = isSided() ? sidesNumbers(at) : view.of === "one" ? numbersText(rowOf(view.layer, view.head, at.i), at)
         : say("{0}: {1}", groupTitle(), mapNumber(at));
     const wrote = hasWritten(at.i) && view.of === "one" ? say(", wrote {0}", textOf(writtenOf(view.layer, view.head)[at.j], 6)) : "";
     byId("here").textContent = say("{0} at {1}", numbers + wrote, placeText(at));
@@ -197,7 +197,7 @@ function showCell() {
         stream: showResidual, next: showNext, gradient: () => showGradient(parts), lens: showLens, logit: showLogit,
         patch: showPatch, edit: showVectors, quiz: showQuiz})[view.panel]?.();
     showCards(parts);
-    byId("said").textContent = say("{0}: {1}", placeText(view), numbersText(row, view));
+    byId("said").textContent = say("{0}: {1}", placeText(view), isSided() ? sidesNumbers(view) : numbersText(row, view));
 }
 
 // ---- copying

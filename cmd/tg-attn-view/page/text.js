@@ -242,7 +242,7 @@ function markWords() {
 const keepWordInSight = () => keepInSight(byId("text"), words[view.way === "row" ? pointed().i : pointed().j]);
 
 function showText(head) {
-    const scale = scaleOf(head), palette = paletteOf(view.show), steps = new Int16Array(T);
+    const scale = mapScale(head), palette = paletteOf(view.show), steps = new Int16Array(T);
     for (const [t, word] of words.entries()) {
         const x = wordNumber(head, t);
         steps[t] = Number.isNaN(x) ? -1 : stepOf(placeOf(scale, x));

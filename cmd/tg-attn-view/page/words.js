@@ -45,7 +45,9 @@ const CHINESE = {
     "the command that derives this score": "推导这个分数的命令", "the address of this view": "当前视图的地址",
     "{0} copied": "已复制{0}", " ({0}: your file)": "（{0}：你的文件）",
     "layer, head": "层、头", "key head": "key 头", "offset": "偏移", "mask": "掩码", "in the first": "第一个转储中",
-    "difference": "差", "of {0} from it": "{0} 减去它", ", rounded down": "，向下取整",
+    "difference": "差", "side by side": "并排", "both, and their difference (b)": "两个头，以及它们的差 (b)",
+    "two heads side by side, with their difference, or one": "并排显示两个头和它们的差，或只显示一个", "Heads {0} and {1}": "头 {0} 与头 {1}",
+    "{0}: {1} of {2}, of {3}, and their difference: {4} queries by {4} keys": "{0}：{2} 与 {3} 的{1}，以及它们的差：{4} 个 query 乘 {4} 个 key", "of {0} from it": "{0} 减去它", ", rounded down": "，向下取整",
     "means “not looked at”": "表示“不看”", "this layer has no window": "这一层没有窗口",
     "hidden by the window of {0} keys": "在 {0} 个 key 的窗口之外", "after the window of {0} keys": "在 {0} 个 key 的窗口之后",
     "in the window of {0} keys": "在 {0} 个 key 的窗口之内",
@@ -157,6 +159,8 @@ const CHINESE = {
     "Each cell is a run of the clean prompt with one activation of the corrupt run. ": "每个格子是一次干净的提示的运行，其中一个激活取自破坏过的运行。",
     "Effect 1: the {0} is that of the clean run, {1}; 0: that of the corrupt run, {2}.": "效果 1：{0}与干净的运行相同，为 {1}；效果 0：与破坏过的运行相同，为 {2}。",
     " The paper’s colour: nothing has changed.": "底色表示什么也没变。", " Estimated from one gradient.": "由一次梯度估计。", " Means of {0} pairs of prompts; the tokens are the first pair’s.": "是 {0} 对提示的平均；token 是第一对的。",
+    "Layers down.": "从上到下是层。", " Means of {0} pairs of prompts.": "是 {0} 对提示的平均。", "Patching": "激活替换", "Patching: {0}": "激活替换：{0}",
+    "{0} layers": "{0} 层", "{0} layer": "{0} 层",
     "Layers down; a click leads to the map.": "从上到下是层；点击可到图。",
     // the list of keys
     "Keyboard shortcuts, while the map has the focus": "焦点在图上时的快捷键", "arrows": "方向键", "close": "关闭", "Keyboard shortcuts": "快捷键",
@@ -175,8 +179,8 @@ const CHINESE = {
     "Hatched cells are masked": "画斜线的格子被掩码", ", or hidden by the layer’s window": "，或在本层窗口之外",
     ". A number that two decimals would round to 0 is left out. Where there are more tokens than pixels, a pixel shows the greatest of its cells; of differences and gradients, the one furthest from 0.":
         "。两位小数会舍成 0 的数不写出。token 比像素多时，一个像素显示其中最大的数；若是差或梯度，则取离 0 最远的。",
-    "“Each head’s own” scale ends at a value that the greatest probability of one row in ten exceeds, or at 1 if that is above 0.9; the others end at 1, so that heads can be compared. Scores diverge around 0, as far as the head’s largest score, whatever its sign. A character made of several tokens stands above them, in the colour of the greatest.":
-        "“每个头各自的范围”止于这样一个值：每十行中有一行的最大概率超过它；若它大于 0.9，则止于 1。其余范围都止于 1，便于比较各个头。分数以 0 为中心，两侧都到本头绝对值最大的分数为止。由几个 token 组成的字符写在它们上方，取其中最大者的颜色。",
+    "“Each head’s own” scale ends at a value that the greatest probability of one row in ten exceeds, or at 1 if that is above 0.9; the others end at 1, so that heads can be compared. Scores diverge around 0, as far as the head’s largest score, whatever its sign. A character made of several tokens stands above them, in the colour of the greatest. Two heads side by side have one scale, which ends where the greater of their own does, and their difference has another.":
+        "“每个头各自的范围”止于这样一个值：每十行中有一行的最大概率超过它；若它大于 0.9，则止于 1。其余范围都止于 1，便于比较各个头。分数以 0 为中心，两侧都到本头绝对值最大的分数为止。由几个 token 组成的字符写在它们上方，取其中最大者的颜色。并排的两个头用同一个范围，止于两者各自范围中较大的一个；它们的差用另一个范围。",
     "The page’s address keeps the view.": "网页的地址保存当前视图。"
 };
 
