@@ -797,12 +797,71 @@ print(json.dumps({
     cp -r plain damaged
     echo '{"chat_template": "<|im_' > damaged/tokenizer_config.json
     run -1 --separate-stderr tg-convert damaged -o no.gguf
-    said 'tg-convert: damaged/tokenizer_config.json: line 1, column '
+    said 'tg-convert: damaged: damaged/tokenizer_config.json: line 1, column '
+    said ' (--lossy leaves it out)'
     run -0 --separate-stderr tg-convert damaged --lossy -o left.gguf
     said 'the template of conversations is left out: damaged/tokenizer_config.json: line 1, column '
     cmp none.gguf left.gguf
+    tg-convert -q damaged --lossy --to hf -o left
+    [[ ! -e left/tokenizer_config.json ]]
     tg-convert -q damaged -o left.npz
     run -2 --separate-stderr tg-convert plain --chat-template of-file -o no.npz
     said 'tg-convert: --chat-template is for --to hf and --to gguf: other formats have none'
     [[ ! -e no.gguf && ! -e no.npz ]]
+}
+
+@test "where a template of conversations comes from, and what is not taken for one" {
+    make_text 2000 > text
+    tg-bpe -q -n 300 --special '<|im_start|>' --special '<|im_end|>' -o bpe.npz text
+    tg-init -q -P baby-qwen3 --n-layer 1 --n-embd 16 -t bpe.npz -o model.npz
+    tg-convert -q model.npz --to hf -o of
+    cp -r of plain
+    echo '<|im_start|>{{ x }}<|im_end|>' > of/chat_template.jinja
+    tg-convert -q of -o of.gguf
+    # from a stream, and with the weights of a directory
+    tg-convert -q - --to gguf < of.gguf | cmp - of.gguf
+    tg-convert -q of/model.safetensors -o weights.gguf
+    cmp of.gguf weights.gguf
+    echo '{"messages": [{"role": "user", "content": "a"}, {"role": "assistant", "content": "b"}]}' > talk.jsonl
+    tg-tokenize -q -m of/model.safetensors --chat --pieces talk.jsonl | grep -qF '<|im_start|>'
+    # a file that is there already would be read in its place
+    cp -r of there
+    run -2 --separate-stderr tg-convert plain --to hf -o there --force
+    said "tg-convert: there/chat_template.jinja would be read as this model's template of conversations, but none is written"
+    cp -r plain settings
+    echo '{"eos_token_id": 1}' > settings/generation_config.json
+    run -2 --separate-stderr tg-convert of --to hf -o settings --force
+    said "tg-convert: settings/generation_config.json would be read as this model's settings of generation, but none is written"
+    [[ ! -e settings/chat_template.jinja ]]
+    # a pipe is not waited for
+    for name in chat_template.jinja tokenizer_config.json generation_config.json; do
+        rm -rf pipe
+        cp -r plain pipe
+        mkfifo pipe/$name
+        run -1 --separate-stderr tg-convert pipe --to hf -o no
+        said "tg-convert: pipe: pipe/$name: not a regular file (--lossy leaves it out)"
+        [[ $name = generation_config.json ]] || run -1 --separate-stderr tg-tokenize -m pipe --chat talk.jsonl
+    done
+    tg-convert -q pipe -o pipe.gguf # which has no settings of generation
+    # an input is not replaced, and is a file
+    cp of.gguf own.gguf
+    run -2 --separate-stderr tg-convert model.npz --chat-template own.gguf -o own.gguf --force
+    cmp of.gguf own.gguf
+    run -2 --separate-stderr tg-convert model.npz --chat-template - -o no.gguf
+    said 'tg-convert: --chat-template names a file: standard input is none'
+    run -1 --separate-stderr tg-convert model.npz --chat-template none.jinja -o no.gguf
+    said 'tg-convert: none.jinja: cannot open the file: No such file or directory'
+    rm plain/tokenizer.json
+    run -2 --separate-stderr tg-convert plain --chat-template of -o no.gguf
+    said 'tg-convert: --chat-template: plain has no tokenizer of text'
+    [[ ! -e no.gguf && ! -e no ]]
+}
+
+@test "PEFT's adapter of a model that is a file called config.json" {
+    make_text 3000 | tg-tokenize -q > t.npz
+    tg-init -q -P baby-llama --n-layer 1 --n-embd 16 -o config.json.npz
+    mv config.json.npz config.json
+    tg-train -q -m config.json -o adapter.npz --lora 2 -n 1 -b 1 t.npz
+    tg-convert -q config.json --adapter adapter.npz --to peft -o peft
+    grep -q '"base_model_name_or_path": null' peft/adapter_config.json
 }

@@ -208,7 +208,8 @@ static int add_adapter(const char *text)
         return cli_usage("--adapter may be given at most %d times", CLI_ADAPTERS_MAX);
     n = cli_take_factor(text, strlen(text), &cli_adapters.file[i].weight);
     if (n == 0 || n >= size)
-        return cli_usage("--adapter must be FILE or FILE*NUMBER, got '%.80s'", text);
+        return cli_usage("--adapter must be FILE or FILE*NUMBER (FILE*1 where its name has a *), got '%.80s'",
+                         text);
     memcpy(cli_adapters.file[i].path, text, n);
     cli_adapters.file[i].path[n] = '\0';
     cli_adapters.n++;

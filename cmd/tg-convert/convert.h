@@ -42,7 +42,8 @@ TG_MUST_CHECK tg_status convert_tokens(const convert_options *o, tg_source *inpu
 /* Whether the target's format has a template of conversations. */
 bool convert_has_template(const convert_options *o);
 
-/* Check that writing to a path leaves the source, its tokenizer and the map of names as they are. */
+/* Check that writing to a path leaves the source, its tokenizer, the map of names and --chat-template as they
+ * are. */
 TG_MUST_CHECK tg_status convert_check_output(const convert_options *o, const char *path, tg_err *err);
 
 #endif

@@ -55,6 +55,8 @@ static int check_target(convert_options *o, const char *names)
         choose(o, names);
     if (o->chat && !convert_has_template(o))
         return cli_usage("--chat-template is for --to hf and --to gguf: other formats have none");
+    if (o->chat && cli_is_dash(o->chat))
+        return cli_usage("--chat-template names a file: standard input is none");
     if (o->format && o->format->part[0].name && (!o->target || cli_is_dash(o->target)))
         return cli_usage("--to %s writes a directory: name it with -o DIR", o->format->name);
     if (is_directory(o->target) && !(o->format && o->format->part[0].name))

@@ -29,6 +29,8 @@ tg_status convert_check_output(const convert_options *o, const char *path, tg_er
         status = cli_check_output_differs_model(path, o->tokenizer, err);
     if (!status && o->ask.map)
         status = cli_check_output_differs(path, o->ask.map, err);
+    if (!status && o->chat)
+        status = cli_check_output_differs_model(path, o->chat, err);
     return status;
 }
 
@@ -105,11 +107,10 @@ static tg_status check_lacking(const convert_options *o, const tg_model_part *pa
 
     if (status || !name)
         return status;
-    return tg_fail(
-        err, TG_EUSAGE,
-        "%s/%s would be read as this model's tokenizer, but none is written: remove that file, or name "
-        "another directory",
-        o->target, name);
+    return tg_fail(err, TG_EUSAGE,
+                   "%s/%s would be read as this model's %s, but none is written: remove that file, or name "
+                   "another directory",
+                   o->target, name, part->what);
 }
 
 static tg_status check_target(const convert_options *o, const char *path, tg_err *err)
@@ -192,44 +193,59 @@ bool convert_has_template(const convert_options *o)
     return o->format && (strcmp(o->format->name, "hf") == 0 || strcmp(o->format->name, "gguf") == 0);
 }
 
-/* A damaged source's is left out on request. */
-static tg_status keep_template(const convert_options *o, tg_model_file *f, tg_err *err)
+/* Put the template of --chat-template in the place of the source's. */
+static tg_status replace_template(const convert_options *o, tg_model_file *f, tg_err *err)
 {
-    tg_err why = {0};
-    const tg_status status = tg_chat_template_keep(f, o->chat ? o->chat : o->source, &why);
-
-    if (status == TG_EDATA && !o->chat && o->write.lossy)
-        return tg_notes_add(&f->notes, err, "the template of conversations is left out: %s", why.message);
-    if (status && err)
-        *err = why;
-    return status;
-}
-
-/* The template of conversations, and the settings of the source, which the model's values have no part in. */
-static tg_status keep_settings(const convert_options *o, tg_model_file *f, tg_err *err)
-{
-    struct stat st;
     tg_status status;
 
-    if (!convert_has_template(o) || cli_is_dash(o->chat ? o->chat : o->source) || !f->tokenizer ||
-        !tg_tokenizer_has_text(f->tokenizer))
-        return TG_OK;
-    if ((status = keep_template(o, f, err)))
+    if (access(o->chat, F_OK) != 0) {
+        (void)tg_fail_sys(err, "cannot open the file");
+        return tg_err_in(err, o->chat);
+    }
+    if ((status = tg_chat_template_keep(f, o->chat, err)))
         return status;
-    if (o->chat && !f->chat_template.p)
-        return tg_fail(err, TG_EDATA, "%s: no template of conversations", o->chat);
-    if (!o->tokenizer && !cli_is_dash(o->source) && stat(o->source, &st) == 0 && S_ISDIR(st.st_mode))
-        status = tg_hf_settings_keep(f, o->source, err);
-    f->chat_settings = f->chat_settings && !o->chat && f->settings[TG_HF_TOKENIZER_SETTINGS].p;
-    return status;
+    f->chat_settings = false;
+    if (f->chat_template.p)
+        return TG_OK;
+    return tg_fail(err, TG_EDATA,
+                   "%s: no template of conversations: expected one in a model's directory, a GGUF file or a "
+                   "file NAME.jinja",
+                   o->chat);
+}
+
+/* What conversations need is the tokenizer's: another one's settings are not those of the source. */
+static tg_status settle_settings(const convert_options *o, tg_model_file *f, tg_err *err)
+{
+    const bool text = f->tokenizer && tg_tokenizer_has_text(f->tokenizer);
+
+    if (!text) {
+        tg_hf_settings_drop(f);
+        return o->chat ? tg_fail(err, TG_EUSAGE, "--chat-template: %s has no tokenizer of text",
+                                 cli_input_name(o->source))
+                       : TG_OK;
+    }
+    if (!f->settings[TG_HF_TOKENIZER_SETTINGS].p)
+        f->chat_settings = false;
+    return o->chat ? replace_template(o, f, err) : TG_OK;
+}
+
+/* What is asked of the source for this target. */
+static tg_model_ask ask_of(const convert_options *o)
+{
+    tg_model_ask ask = o->ask;
+
+    ask.chat_template = convert_has_template(o) && !o->chat;
+    ask.hf_settings = o->format && strcmp(o->format->name, "hf") == 0 && !o->tokenizer;
+    return ask;
 }
 
 tg_status convert_model(const convert_options *o, tg_source *input, const tg_tokenizer *tok, tg_err *err)
 {
     const char *name = cli_input_name(o->source);
+    const tg_model_ask ask = ask_of(o);
     tg_model_file f;
-    tg_status status = input ? tg_model_file_open_source(&f, input, name, &o->ask, err)
-                             : tg_model_file_open(&f, o->source, &o->ask, err);
+    tg_status status = input ? tg_model_file_open_source(&f, input, name, &ask, err)
+                             : tg_model_file_open(&f, o->source, &ask, err);
 
     if (status)
         return status;
@@ -237,7 +253,7 @@ tg_status convert_model(const convert_options *o, tg_source *input, const tg_tok
         status = refuse_fusing(name, &f.config, err);
     else if (tok && tg_model_file_set_tokenizer(&f, tok, err))
         status = tg_err_in(err, o->tokenizer);
-    else if (!(status = cli_adapters_apply(&f, err)) && !(status = keep_settings(o, &f, err)))
+    else if (!(status = cli_adapters_apply(&f, err)) && !(status = settle_settings(o, &f, err)))
         status = write_model(o, &f, err);
     tg_model_file_close(&f);
     return status;

@@ -37,9 +37,8 @@ static tg_status eval_stream(eval_job *job, tg_tokens_stream *stream, tg_err *er
     tg_status status;
 
     do {
-        if ((status = tg_tokens_stream_has_mask(stream, &masked, err)))
-            return status;
-        if (!masked) /* other documents have what begins them */
+        /* other documents have what begins them; a failure is that of the run, which a team ends together */
+        if (!tg_tokens_stream_has_mask(stream, &masked, NULL) && !masked)
             say_bos(job);
         job->first = true;
         status = tg_eval_run(&job->eval, stream, take, job, err);

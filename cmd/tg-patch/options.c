@@ -216,7 +216,7 @@ static void list_others(cli_option *to, patch_options *o)
                         "corrupt prompts, or by those of the corrupt prompt: each in turn",
                         .given = &o->ablates),
         CLI_TEXT_OPTION(0, "without", &o->without, "LIST",
-                        "ablate these, all together: heads and MLPs (L.H,L.mlp), or edges "
+                        "ablate these, all together: heads and MLPs (L.H,L.*,L.mlp), or edges "
                         "(SENDER:RECEIVER)"),
         CLI_TEXT_OPTION(0, "keep", &o->keep, "LIST",
                         "ablate all but these: how much of the metric they keep, and what each contributes"),

@@ -231,11 +231,14 @@ static int parse(int argc, char **argv, train_options *o)
                         "parameters that stay as they are: embedding, layers:0-11, or patterns of names as "
                         "*.mlp.*, separated by commas; saved"),
         setting(o, 'n', TG_SET_STEPS, "N",
-                "total number of steps (default: 2000, or 4000 of a short context; fewer of a short text)"),
+                "total number of steps (default: 2000, or 4000 of a short context; fewer of a short text, "
+                "and for "
+                "weights that are not new: see tg-train(1))"),
         CLI_NUMBER_OPTION(0, "minutes", &o->minutes, "X", 0.01, TG_MINUTES_MAX,
                           "train for X minutes in place of --steps, with other defaults: see tg-train(1)"),
-        setting(o, 'b', TG_SET_BATCH, "N", "sequences per pass"),
-        setting(o, 'c', TG_SET_CONTEXT, "N", "tokens per sequence; 0 for the model's context"),
+        setting(o, 'b', TG_SET_BATCH, "N", "sequences per pass; 4 for weights that are not new"),
+        setting(o, 'c', TG_SET_CONTEXT, "N",
+                "tokens per sequence; 0 for the model's context, of weights that are not new at most 512"),
         setting(o, 'a', TG_SET_ACCUMULATE, "N", "passes per step"),
         setting(o, 0, TG_SET_PACKING, NULL, "whether short documents share a sequence (default: yes)"),
         RATE_OPTIONS(o),

@@ -57,42 +57,61 @@ static tg_status in_settings(struct found *found, tg_err *err)
     return status ? status : closed;
 }
 
+/* The first of two files that it has. */
 static tg_status in_directory(struct found *found, tg_model_file *f, const char *directory, tg_err *err)
 {
-    static const char *const names[] = {TG_CHAT_TEMPLATE_FILE, TG_CHAT_SETTINGS_FILE, NULL};
-    const char *name;
-    char *path;
-    tg_status status = tg_path_find(&name, directory, names, err);
+    tg_status status = tg_model_file_add_found(f, &found->file, directory, TG_CHAT_TEMPLATE_FILE, false,
+                                               TG_HF_SETTINGS_MAX, err);
 
-    if (status || !name)
+    if (status)
         return status;
-    if (!(path = tg_path_in(directory, name)))
-        return tg_fail_memory(err, strlen(directory), "a path");
-    if (!(status = tg_model_file_add(f, path, NULL, &found->file, err))) {
-        if (name == names[0])
-            found->text = (tg_span){(const char *)found->file->bytes, found->file->n};
-        else if ((status = in_settings(found, err)))
-            (void)tg_err_in(err, path);
+    if (found->file) {
+        found->text = (tg_span){(const char *)found->file->bytes, found->file->n};
+        return TG_OK;
     }
-    free(path);
+    status = tg_model_file_add_found(f, &found->file, directory, TG_CHAT_SETTINGS_FILE, false,
+                                     TG_HF_SETTINGS_MAX, err);
+    if (status || !found->file)
+        return status;
+    status = in_settings(found, err);
+    return status ? tg_err_in(err, found->file->path) : TG_OK;
+}
+
+/* A model's weights, beside the other files of its directory. */
+static tg_status beside(struct found *found, tg_model_file *f, const char *path, tg_err *err)
+{
+    char *directory = tg_path_sibling(path, "");
+    tg_status status;
+
+    if (!directory)
+        return tg_fail_memory(err, strlen(path), "a path");
+    status = in_directory(found, f, directory, err);
+    free(directory);
     return status;
 }
 
 /* ---- files */
 
-static tg_status in_gguf(struct found *found, tg_model_file *f, const char *path, tg_err *err)
+/* In a file that has been read. */
+static tg_status find_in_gguf(tg_span *text, tg_gguf *g)
 {
     static const char key[] = "tokenizer.chat_template";
+
+    if (tg_gguf_find(g, key))
+        *text = tg_gguf_get_text(g, key);
+    return g->status;
+}
+
+static tg_status in_gguf(struct found *found, tg_model_file *f, const char *path, tg_err *err)
+{
     tg_gguf g;
     tg_status status = tg_model_file_add(f, path, NULL, &found->file, err);
 
     if (status)
         return status;
     status = tg_gguf_read(&found->file->list, &g, found->file->bytes, found->file->n, err);
-    if (!status && tg_gguf_find(&g, key)) {
-        found->text = tg_gguf_get_text(&g, key);
-        status = g.status;
-    }
+    if (!status)
+        status = find_in_gguf(&found->text, &g);
     tg_gguf_free(&g);
     return status ? tg_err_in(err, path) : TG_OK;
 }
@@ -106,13 +125,13 @@ static tg_status in_jinja(struct found *found, tg_model_file *f, const char *pat
     return status;
 }
 
-static bool is_gguf(const char *path)
+static tg_format format_of(const char *path)
 {
     unsigned char first[TG_FORMAT_BYTES];
     size_t n;
 
-    return !tg_path_peek(path, first, sizeof first, &n, NULL) &&
-           tg_format_recognize(first, n) == TG_FORMAT_GGUF;
+    return tg_path_peek(path, first, sizeof first, &n, NULL) ? TG_FORMAT_UNKNOWN
+                                                             : tg_format_recognize(first, n);
 }
 
 static bool is_jinja(const char *path)
@@ -137,9 +156,16 @@ static tg_status find(struct found *found, tg_model_file *f, const char *path, t
         return in_directory(found, f, path, err);
     if (!S_ISREG(st.st_mode))
         return TG_OK;
-    return is_gguf(path)    ? in_gguf(found, f, path, err)
-           : is_jinja(path) ? in_jinja(found, f, path, err)
-                            : TG_OK;
+    if (is_jinja(path))
+        return in_jinja(found, f, path, err);
+    switch (format_of(path)) {
+    case TG_FORMAT_GGUF:
+        return in_gguf(found, f, path, err);
+    case TG_FORMAT_SAFETENSORS:
+        return beside(found, f, path, err);
+    default:
+        return TG_OK;
+    }
 }
 
 tg_status tg_chat_template_of(tg_chat_template *kind, const char *path, tg_err *err)
@@ -170,4 +196,9 @@ tg_status tg_chat_template_keep(tg_model_file *f, const char *path, tg_err *err)
         f->chat_settings = strcmp(tg_path_name(found.file->path), TG_CHAT_SETTINGS_FILE) == 0;
     }
     return status;
+}
+
+tg_status tg_chat_template_keep_gguf(tg_model_file *f, tg_gguf *g)
+{
+    return find_in_gguf(&f->chat_template, g);
 }

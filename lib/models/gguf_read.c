@@ -5,6 +5,7 @@
 #include "lib/models/gguf_families.h"
 #include "lib/models/gguf_keys.h"
 #include "lib/models/gguf_vocab.h"
+#include "lib/models/hf_settings.h"
 #include "lib/models/model_format.h"
 #include "lib/vocab/foreign.h"
 
@@ -88,6 +89,16 @@ static void drop_stopgap(tg_model_file *f, const tg_gguf *g)
 
 /* ---- the format */
 
+static tg_status keep_template(tg_model_file *f, tg_gguf *g, const tg_model_ask *ask, tg_err *err)
+{
+    const tg_status status = tg_chat_template_keep_gguf(f, g);
+
+    if (status != TG_EDATA || !ask->lossy)
+        return status;
+    g->status = TG_OK;
+    return tg_notes_add(&f->notes, err, "the template of conversations is left out: %s", err->message);
+}
+
 static tg_status open_model(tg_model_file *f, const char *path, const tg_model_ask *ask, tg_err *err)
 {
     tg_loaded *file = f->file[0];
@@ -102,6 +113,8 @@ static tg_status open_model(tg_model_file *f, const char *path, const tg_model_a
         status = tg_gguf_vocab_read(&f->tokenizer, &g, ask->lossy, &f->notes);
     if (!status && !(status = tg_gguf_vocab_adds_bos(&f->config.add_bos, &g)))
         drop_stopgap(f, &g);
+    if (!status && ask->chat_template)
+        status = keep_template(f, &g, ask, err);
     tg_gguf_free(&g);
     if (status || ask->vocabulary)
         return status;

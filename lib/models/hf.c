@@ -8,6 +8,7 @@
 #include "formats/safetensors.h"
 #include "formats/torch_file.h"
 #include "lib/models/canonical.h"
+#include "lib/models/hf_settings.h"
 #include "lib/vocab/foreign.h"
 #include "lib/vocab/vocab_file.h"
 
@@ -21,31 +22,10 @@ static const char *const weights[] = {"model.safetensors", "model.safetensors" I
 
 /* ---- config and tokenizer */
 
-/* Load a file of a directory, which is found there and not named.  *file is NULL if it is not needed, and
- * does not exist. */
-static tg_status load(tg_model_file *f, tg_loaded **file, const char *directory, const char *name,
-                      bool needed, size_t max, tg_err *err)
-{
-    char *path = tg_path_in(directory, name);
-    bool exists;
-    tg_status status;
-
-    *file = NULL;
-    if (!path)
-        return tg_fail_memory(err, strlen(directory), "a path");
-    if (!(status = tg_path_examine_found(path, &exists, err)) && (exists || needed) &&
-        !(status = tg_model_file_add(f, path, NULL, file, err)) && (*file)->n > max) {
-        (void)tg_fail(err, TG_EDATA, "the file has %zu bytes, expected at most %zu", (*file)->n, max);
-        status = tg_err_in(err, path);
-    }
-    free(path);
-    return status;
-}
-
 static tg_status read_config(tg_model_file *f, const char *directory, const tg_model_ask *ask, tg_err *err)
 {
     tg_loaded *text;
-    tg_status status = load(f, &text, directory, "config.json", false, CONFIG_MAX, err);
+    tg_status status = tg_model_file_add_found(f, &text, directory, "config.json", false, CONFIG_MAX, err);
 
     if (status || !text)
         return status;
@@ -87,8 +67,9 @@ tg_status tg_hf_read_around(tg_model_file *f, const char *path, bool directory, 
     in = directory ? tg_path_in(path, "") : tg_path_sibling(path, "");
     if (!in)
         return tg_fail_memory(err, strlen(path), "a path");
-    if (!(status = read_config(f, in, ask, err)) && f->config_known)
-        status = read_tokenizer(f, in, ask, err);
+    if (!(status = read_config(f, in, ask, err)) && f->config_known &&
+        !(status = read_tokenizer(f, in, ask, err)))
+        status = tg_hf_settings_read(f, in, ask, err);
     free(in);
     return status;
 }
@@ -115,7 +96,7 @@ static tg_status read_tensors(tg_loaded *file, tg_err *err)
 static tg_status load_tensors(tg_model_file *f, const char *directory, const char *name, tg_loaded **file,
                               tg_err *err)
 {
-    tg_status status = load(f, file, directory, name, true, SIZE_MAX, err);
+    tg_status status = tg_model_file_add_found(f, file, directory, name, true, SIZE_MAX, err);
 
     if (!status && (status = read_tensors(*file, err)))
         status = tg_err_in(err, name);
@@ -136,7 +117,7 @@ static tg_status load_shards(tg_model_file *f, const char *directory, const char
 {
     tg_loaded *index, *file;
     tg_shards shards;
-    tg_status status = load(f, &index, directory, name, true, INDEX_MAX, err);
+    tg_status status = tg_model_file_add_found(f, &index, directory, name, true, INDEX_MAX, err);
 
     if (status)
         return status;

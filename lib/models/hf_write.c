@@ -297,13 +297,33 @@ static tg_status check_file(const tg_model_file *f, const tg_write_options *o, t
 
 /* ---- the formats */
 
+static const char *const template_file[] = {TG_CHAT_TEMPLATE_FILE, NULL};
+static const char *const settings_file[] = {TG_CHAT_SETTINGS_FILE, NULL};
+static const char *const generation_file[] = {TG_HF_GENERATION_FILE, NULL};
+
 static const tg_model_part parts[] = {
-    {"model.safetensors", write_weights, NULL, NULL}, /* the only one that damaged values can stop */
-    {"tokenizer.json", write_tokenizer, has_tokenizer, tg_hf_tokenizers},
-    {"config.json", write_config, NULL, NULL},
-    {TG_CHAT_TEMPLATE_FILE, write_template, has_template, NULL},
-    {TG_CHAT_SETTINGS_FILE, write_tokenizer_settings, has_tokenizer_settings, NULL},
-    {TG_HF_GENERATION_FILE, write_generation_settings, has_generation_settings, NULL},
+    {.name = "model.safetensors", .write = write_weights}, /* the only one that damaged values can stop */
+    {.name = "tokenizer.json",
+     .write = write_tokenizer,
+     .wanted = has_tokenizer,
+     .instead = tg_hf_tokenizers,
+     .what = "tokenizer"},
+    {.name = "config.json", .write = write_config},
+    {.name = TG_CHAT_TEMPLATE_FILE,
+     .write = write_template,
+     .wanted = has_template,
+     .instead = template_file,
+     .what = "template of conversations"},
+    {.name = TG_CHAT_SETTINGS_FILE,
+     .write = write_tokenizer_settings,
+     .wanted = has_tokenizer_settings,
+     .instead = settings_file,
+     .what = "settings of the tokenizer"},
+    {.name = TG_HF_GENERATION_FILE,
+     .write = write_generation_settings,
+     .wanted = has_generation_settings,
+     .instead = generation_file,
+     .what = "settings of generation"},
 };
 
 const tg_model_writer tg_writer_hf = {

@@ -122,6 +122,25 @@ tg_status tg_model_file_add(tg_model_file *f, const char *path, tg_source *sourc
     return TG_OK;
 }
 
+tg_status tg_model_file_add_found(tg_model_file *f, tg_loaded **loaded, const char *directory,
+                                  const char *name, bool needed, size_t max, tg_err *err)
+{
+    char *path = tg_path_in(directory, name);
+    bool exists;
+    tg_status status;
+
+    *loaded = NULL;
+    if (!path)
+        return tg_fail_memory(err, strlen(directory), "a path");
+    if (!(status = tg_path_examine_found(path, &exists, err)) && (exists || needed) &&
+        !(status = tg_model_file_add(f, path, NULL, loaded, err)) && (*loaded)->n > max) {
+        (void)tg_fail(err, TG_EDATA, "the file has %zu bytes, expected at most %zu", (*loaded)->n, max);
+        status = tg_err_in(err, path);
+    }
+    free(path);
+    return status;
+}
+
 void tg_loaded_forget(const tg_loaded *file, const void *bytes, size_t n)
 {
     unsigned char *at = (unsigned char *)bytes;

@@ -100,6 +100,8 @@ typedef struct tg_model_ask {
     const char *map;        /* a file that names the tensors (lib/models/model_format.h); NULL: none */
     bool fuse_qkv;          /* join three separate matrices q, k, v */
     bool vocabulary;        /* only the tokenizer is wanted: of a GGUF file, whatever model it is of */
+    bool chat_template;     /* for a writer: also the template of conversations, */
+    bool hf_settings;       /* and the settings of a Hugging Face checkpoint */
     bool lossy;             /* leave out what the model cannot hold, and say so in the notes */
 } tg_model_ask;
 

@@ -46,6 +46,7 @@ typedef struct tg_model_part {
     /* Files in the directory that a reader would take for this part where it is not written, ended by NULL;
      * NULL: none. */
     const char *const *instead;
+    const char *what; /* that would be then, in messages; if `instead` is not NULL */
 } tg_model_part;
 
 /* How a format is written. */
@@ -69,6 +70,11 @@ extern const tg_model_writer *const tg_model_writers[];
 TG_MUST_CHECK tg_status tg_model_file_add(tg_model_file *f, const char *path, tg_source *source,
                                           tg_loaded **loaded, tg_err *err);
 void tg_loaded_free(tg_loaded *file); /* tg_model_file_close() does this */
+
+/* Load a file that is found in a directory and was not named, of at most `max` bytes, likewise.  *loaded is
+ * NULL if it is not needed, and does not exist.  TG_EDATA: it is longer, or no regular file. */
+TG_MUST_CHECK tg_status tg_model_file_add_found(tg_model_file *f, tg_loaded **loaded, const char *directory,
+                                                const char *name, bool needed, size_t max, tg_err *err);
 
 /* Hand the source over to a reader that closes it; the bytes stay where they are until then. */
 tg_source tg_loaded_take_source(tg_loaded *file);

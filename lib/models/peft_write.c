@@ -35,8 +35,8 @@ static tg_status check(const tg_model_file *f, const tg_write_options *o, tg_not
 /* The directory that the model was read from, as the user named it, in which PEFT looks for it. */
 static void put_base(tg_sink *sink, const tg_model_file *f)
 {
-    const char *path = f->n_files > 0 ? f->file[0]->path : "", *name = tg_path_name(path);
-    const bool known = strcmp(name, "config.json") == 0;
+    const char *path = f->n_files > 1 ? f->file[0]->path : "", *name = tg_path_name(path);
+    const bool known = name > path && strcmp(name, "config.json") == 0;
 
     tg_sink_print(sink, "  \"base_model_name_or_path\": %s", known ? "\"" : "null");
     if (known)

@@ -14,10 +14,10 @@
  *
  *     chatml   <|im_start|>user\nHello<|im_end|>\n                 Qwen, SmolLM2
  *     llama3   <|start_header_id|>user<|end_header_id|>\n\nHello<|eot_id|>      after <|begin_of_text|>
- *     gemma    <start_of_turn>user\nHello<end_of_turn>\n           after <bos>; the answer's role is model,
- * and a system message begins the user's first plain    user: Hello\n ended by the end-of-text token, if
- * there is one
+ *     gemma    <start_of_turn>user\nHello<end_of_turn>\n           after <bos>
+ *     plain    user: Hello\n                                       before the token that ends a text, if any
  *
+ * In gemma the answer's role is model, and a system message begins the user's first one.
  * In gemma, user and assistant alternate, and the user begins.
  *
  * Names in angle brackets are special tokens, which content cannot make.  White space around content is
