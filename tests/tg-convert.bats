@@ -849,7 +849,7 @@ print(json.dumps({
     cmp of.gguf own.gguf
     run -2 --separate-stderr tg-convert model.npz --chat-template - -o no.gguf
     said 'tg-convert: --chat-template names a file: standard input is none'
-    run -1 --separate-stderr tg-convert model.npz --chat-template none.jinja -o no.gguf
+    run -3 --separate-stderr tg-convert model.npz --chat-template none.jinja -o no.gguf
     said 'tg-convert: none.jinja: cannot open the file: No such file or directory'
     rm plain/tokenizer.json
     run -2 --separate-stderr tg-convert plain --chat-template of -o no.gguf

@@ -98,7 +98,7 @@ END
     tg-tokenize -q -t bpe.npz text -o ids.npz
     tg-train -m a.npz --minutes 100000 ids.npz 2> err &
     child=$!
-    eventually grep -q 'step 1/' err
+    eventually grep -q 'step 1 of about ' err
     kill -TERM $child
     wait $child || [[ $? = 143 ]]
     grep -q 'tg-init -P baby-qwen3 --n-layer 3 --n-head 6 --n-kv-head 6 --head-dim 32 --n-embd 192 --n-inner 512 --n-ctx 128 ' err
@@ -106,7 +106,7 @@ END
     # what is given stays
     tg-train -m b.npz --minutes 100000 --dropout 0 --weight-decay 0.2 ids.npz 2> err &
     child=$!
-    eventually grep -q 'step 1/' err
+    eventually grep -q 'step 1 of about ' err
     kill -TERM $child
     wait $child || [[ $? = 143 ]]
     [[ $(chosen_of err) != *dropout* && $(chosen_of err) != *decay* ]]
@@ -127,7 +127,7 @@ END
     local steps
     tg-train -m untrained.npz -o a.npz --minutes 0.2 t.npz 2> err &
     child=$!
-    eventually grep -q 'step 1/' err
+    eventually grep -q 'step 1 of about ' err
     kill -TERM $child
     wait $child || [[ $? = 143 ]]
     [[ $(scalars a.npz train/minutes) = 0.2 ]]
@@ -163,7 +163,7 @@ END
     said "tg-train: --minutes must be between 0.01 and 1000000, got 0"
     tg-train -m untrained.npz -o a.npz -n 100000 t.npz 2> err &
     child=$!
-    eventually grep -q 'step 1/' err
+    eventually grep -q 'step 1 of about ' err
     kill -TERM $child
     wait $child || [[ $? = 143 ]]
     cp a.npz before.npz

@@ -178,8 +178,12 @@ static tg_status read_archive(struct inputs *all, struct input *in, const char *
     if (status)
         return status;
     if ((status = tg_archive_read_kind(reader, TG_DUMP_KIND "|" TG_RESULTS_KIND_NAMES, &kind, err))) {
+        const tg_err why = err ? *err : (tg_err){0};
+
         tg_archive_close(reader);
-        return status;
+        return status != TG_EDATA
+                   ? status
+                   : tg_fail(err, status, "%s: tg-attn-dump -m MODEL -p TEXT -o FILE makes one", why.message);
     }
     if (kind > 0 && o->format == HTML)
         return read_beside(all, (tg_results_kind)(kind - 1), name, reader, err);

@@ -21,6 +21,7 @@ typedef struct conversation {
     size_t run;  /* of them, those that the model has run */
     size_t room; /* tokens that the model sees at most */
     bool terminal;
+    bool forgets; /* the beginning, since this answer */
 } conversation;
 
 static tg_status add_ids(void *context, const int32_t *ids, size_t n, bool is_answer, tg_err *err)
@@ -53,9 +54,7 @@ static void run_new(conversation *c)
         (void)tg_generator_begin(&c->g, c->ids, c->n);
     else
         (void)tg_generator_begin(&c->g, c->ids + c->n - half, half);
-    if (c->n > c->room && (seen == 0 || seen + more > c->room))
-        cli_note("the conversation has %s tokens, and the model sees %s: it forgets the beginning",
-                 cli_count(c->n), cli_count(c->room));
+    c->forgets = c->forgets || (c->n > c->room && (seen == 0 || seen + more > c->room));
     c->run = c->n;
     c->g.step = c->n; /* random numbers do not repeat */
 }
@@ -99,7 +98,13 @@ static tg_status answer(conversation *c, tg_err *err)
             sample_output_end(&out);
     }
     sample_output_free(&out);
-    return status ? status : sample_output_flush_lines(err);
+    if (status || (status = sample_output_flush_lines(err)))
+        return status;
+    if (c->forgets)
+        cli_note("the conversation has %s tokens, and the model sees %s: it has forgotten the beginning",
+                 cli_count(c->n), cli_count(c->room));
+    c->forgets = false;
+    return TG_OK;
 }
 
 /* ---- the conversation */

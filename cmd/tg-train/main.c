@@ -8,6 +8,7 @@
 #include "cmd/tg-train/timing.h"
 #include "lib/base/memory.h"
 #include "lib/eval/eval.h"
+#include "lib/train/plan.h"
 
 /* ---- a run */
 
@@ -179,6 +180,7 @@ static tg_status after_step(struct job *job, tg_err *err)
     tg_status status = TG_OK;
 
     train_timing_update(&job->timing, &job->setup, r);
+    r->estimated = tg_plan_is_open(&job->setup.run);
     train_report_pause(r);
     if (job->setup.batches.val_windows > 0 && due(job, o->eval_every))
         status = evaluate(job, &best, err);
@@ -356,6 +358,7 @@ static tg_status prepare(struct job *job, tg_err *err)
         (probes && (status = train_snapshots_open(&job->snapshots, s, &more, err))) ||
         (status = train_memory_needed(s, more, &bytes, err)))
         return status;
+    job->report.estimated = tg_plan_is_open(&s->run);
     train_setup_announce(s, more, bytes);
     if ((status = open_trainer(job, bytes, err)))
         return status;

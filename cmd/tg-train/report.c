@@ -70,7 +70,8 @@ static void format(const train_report *r, char *line, size_t size)
     const tg_settings *s = r->settings;
     const double done = steps_done(r);
 
-    snprintf(line, size, "step %s/%s", cli_count(r->step), cli_count(s->steps));
+    snprintf(line, size, r->estimated ? "step %s of about %s" : "step %s/%s", cli_count(r->step),
+             cli_count(s->steps));
     add_part(r, line, size);
     if (r->step > r->first)
         add(line, size, "  loss %.4f", r->last.loss);

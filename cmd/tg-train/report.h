@@ -44,6 +44,7 @@ typedef struct train_report {
     size_t step;         /* steps done ... */
     double part;         /* ... and the fraction of the next one, or of an evaluation */
     bool pausing;        /* evaluating or saving */
+    bool estimated;      /* settings->steps is; set by the caller */
     tg_step_report last; /* of the last step */
     double val_loss;     /* latest; NaN: none yet */
     size_t val_step;     /* its step */
