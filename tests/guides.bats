@@ -485,6 +485,15 @@ permalinks() { grep -oE '\]\((pages/)?[a-z]+\.html#[^)]*\)' "$1" | sed 's/^](//;
     need_chromium
     mkdir pages
     "$ROOT/docs/make-files" "$ROOT/docs/pages" pages
+    # the same text for a browser, with the same links
+    for name in README.md README.zh-CN.md; do
+        index=pages/index${name#README}
+        index=${index%.md}.html
+        diff <(permalinks "$ROOT/docs/pages/$name" | sort) \
+            <(grep -o 'href="[a-z]*\.html#[^"]*' $index | sed 's/href="//; s/&amp;/\&/g' | sort)
+        [[ $(grep -c '^<li>' $index) = 10 ]]
+        rm $index
+    done
     [[ $(cd pages && printf '%s ' *) = "$(sed -n 's/^\$ .* -o \([a-z]*\.html\) -\( .*\)*$/\1/p' "$ROOT/docs/pages/README.md" | sort | paste -sd ' ') " ]]
     for page in "$ROOT"/docs/*.md "$ROOT"/docs/pages/*.md; do permalinks "$page"; done > links
     [[ $(wc -l < links) -ge 60 ]]

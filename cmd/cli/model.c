@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "formats/format.h"
 #include "formats/path.h"
@@ -187,6 +188,7 @@ tg_status cli_model_convert(tg_model *m, const char *path, tg_err *err)
 tg_status cli_tokenizer_open(const tg_tokenizer **tok, const char *name, const tg_split *split, tg_err *err)
 {
     const bool built_in = !name || strcmp(name, "bytes") == 0;
+    tg_status status;
 
     *tok = NULL;
     if (built_in && split)
@@ -197,7 +199,13 @@ tg_status cli_tokenizer_open(const tg_tokenizer **tok, const char *name, const t
         return tg_fail(err, TG_EUSAGE,
                        "tokenizer \"char\" is built from a text: give a FILE that has one, as from "
                        "tg-tokenize -t char text > FILE");
-    return cli_tokenizer_of(tok, name, split, err);
+    status = cli_tokenizer_of(tok, name, split, err);
+    if (status == TG_EIO && !strpbrk(name, "./") && access(name, F_OK) != 0) { /* meant as a word */
+        const tg_err why = *err;
+
+        return tg_fail(err, status, "%s; besides files there are bytes and char", why.message);
+    }
+    return status;
 }
 
 /* A directory has files of a vocabulary, whether or not it is a model's. */

@@ -72,7 +72,7 @@ function goToPatched(r, c) {
 function firstPatched() {
     const {layers, heads, positions} = patch, of = (places, place) => Math.max(places.indexOf(place), 0);
     const m = of(layers, view.layer), n = of(heads, view.head);
-    return headsAcross ? {r: m, c: n} : {r: m * heads.length + n, c: of(positions, view.i)};
+    return headsAcross() ? {r: m, c: n} : {r: m * heads.length + n, c: of(positions, view.i)};
 }
 
 // ---- the grid
