@@ -525,28 +525,34 @@ END
 }
 
 # The same page, whatever the fonts: the picture's blocks of 16 x 16 pixels have the colours that the page has now.
-@test "the picture of the page in README is what the page looks like" {
+@test "the pictures of pages in README and the guides are what the pages look like" {
     slow
     load page
     need_chromium
     mkdir pages
     "$ROOT/docs/make-files" "$ROOT/docs/pages" pages
-    page pages/induction.html "$ROOT/docs/pages/page.png" << 'END'
+    cat > page.py << 'END'
 from browser import read_png
+# the picture, the size of the window, what of it is drawn, the view, and another view
+name, size, clip, address, other = {
+    "induction.html": ("page.png", (1280, 800), (0, 0, 1280, 800), "#layer=1&head=0&query=40&key=17&panel=row&step=6", "goTo(0, 1)"),
+    "writes.html": ("writes.png", (1280, 640), (240, 72, 1040, 464), "#layer=1&head=0&query=10&key=3&panel=logit", "setPanel('lens')"),
+}[os.path.basename(file)]
 BLOCK = 16
 def blocks(rows):
     mean = lambda x, y, c: sum(rows[y + a][x + b][c] for a in range(BLOCK) for b in range(BLOCK)) / BLOCK ** 2
     return [mean(x, y, c) for y in range(0, len(rows), BLOCK) for x in range(0, len(rows[0]), BLOCK) for c in range(3)]
-want = read_png(open(sys.argv[2], "rb").read())
-assert (len(want[0]), len(want)) == (1280, 800)
-page.size(1280, 800)
-page.run("location.hash = '#layer=1&head=0&query=40&key=17&panel=row&step=6'"); page.settle()
+want = read_png(open(os.path.join(sys.argv[3], name), "rb").read())
+assert (len(want[0]), len(want)) == clip[2:]
+page.size(*size)
+page.run(f"location.hash = {address!r}"); page.settle()
 page.run("thumbs.forEach((t) => (t.work(Infinity), t.draw()))"); page.settle()
-off = [abs(a - b) for a, b in zip(blocks(want), blocks(page.pixels(0, 0, 1280, 800)))]
+off = [abs(a - b) for a, b in zip(blocks(want), blocks(page.pixels(*clip)))]
 assert sum(off) / len(off) < 2 and sorted(off)[-len(off) // 100] < 40, (sum(off) / len(off), max(off))
 # and another view is not that picture
-page.run("goTo(0, 1)"); page.settle()
-off = [abs(a - b) for a, b in zip(blocks(want), blocks(page.pixels(0, 0, 1280, 800)))]
+page.run(other); page.settle()
+off = [abs(a - b) for a, b in zip(blocks(want), blocks(page.pixels(*clip)))]
 assert sum(off) / len(off) > 2, sum(off) / len(off)
 END
+    in_browser 2 pages/induction.html pages/writes.html "$ROOT/docs/pages"
 }
