@@ -136,6 +136,9 @@ near() {
     tg-patch "${both[@]}" --site z --tsv | column metric | cmp - 1
     # from a pipe
     [[ $(tg-patch --pairs - --site z --tsv < pairs | column metric) = "$(cat mean)" ]]
+    # lines that say nothing are no pairs
+    { echo; sed $'1a\\\n \\\n\t\t\r' pairs; printf '\n\n'; } > blank
+    [[ $(wc -l < blank) = 7 && $(tg-patch --pairs blank --site z --tsv | column metric) = "$(cat mean)" ]]
     # a line that is wrong is bad data
     printf 'To be\tTo do\tyes\t.\n' >> pairs
     run -1 tg-patch --pairs pairs
@@ -431,6 +434,10 @@ says() {
     tiny
     : > empty
     says 1 'empty: there are no pairs' tg-patch --pairs empty
+    printf '\n \t\r\n' > blank
+    says 1 'blank: there are no pairs: expected a line for each' tg-patch --pairs blank
+    printf '\nb\tc\n\nab\n' > blank
+    says 1 'blank: line 4: a line has 1 field' tg-patch --pairs blank --metric kl
     printf '%s\n' $'a\tb\tc\td' 'ab' > pairs
     says 1 'pairs: line 2: a line has 1 field' tg-patch --pairs pairs
     printf '%s\n' $'a\tb\tc\td' $'a\tb\tc' > pairs

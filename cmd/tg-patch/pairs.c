@@ -126,11 +126,12 @@ static tg_status read_line(patch_job *job, patch_pair *pair, char *line, tg_err 
 static tg_status add_pair(void *context, char *line, size_t n, size_t number, tg_err *err)
 {
     patch_job *job = context;
-    patch_pair *more = realloc(job->pair, (job->pairs + 1) * sizeof *more);
+    patch_pair *more;
     char where[32];
 
-    (void)n;
-    if (!more)
+    if (strspn(line, " \t\r") == n)
+        return TG_OK;
+    if (!(more = realloc(job->pair, (job->pairs + 1) * sizeof *more)))
         return tg_fail_memory(err, (job->pairs + 1) * sizeof *more, "the pairs");
     job->pair = more;
     more[job->pairs] = (patch_pair){.answer = -1, .wrong = -1};
