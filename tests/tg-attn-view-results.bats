@@ -102,7 +102,17 @@ patched=(-q -p CatDogCat --corrupt CatPigCat --answer D --wrong P)
     run -0 tg-attn-view patch.npz
     [[ ${lines[1]} =~ ^\ +C\ +a\ +t\ +D/P\ +o/i\ +g\ +C\ +a\ +t\ $ ]]
     [[ ${lines[0]} =~ ^token(\ +[0-8]){9}\ $ && ${lines[2]} =~ ^\ +0\ +0\ +0\ +0\ +0\.99\  ]]
-    [[ ${lines[4]} = 'effect of patches of x -'*' .:-=+*#%@ '* && ${lines[5]} = 'diff: clean '*', corrupt -'* ]]
+    [[ ${lines[4]} = 'effect of patches of x -'*' .:-=+*#%@ '* && ${lines[5]} = 'diff of "D" less "P": clean '*', corrupt -'* ]]
+    # archives that lack the answers, or their texts
+    need_numpy
+    alter patch.npz old.npz 'for name in ("answer", "wrong"): del a["patch/" + name], a["patch/" + name + "_text"]'
+    [[ $(tg-attn-view old.npz) = *$'\ndiff: clean '* ]]
+    alter patch.npz bare.npz 'del a["patch/answer_text"], a["patch/wrong_text"]'
+    [[ $(tg-attn-view bare.npz) =~ $'\ndiff of "D" less id '[0-9]+': clean ' ]]
+    tg-patch -q -p CatDogCat --corrupt CatPigCat --answer D -o one.npz
+    [[ $(tg-attn-view one.npz) = *$'\nprob of "D": clean '* ]]
+    tg-patch "${patched[@]}" --path 0.0: -o edges.npz
+    [[ $(tg-attn-view edges.npz) = *$'\ndiff of "D" less "P": clean '* ]]
     [[ ${lines[6]} = 'corrupt run with a part of the clean one' && ${lines[7]} = 'layer down, token across' ]]
     tg-patch "${patched[@]}" --site z --direction noise --attribution -o patch.npz
     run -0 tg-attn-view --show metric patch.npz

@@ -163,6 +163,7 @@ rows = list(csv.DictReader(open("tsv"), delimiter="\t", quoting=csv.QUOTE_NONE))
 assert a["kind"] == b"patch" and a["version"] == 1 and a.files[:2] == ["kind", "version"]
 assert bytes(a["patch/ids"].astype("u1")) == b"To be" and bytes(a["patch/corrupt_ids"].astype("u1")) == b"To do"
 assert a["patch/text"].tolist() == [b"T", b"o", b" ", b"b", b"e"] and a["patch/corrupt_text"][3] == b"d"
+assert (a["patch/answer"], a["patch/wrong"], a["patch/answer_text"], a["patch/wrong_text"]) == (44, 46, b",", b".")
 assert a["patch/site"] == rows[0]["site"].encode() and a["patch/metric"] == b"diff" and a["patch/pairs"] == 1
 assert a["patch/direction"] == (b"noise" if "noise" in sys.argv[1] else b"denoise")
 assert a["patch/method"] == (b"attribution" if "attribution" in sys.argv[1] else b"patch")
@@ -190,7 +191,11 @@ EOF
     tg-patch --pairs pairs --site z -o patch.npz
     [[ $(python3 -c 'import numpy as np
 a = np.load("patch.npz")
-print(bytes(a["patch/ids"].astype("u1")), a["patch/pairs"])') = "b'To be' 2" ]]
+print(bytes(a["patch/ids"].astype("u1")), a["patch/pairs"], "patch/answer" in a.files)') = "b'To be' 2 False" ]]
+    tg-patch -p 'To be' -c 'To do' --metric kl -o patch.npz
+    [[ $(python3 -c 'import numpy as np
+a = np.load("patch.npz")
+print(a["patch/answer"], a["patch/wrong"], [name for name in a.files if "answer_" in name or "wrong_" in name])') = "-1 -1 []" ]]
     printf '%s\n' $'To\tDo\t,\t.' >> pairs
     tg-patch --pairs pairs --site z -o patch.npz
     [[ $(python3 -c 'import numpy as np
@@ -276,6 +281,7 @@ print([name for name in a.files if "ids" in name or "text" in name])') = "['patc
 import numpy as np
 z = np.load("edges.npz")
 assert bytes(z["kind"]) == b"edges" and z["version"] == 1 and z["edges/steps"] == 0 and z["edges/pairs"] == 1
+assert (z["edges/answer"], z["edges/wrong"], z["edges/answer_text"], z["edges/wrong_text"]) == (44, 46, b",", b".")
 assert bytes(z["edges/metric"]) == b"diff" and bytes(z["edges/method"]) == b"patch"
 senders, receivers = [[x.decode() for x in z["edges/" + name]] for name in ("senders", "receivers")]
 seen = np.zeros_like(z["edges/edge"])

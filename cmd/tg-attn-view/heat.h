@@ -94,6 +94,11 @@ void heat_name_position(heat *h, size_t column, const tg_results *r, size_t posi
 void heat_label(char label[VIEW_LABEL], const tg_results *r, const char *ids_name, const char *text_name,
                 size_t t);
 
+/* A token in a sentence: in quotes the text that the array `text` has, or, in archives that lack it, that of
+ * the same id in the archive's tokens; else the id. */
+#define HEAT_TOKEN 64
+void heat_name_token(char out[HEAT_TOKEN + 2], const tg_results *r, const char *id, const char *text);
+
 /* Name a row: a layer, or a head in it. */
 void heat_name_layer(heat *h, size_t row, size_t layer);
 void heat_name_head(heat *h, size_t row, size_t layer, size_t head);

@@ -52,6 +52,10 @@ static const tg_results_row attribution[] = {
         {.name = "direction", .type = 'S', .dims = "", .choices = TG_PATCH_DIRECTIONS},                      \
         {.name = "method", .type = 'S', .dims = "", .choices = TG_PATCH_METHODS},                            \
         {.name = "steps", .type = 'i', .dims = ""}, {.name = "pairs", .type = 'i', .dims = ""},              \
+        {.name = "answer", .type = 'i', .dims = "", .none = true, .optional = true},                         \
+        {.name = "answer_text", .type = 'S', .dims = "", .optional = true},                                  \
+        {.name = "wrong", .type = 'i', .dims = "", .none = true, .optional = true},                          \
+        {.name = "wrong_text", .type = 'S', .dims = "", .optional = true},                                   \
         {.name = "clean", .type = 'f', .dims = ""},                                                          \
     {                                                                                                        \
         .name = "corrupt", .type = 'f', .dims = ""                                                           \
