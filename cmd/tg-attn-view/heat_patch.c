@@ -27,8 +27,7 @@ static const char *method_of(const tg_results *r)
                                             : ", estimated to first order";
 }
 
-/* " of "d" less "e"", or nothing where the archive does not tell. */
-static void name_answers(char out[HEAT_LINE], const tg_results *r)
+void heat_name_answers(char out[HEAT_ANSWERS], const tg_results *r)
 {
     const tg_results_array *answer = tg_results_find(r, "answer"), *wrong = tg_results_find(r, "wrong");
     char token[HEAT_TOKEN + 2], other[HEAT_TOKEN + 2] = "";
@@ -39,16 +38,16 @@ static void name_answers(char out[HEAT_LINE], const tg_results *r)
     heat_name_token(token, r, "answer", "answer_text");
     if (wrong && wrong->whole[0] >= 0)
         heat_name_token(other, r, "wrong", "wrong_text");
-    snprintf(out, HEAT_LINE, " of %s%s%s", token, other[0] ? " less " : "", other);
+    snprintf(out, HEAT_ANSWERS, " of %s%s%s", token, other[0] ? " less " : "", other);
 }
 
 void heat_describe_patches(heat *h, const tg_results *r, bool effect, const char *of)
 {
     char metric[TG_CHOICE_SIZE], direction[TG_CHOICE_SIZE];
-    char answers[HEAT_LINE];
+    char answers[HEAT_ANSWERS];
     bool noise;
 
-    name_answers(answers, r);
+    heat_name_answers(answers, r);
     tg_results_text(metric, sizeof metric, tg_results_find(r, "metric"), 0);
     tg_results_text(direction, sizeof direction, tg_results_find(r, "direction"), 0);
     noise = strcmp(direction, "noise") == 0;

@@ -164,7 +164,8 @@ int options_parse(int argc, char **argv, struct options *o)
             0, "show", &o->show, SHOWS,
             "what to draw. Of attention: probs, scores, or steps, of one head of a small example "
             "from q and k to att, as SVG. Of a lens: probs, rank, logit, entropy or kl. Of an "
-            "attribution: parts or keys. Of patches: effect or metric. Of a circuit: copying to "
+            "attribution: parts or keys. Of patches: effect or metric. Of ablations: change, faithfulness or "
+            "metric. Of a circuit: copying to "
             "qk_norm; of its pairs: k_excess to v",
             .given = &o->show_given),
         CLI_CHOICE_OPTION(

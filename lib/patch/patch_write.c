@@ -74,7 +74,8 @@ static const char *array_name(char out[64], const char *kind, const char *name)
     return out;
 }
 
-static tg_status put_answers(tg_archive_writer *w, const char *kind, const tg_patch_settings *s, tg_err *err)
+tg_status tg_patch_answers_put(tg_archive_writer *w, const char *kind, const tg_patch_settings *s,
+                               tg_err *err)
 {
     char name[2][64];
     tg_status status;
@@ -106,7 +107,7 @@ tg_status tg_patch_settings_put(tg_archive_writer *w, const char *kind, const tg
                                        choices[i].choice, err);
     if (status || (status = tg_archive_put_i64(w, array_name(name, kind, "steps"), (int64_t)s->steps, err)) ||
         (status = tg_archive_put_i64(w, array_name(name, kind, "pairs"), (int64_t)s->pairs, err)) ||
-        (status = put_answers(w, kind, s, err)) ||
+        (status = tg_patch_answers_put(w, kind, s, err)) ||
         (status = tg_archive_put_f64(w, array_name(name, kind, "clean"), s->clean, err)))
         return status;
     return tg_archive_put_f64(w, array_name(name, kind, "corrupt"), s->corrupt, err);

@@ -48,6 +48,10 @@ typedef struct tg_patch_grid {
 TG_MUST_CHECK tg_status tg_patch_settings_put(tg_archive_writer *w, const char *kind,
                                               const tg_patch_settings *settings, tg_err *err);
 
+/* Of them the answer and the wrong answer, if there is one pair. */
+TG_MUST_CHECK tg_status tg_patch_answers_put(tg_archive_writer *w, const char *kind,
+                                             const tg_patch_settings *settings, tg_err *err);
+
 /* Write it to fd.  TG_EIO, TG_ENOMEM.  After a failure the bytes already written are not a valid archive. */
 TG_MUST_CHECK tg_status tg_patch_write(int fd, const tg_patch_grid *grid, tg_err *err);
 
