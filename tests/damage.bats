@@ -51,6 +51,7 @@ make_results() {
     tg-lens -m two.npz -p ab --top 1 -o lens.npz
     tg-lens -m two.npz -p ab --attribute b -o attribution.npz
     tg-patch -m two.npz -p ab --corrupt bb --metric kl -s z --each both -o patch.npz
+    tg-patch -m two.npz -p ab --corrupt bb --metric kl --ablate resample --keep 0.0,1.mlp -o ablation.npz
     tg-circuit -m two.npz -o circuit.npz
     tg-circuit -m two.npz --compose -o pairs.npz
 }
@@ -105,7 +106,7 @@ unnoticed() {
 
 @test "lenses, attributions, patches and circuits" {
     slow
-    damaged_tg lens.npz attribution.npz patch.npz circuit.npz pairs.npz
+    damaged_tg lens.npz attribution.npz patch.npz ablation.npz circuit.npz pairs.npz
     [[ $same = 0 ]]
 }
 
@@ -151,6 +152,7 @@ mutated() {
     mutated results lens.npz 13
     mutated results attribution.npz 17
     mutated results patch.npz 17
+    mutated results ablation.npz 17
     mutated results circuit.npz 13
     mutated results pairs.npz 11
     ! soak || mutated run run.npz

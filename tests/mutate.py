@@ -161,7 +161,9 @@ RESULTS = {
     "attribution": ("ids iT position i token i minus i logit f capped f sum f scale f embedding f position_embedding f norm_bias f "
                     "head_bias f head fLH key fLHT att_bias fL mlp fL unit fLU mlp_bias fL", "text ST"),
     "patch": ("site S metric S direction S method S pairs i clean f corrupt f n_layer i layers iM heads iN positions iP value fMNP "
-              "effect fMNP", "ids iT text ST corrupt_ids iT corrupt_text ST"),
+              "effect fMNP", "ids iT text ST corrupt_ids iT corrupt_text ST answer i answer_text S wrong i wrong_text S"),
+    "ablation": ("metric S by S set S pairs i model f none f named iLP part iLP value fLP faithfulness fLP change fLP",
+                 "ids iT text ST corrupt_ids iT corrupt_text ST answer i answer_text S wrong i wrong_text S whole f"),
     "circuit": ("n_layer i n_head i layers iM heads iN", "ov_norm fMN qk_norm fMN copying fMN positive fMN duplicate fMN previous fMN "
                 "diagonal fMN q fMNLH k fMNLH v fMNLH baseline f"),
 }
@@ -212,6 +214,11 @@ def check_results(arrays):
             need(min(whole(arrays, name)) >= -1, name)
     if kind == "attribution":
         need(0 <= number(arrays, "attribution/position") < sizes["T"], "position")
+    elif kind == "ablation":
+        need(min(whole(arrays, "ablation/named") + whole(arrays, "ablation/part")) >= 0, "marks")
+        need(text(arrays, "ablation/metric") in "diff prob loss kl".split() and
+             text(arrays, "ablation/by") in "zero mean resample".split() and
+             text(arrays, "ablation/set") in "each without keep".split(), "texts")
     else:
         check_places(arrays, kind, sizes)
     if kind == "patch":

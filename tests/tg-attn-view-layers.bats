@@ -169,7 +169,7 @@ if noise:
     place, value = "k of head 1.2; position 3 “d”", patch["value"][1, 2, 3]
     effect = patch["effect"][:, 2]
 else:
-    assert "with one activation of the clean run. Effect 1: the difference of logits is that of the clean run, 5.02" in text("patch-text")
+    assert "with one activation of the clean run. Effect 1: the difference of logits (“d” less “e”) is that of the clean run, 5.02" in text("patch-text")
     click("patch-grid", 1, 3)
     assert page.run("[view.layer, view.head]" if file == "page.html" else "[view.layer, view.i]") == [1, 3]
     place = "weighted sum of head 1.3; all positions" if file == "page.html" else "residual stream of layer 1; position 3 “d”"

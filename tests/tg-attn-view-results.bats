@@ -102,7 +102,17 @@ patched=(-q -p CatDogCat --corrupt CatPigCat --answer D --wrong P)
     run -0 tg-attn-view patch.npz
     [[ ${lines[1]} =~ ^\ +C\ +a\ +t\ +D/P\ +o/i\ +g\ +C\ +a\ +t\ $ ]]
     [[ ${lines[0]} =~ ^token(\ +[0-8]){9}\ $ && ${lines[2]} =~ ^\ +0\ +0\ +0\ +0\ +0\.99\  ]]
-    [[ ${lines[4]} = 'effect of patches of x -'*' .:-=+*#%@ '* && ${lines[5]} = 'diff: clean '*', corrupt -'* ]]
+    [[ ${lines[4]} = 'effect of patches of x -'*' .:-=+*#%@ '* && ${lines[5]} = 'diff of "D" less "P": clean '*', corrupt -'* ]]
+    # archives that lack the answers, or their texts
+    need_numpy
+    alter patch.npz old.npz 'for name in ("answer", "wrong"): del a["patch/" + name], a["patch/" + name + "_text"]'
+    [[ $(tg-attn-view old.npz) = *$'\ndiff: clean '* ]]
+    alter patch.npz bare.npz 'del a["patch/answer_text"], a["patch/wrong_text"]'
+    [[ $(tg-attn-view bare.npz) =~ $'\ndiff of "D" less id '[0-9]+': clean ' ]]
+    tg-patch -q -p CatDogCat --corrupt CatPigCat --answer D -o one.npz
+    [[ $(tg-attn-view one.npz) = *$'\nprob of "D": clean '* ]]
+    tg-patch "${patched[@]}" --path 0.0: -o edges.npz
+    [[ $(tg-attn-view edges.npz) = *$'\ndiff of "D" less "P": clean '* ]]
     [[ ${lines[6]} = 'corrupt run with a part of the clean one' && ${lines[7]} = 'layer down, token across' ]]
     tg-patch "${patched[@]}" --site z --direction noise --attribution -o patch.npz
     run -0 tg-attn-view --show metric patch.npz
@@ -123,6 +133,33 @@ effect of patches of x -1 .:-=+*#%@ 1
 '"${lines[4]}"'
 corrupt run with a part of the clean one
 layer down, patch across'
+}
+
+@test "ablations: of each head and MLP, and of the members of a circuit" {
+    need_numpy
+    tg-patch "${patched[@]}" --ablate resample -o each.npz
+    tg-patch "${patched[@]}" --ablate resample --tsv > each.tsv
+    run -0 tg-attn-view each.npz
+    [[ ${lines[0]} =~ ^head(\ +[0-3]){4}\ +mlp\ $ ]]
+    # the numbers of the table
+    awk -F '\t' 'NR > 3 { x = ($4 < 0.005 && $4 > -0.005) ? "0.00" : sprintf("%.2f", $4)
+                          printf "%s%s", x, (NR == 8 || NR == 13) ? "\n" : " " }' each.tsv > want
+    [[ $(printf '%s\n' "${lines[@]:1:2}" | sed 's/^ *[01]  *//; s/  */ /g; s/ $//') = "$(cat want)" ]]
+    [[ ${lines[3]} =~ ^'change of the faithfulness without each head and MLP '-[0-9.]+' .:-=+*#%@ ' ]]
+    [[ ${lines[4]} =~ ^'diff of "D" less "P": model '[0-9.]+', none '-?[0-9.e-]+$ && ${lines[5]} = 'ablated: resample' ]]
+    tg-patch "${patched[@]}" --ablate zero --keep 0.0,1.0,1.mlp -o kept.npz
+    run -0 tg-attn-view --show metric kept.npz
+    [[ ${lines[1]} =~ ^\ +0\ +-?[0-9.]+\ +$ && ${lines[2]} =~ ^\ +1\ +-?[0-9.]+\ +-?[0-9.]+\ $ ]]
+    [[ ${lines[3]} = 'diff without each member '* && ${lines[5]} =~ ^'circuit of 3, faithfulness '[0-9.]+'; ablated: zero'$ ]]
+    run -0 tg-attn-view --show faithfulness -l 1 -a 0,2 kept.npz
+    [[ ${lines[0]} =~ ^head\ +0\ +2\ +mlp\ $ && ${lines[1]} =~ ^\ +1\ +[0-9.-]+\ +[0-9.-]+\ $ ]]
+    tg-attn-view -o each.png each.npz
+    tg-attn-view -o each.svg each.npz
+    grep -q 'change of the faithfulness' each.svg
+    # of a set there is nothing by itself
+    tg-patch "${patched[@]}" --ablate zero --without 0.0 -o set.npz
+    run -1 tg-attn-view set.npz
+    [[ $output = 'tg-attn-view: set.npz: no head or MLP of it was left out by itself: there is nothing to draw' ]]
 }
 
 @test "circuits: heads, and pairs of them" {
@@ -307,6 +344,9 @@ END
     refused 'lens.npz: --show scores is not of a lens' --show scores lens.npz
     refused 'parts.npz: --show probs is not of an attribution: expected one of parts|keys' --show probs parts.npz
     refused 'patch.npz: --show rank is not of patches: expected one of effect|metric' --show rank patch.npz
+    tg-patch "${patched[@]}" --ablate zero -o ablation.npz
+    refused 'ablation.npz: --show effect is not of ablations: expected one of change|faithfulness|metric' --show effect ablation.npz
+    refused 'ablation.npz: there are no pages of archives of kind "ablation"' --html ablation.npz
     refused 'circuit.npz: --show k is not of a circuit: expected one of copying|positive|' --show k circuit.npz
     refused 'pairs.npz: --show copying is not of a circuit: expected one of k_excess|q_excess|v_excess|k|q|v' --show copying pairs.npz
     refused 'dump.npz: --show kl is not of attention: expected one of probs|scores|steps' --show kl dump.npz

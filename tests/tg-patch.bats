@@ -163,6 +163,7 @@ rows = list(csv.DictReader(open("tsv"), delimiter="\t", quoting=csv.QUOTE_NONE))
 assert a["kind"] == b"patch" and a["version"] == 1 and a.files[:2] == ["kind", "version"]
 assert bytes(a["patch/ids"].astype("u1")) == b"To be" and bytes(a["patch/corrupt_ids"].astype("u1")) == b"To do"
 assert a["patch/text"].tolist() == [b"T", b"o", b" ", b"b", b"e"] and a["patch/corrupt_text"][3] == b"d"
+assert (a["patch/answer"], a["patch/wrong"], a["patch/answer_text"], a["patch/wrong_text"]) == (44, 46, b",", b".")
 assert a["patch/site"] == rows[0]["site"].encode() and a["patch/metric"] == b"diff" and a["patch/pairs"] == 1
 assert a["patch/direction"] == (b"noise" if "noise" in sys.argv[1] else b"denoise")
 assert a["patch/method"] == (b"attribution" if "attribution" in sys.argv[1] else b"patch")
@@ -190,7 +191,11 @@ EOF
     tg-patch --pairs pairs --site z -o patch.npz
     [[ $(python3 -c 'import numpy as np
 a = np.load("patch.npz")
-print(bytes(a["patch/ids"].astype("u1")), a["patch/pairs"])') = "b'To be' 2" ]]
+print(bytes(a["patch/ids"].astype("u1")), a["patch/pairs"], "patch/answer" in a.files)') = "b'To be' 2 False" ]]
+    tg-patch -p 'To be' -c 'To do' --metric kl -o patch.npz
+    [[ $(python3 -c 'import numpy as np
+a = np.load("patch.npz")
+print(a["patch/answer"], a["patch/wrong"], [name for name in a.files if "answer_" in name or "wrong_" in name])') = "-1 -1 []" ]]
     printf '%s\n' $'To\tDo\t,\t.' >> pairs
     tg-patch --pairs pairs --site z -o patch.npz
     [[ $(python3 -c 'import numpy as np
@@ -276,6 +281,7 @@ print([name for name in a.files if "ids" in name or "text" in name])') = "['patc
 import numpy as np
 z = np.load("edges.npz")
 assert bytes(z["kind"]) == b"edges" and z["version"] == 1 and z["edges/steps"] == 0 and z["edges/pairs"] == 1
+assert (z["edges/answer"], z["edges/wrong"], z["edges/answer_text"], z["edges/wrong_text"]) == (44, 46, b",", b".")
 assert bytes(z["edges/metric"]) == b"diff" and bytes(z["edges/method"]) == b"patch"
 senders, receivers = [[x.decode() for x in z["edges/" + name]] for name in ("senders", "receivers")]
 seen = np.zeros_like(z["edges/edge"])
@@ -331,6 +337,59 @@ EOF
     [[ $(column faithfulness < table | head -n 2 | tr '\n' ' ') = '1 0 ' ]]
     tg-patch "${both[@]}" --ablate zero --without 0.1 --tsv > one
     near "$(tail -n 1 one | cut -f 2)" "$(grep without:0.1 table | cut -f 2)"
+}
+
+@test "--ablate -o: an archive has the same values as the lines, by layer and part" {
+    need python3 && need_numpy
+    tiny
+    printf '%s\n' $'To be\tTo do\t,\t.' $'To go\tTo do\t.\ta' > pairs
+    while IFS= read -r options; do
+        args=("${both[@]}")
+        [[ $options != *--pairs* ]] || args=()
+        # shellcheck disable=SC2086
+        tg-patch "${args[@]}" $options -o ablation.npz
+        # shellcheck disable=SC2086
+        tg-patch "${args[@]}" $options --tsv > lines
+        python3 - "$options" << 'END'
+import sys, numpy as np
+z = np.load("ablation.npz")
+options = sys.argv[1].split()
+assert z["kind"] == b"ablation" and z["version"] == 1 and z.files[:2] == ["kind", "version"]
+assert z["ablation/by"] == options[1].encode() and z["ablation/metric"] == b"diff"
+set_of = [name for name in ("without", "keep") if "--" + name in options]
+assert z["ablation/set"] == (set_of or ["each"])[0].encode()
+pairs = 2 if "--pairs" in options else 1
+assert z["ablation/pairs"] == pairs and ("ablation/answer" in z.files) == (pairs == 1)
+assert z["ablation/text"].tolist() == [b"T", b"o", b" ", b"b", b"e"]
+assert ("ablation/corrupt_text" in z.files) == (options[1] != "zero")
+names = [f"{l}.{p}" for l in range(2) for p in (0, 1, "mlp")]
+named = options[-1].split(",") if set_of else []
+assert [n for n, x in zip(names, z["ablation/named"].ravel()) if x] == named and z["ablation/named"].shape == (2, 3)
+parts = dict.fromkeys(names, (0, 0, 0))
+same = lambda x, y: abs(x - float(y)) <= 1e-8 * max(1, abs(float(y)))
+for line in open("lines").readlines()[1:]:
+    case, *numbers = line.split("\t")
+    if case.startswith("without:"):
+        parts[case[8:]] = numbers
+        assert z["ablation/part"].ravel()[names.index(case[8:])] == 1
+    else:
+        assert same(z["ablation/" + {"circuit": "whole", "without": "whole"}.get(case, case)], numbers[0]), line
+assert z["ablation/part"].sum() == sum(x != (0, 0, 0) for x in parts.values())
+assert ("ablation/whole" in z.files) == bool(set_of)
+for n, name in enumerate(("value", "faithfulness", "change")):
+    assert all(same(x, parts[at][n]) for at, x in zip(names, z["ablation/" + name].ravel(), strict=True)), name
+END
+        tg-info ablation.npz > info
+        grep -q '^ablation.npz: ablation' info
+    done << 'END'
+--ablate zero
+--ablate resample
+--ablate resample --keep 0.1,1.mlp
+--ablate zero --without 0.0,1.1
+--ablate mean --pairs pairs
+END
+    run -2 tg-patch "${both[@]}" --ablate resample --keep 0.0:logits -o edges.npz
+    [[ $output = 'tg-patch: --output writes an archive of heads and MLPs that are ablated, not of edges '* && ! -e edges.npz ]]
 }
 
 @test "a circuit of everything is the model, one of resampled parts the corrupt run" {
@@ -401,10 +460,11 @@ says() {
     tiny
     says 2 'layer 2 is out of range: expected 0 to 1' tg-patch "${both[@]}" --layer 2
     says 2 'head 2 is out of range: expected 0 to 1' tg-patch "${both[@]}" --site z --head 2
-    says 2 '--output writes an archive of patches: it takes no --ablate' tg-patch "${both[@]}" -o o --ablate zero
-    says 2 '--output writes an archive of patches: it takes no --format' tg-patch "${both[@]}" -o o --tsv
-    says 2 '--output writes an archive of patches: it takes no --no-header' tg-patch "${both[@]}" -o o --no-header
+    says 2 '--output writes an archive: it takes no --format' tg-patch "${both[@]}" -o o --tsv
+    says 2 '--output writes an archive: it takes no --format' tg-patch "${both[@]}" -o o --ablate zero --tsv
+    says 2 '--output writes an archive: it takes no --no-header' tg-patch "${both[@]}" -o o --no-header
     says 2 'model.npz is read, and the output would replace it' tg-patch "${both[@]}" -o model.npz
+    says 2 'model.npz is read, and the output would replace it' tg-patch "${both[@]}" -o model.npz --ablate zero
     says 2 'x.png: -o writes an archive (.npz), of which tg-attn-view makes pictures' tg-patch "${both[@]}" -o x.png
     echo text > notes
     says 2 'notes: plain text; --force replaces it' tg-patch "${both[@]}" -o notes

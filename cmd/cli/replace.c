@@ -77,6 +77,7 @@ static void find_archive_kind(file_kind *f, const char *kind)
                  {"attribution", "the parts of a logit", CLI_OUT_LENS},
                  {"patch", "effects of patches", CLI_OUT_PATCH},
                  {"edges", "effects of paths", CLI_OUT_PATCH},
+                 {"ablation", "effects of ablations", CLI_OUT_PATCH},
                  {"circuit", "what heads do by their weights", CLI_OUT_CIRCUIT}};
 
     is(f, CLI_OUT_KINDS, "an archive of arrays");

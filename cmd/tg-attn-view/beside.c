@@ -231,6 +231,18 @@ static void put_attribution(tg_sink *out, const tg_results *r)
     tg_sink_puts(out, "}");
 }
 
+/* Only what the archive has: a token of one pair. */
+static void put_answer(tg_sink *out, const tg_results *r, const char *array, const char *text,
+                       const char *text_array)
+{
+    const tg_results_array *a = tg_results_find(r, array);
+
+    if (!a || a->whole[0] < 0)
+        return;
+    put_wholes(out, r, array, array);
+    put_texts(out, r, text, text_array);
+}
+
 /* A text where the archive has one, or else an id. */
 static void put_tokens(tg_sink *out, const tg_results *r, const char *name, const char *texts,
                        const char *ids)
@@ -258,6 +270,8 @@ static void put_patch(tg_sink *out, const view_beside_patch *patch, bool tokens)
     put_texts(out, r, "direction", "direction");
     put_texts(out, r, "method", "method");
     put_wholes(out, r, "pairs", "pairs");
+    put_answer(out, r, "answer", "answerText", "answer_text");
+    put_answer(out, r, "wrong", "wrongText", "wrong_text");
     put_reals(out, r, "clean", "clean");
     put_reals(out, r, "corrupt", "corrupt");
     put_wholes(out, r, "layers", "layers");

@@ -12,12 +12,13 @@
 #define HEAT_LENS "probs|rank|logit|entropy|kl"
 #define HEAT_ATTRIBUTION "parts|keys"
 #define HEAT_PATCH "effect|metric"
+#define HEAT_ABLATION "change|faithfulness|metric"
 #define HEAT_HEADS "copying|positive|duplicate|previous|diagonal|ov_norm|qk_norm" /* of a circuit */
 #define HEAT_EXCESS "k_excess|q_excess|v_excess" /* or of its pairs, where it has a baseline, */
 #define HEAT_PAIRS "k|q|v"                       /* and without it */
 #define HEAT_SHOWS                                                                                           \
-    "rank|logit|entropy|kl|" HEAT_ATTRIBUTION "|" HEAT_PATCH "|" HEAT_HEADS "|" HEAT_EXCESS                  \
-    "|" HEAT_PAIRS /* and probs */
+    "rank|logit|entropy|kl|" HEAT_ATTRIBUTION "|" HEAT_PATCH "|change|faithfulness|" HEAT_HEADS              \
+    "|" HEAT_EXCESS "|" HEAT_PAIRS /* and probs */
 
 #define HEAT_NAME 48  /* bytes of a row's or a column's name, with NUL */
 #define HEAT_LINES 4  /* of words about the map */
@@ -69,7 +70,8 @@ TG_MUST_CHECK tg_status heat_ansi(const heat *h, tg_sink *out, view_color color,
 TG_MUST_CHECK tg_status heat_png(const heat *h, int fd, tg_err *err);
 TG_MUST_CHECK tg_status heat_svg(const heat *h, tg_sink *out, tg_err *err);
 
-/* ---- what makes a map of each kind (heat_lens.c, heat_patch.c, heat_circuit.c, heat_edges.c) */
+/* ---- what makes a map of each kind (heat_lens.c, heat_patch.c, heat_circuit.c, heat_edges.c,
+ * heat_ablation.c) */
 
 /* Which rows or columns of an archive are kept. */
 typedef struct heat_axis {
@@ -94,12 +96,21 @@ void heat_name_position(heat *h, size_t column, const tg_results *r, size_t posi
 void heat_label(char label[VIEW_LABEL], const tg_results *r, const char *ids_name, const char *text_name,
                 size_t t);
 
+/* A token in a sentence: in quotes the text that the array `text` has, or, in archives that lack it, that of
+ * the same id in the archive's tokens; else the id. */
+#define HEAT_TOKEN 64
+void heat_name_token(char out[HEAT_TOKEN + 2], const tg_results *r, const char *id, const char *text);
+
 /* Name a row: a layer, or a head in it. */
 void heat_name_layer(heat *h, size_t row, size_t layer);
 void heat_name_head(heat *h, size_t row, size_t layer, size_t head);
 
 /* Describe patches of something: the quantity, and what it is of.  effect: or the metric. */
 void heat_describe_patches(heat *h, const tg_results *r, bool effect, const char *of);
+
+/* " of "d" less "e"", the tokens that a metric is of, or nothing where the archive does not tell. */
+#define HEAT_ANSWERS 144
+void heat_name_answers(char out[HEAT_ANSWERS], const tg_results *r);
 
 /* Set a linear range: of all numbers; from 0; or as far below 0 as above. */
 typedef enum heat_range { HEAT_ALL, HEAT_FROM_ZERO, HEAT_DIVERGING } heat_range;
@@ -116,5 +127,7 @@ TG_MUST_CHECK tg_status heat_of_circuit(heat *h, const tg_results *r, const heat
                                         tg_err *err);
 TG_MUST_CHECK tg_status heat_of_edges(heat *h, const tg_results *r, const heat_want *want, const char *show,
                                       tg_err *err);
+TG_MUST_CHECK tg_status heat_of_ablation(heat *h, const tg_results *r, const heat_want *want,
+                                         const char *show, tg_err *err);
 
 #endif

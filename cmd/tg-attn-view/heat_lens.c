@@ -132,49 +132,46 @@ tg_status heat_of_lens(heat *h, const tg_results *r, const heat_want *want, cons
 
 /* ---- the parts of a logit */
 
-#define NAME_SIZE 64    /* bytes of a token in a sentence, with NUL, */
-#define NAME_COLUMNS 16 /* and columns */
+#define NAME_COLUMNS 16 /* of a token in a sentence */
 
 /* The element of an id in the archive's texts; false: it is not there. */
 static bool find_in_text(size_t *element, const tg_results *r, int64_t id)
 {
     const tg_results_array *ids = tg_results_find(r, "ids");
 
-    for (*element = 0; *element < ids->count; ++*element)
+    for (*element = 0; ids && *element < ids->count; ++*element)
         if (ids->whole[*element] == id)
             return tg_results_find(r, "text") != NULL;
     return false;
 }
 
-/* The text of the token in `of`, from its own array or, in archives that lack this, from the text; else its
- * id. */
-static void name_token(char out[NAME_SIZE + 2], const tg_results *r, const char *of, const char *of_text)
+void heat_name_token(char out[HEAT_TOKEN + 2], const tg_results *r, const char *of, const char *of_text)
 {
     const int64_t id = tg_results_whole(r, of);
     const tg_results_array *text = tg_results_find(r, of_text);
-    char raw[VIEW_LABEL], label[VIEW_LABEL], name[NAME_SIZE];
+    char raw[VIEW_LABEL], label[VIEW_LABEL], name[HEAT_TOKEN];
     size_t element = 0;
 
     if (!text && find_in_text(&element, r, id))
         text = tg_results_find(r, "text");
     if (!text) {
-        snprintf(out, NAME_SIZE, "id %lld", (long long)id);
+        snprintf(out, HEAT_TOKEN, "id %lld", (long long)id);
         return;
     }
     tg_results_text(raw, sizeof raw, text, element);
     view_make_label(label, raw, strlen(raw));
     tg_label_copy(name, sizeof name, NAME_COLUMNS, label);
-    snprintf(out, NAME_SIZE + 2, "\"%s\"", name);
+    snprintf(out, HEAT_TOKEN + 2, "\"%s\"", name);
 }
 
 static void describe(heat *h, const tg_results *r, const char *by)
 {
     const int64_t minus = tg_results_whole(r, "minus");
-    char token[NAME_SIZE + 2], other[NAME_SIZE + 2] = "";
+    char token[HEAT_TOKEN + 2], other[HEAT_TOKEN + 2] = "";
 
-    name_token(token, r, "token", "token_text");
+    heat_name_token(token, r, "token", "token_text");
     if (minus >= 0)
-        name_token(other, r, "minus", "minus_text");
+        heat_name_token(other, r, "minus", "minus_text");
     snprintf(h->quantity, HEAT_LINE, "part of the logit%s", by);
     snprintf(h->about[0], HEAT_LINE, "logit %.4g of %s%s%s after token %lld", tg_results_real(r, "logit"),
              token, minus >= 0 ? " less " : "", other, (long long)tg_results_whole(r, "position"));

@@ -10,9 +10,10 @@ static const char *shows_of(const tg_results *r, const char **what)
     static const char *const lists[TG_RESULTS_KINDS] = {[TG_RESULTS_LENS] = HEAT_LENS,
                                                         [TG_RESULTS_ATTRIBUTION] = HEAT_ATTRIBUTION,
                                                         [TG_RESULTS_PATCH] = HEAT_PATCH,
-                                                        [TG_RESULTS_EDGES] = HEAT_PATCH};
-    static const char *const texts[TG_RESULTS_KINDS] = {"a lens", "an attribution", "patches", "a circuit",
-                                                        "edges"};
+                                                        [TG_RESULTS_EDGES] = HEAT_PATCH,
+                                                        [TG_RESULTS_ABLATION] = HEAT_ABLATION};
+    static const char *const texts[TG_RESULTS_KINDS] = {"a lens",    "an attribution", "patches",
+                                                        "a circuit", "edges",          "ablations"};
 
     *what = texts[r->kind];
     if (r->kind != TG_RESULTS_CIRCUIT)
@@ -26,7 +27,7 @@ tg_status heat_make(heat *h, const tg_results *r, const heat_want *want, tg_err 
 {
     static tg_status (*const make[TG_RESULTS_KINDS])(heat *, const tg_results *, const heat_want *,
                                                      const char *, tg_err *) = {
-        heat_of_lens, heat_of_attribution, heat_of_patch, heat_of_circuit, heat_of_edges};
+        heat_of_lens, heat_of_attribution, heat_of_patch, heat_of_circuit, heat_of_edges, heat_of_ablation};
     char first[TG_CHOICE_SIZE];
     const char *what, *shows = shows_of(r, &what);
     const char *show = want->show ? want->show : tg_choice_name(first, shows, 0);

@@ -27,18 +27,35 @@ static const char *method_of(const tg_results *r)
                                             : ", estimated to first order";
 }
 
+void heat_name_answers(char out[HEAT_ANSWERS], const tg_results *r)
+{
+    const tg_results_array *answer = tg_results_find(r, "answer"), *wrong = tg_results_find(r, "wrong");
+    char token[HEAT_TOKEN + 2], other[HEAT_TOKEN + 2] = "";
+
+    out[0] = '\0';
+    if (!answer || answer->whole[0] < 0)
+        return;
+    heat_name_token(token, r, "answer", "answer_text");
+    if (wrong && wrong->whole[0] >= 0)
+        heat_name_token(other, r, "wrong", "wrong_text");
+    snprintf(out, HEAT_ANSWERS, " of %s%s%s", token, other[0] ? " less " : "", other);
+}
+
 void heat_describe_patches(heat *h, const tg_results *r, bool effect, const char *of)
 {
     char metric[TG_CHOICE_SIZE], direction[TG_CHOICE_SIZE];
+    char answers[HEAT_ANSWERS];
     bool noise;
 
+    heat_name_answers(answers, r);
     tg_results_text(metric, sizeof metric, tg_results_find(r, "metric"), 0);
     tg_results_text(direction, sizeof direction, tg_results_find(r, "direction"), 0);
     noise = strcmp(direction, "noise") == 0;
     snprintf(h->quantity, HEAT_LINE, "%s %s patches of %s", effect ? "effect" : metric,
              effect ? "of" : "after", of);
-    snprintf(h->about[0], HEAT_LINE, "%s: clean %.4g, corrupt %.4g%s", metric, tg_results_real(r, "clean"),
-             tg_results_real(r, "corrupt"), tg_results_whole(r, "pairs") > 1 ? ", means over pairs" : "");
+    snprintf(h->about[0], HEAT_LINE, "%s%s: clean %.4g, corrupt %.4g%s", metric, answers,
+             tg_results_real(r, "clean"), tg_results_real(r, "corrupt"),
+             tg_results_whole(r, "pairs") > 1 ? ", means over pairs" : "");
     snprintf(h->about[1], HEAT_LINE, "%s run with a part of the %s one%s", noise ? "clean" : "corrupt",
              noise ? "corrupt" : "clean", method_of(r));
 }

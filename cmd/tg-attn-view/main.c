@@ -2,6 +2,7 @@
  */
 #include <stdlib.h>
 
+#include "cmd/tg-attn-view/headvis.h"
 #include "cmd/tg-attn-view/options.h"
 #include "lib/base/choice.h"
 #include "lib/dump/dump_rows.h"
@@ -185,6 +186,10 @@ static tg_status read_archive(struct inputs *all, struct input *in, const char *
                    ? status
                    : tg_fail(err, status, "%s: tg-attn-dump -m MODEL -p TEXT -o FILE makes one", why.message);
     }
+    if (kind > 0 && o->headvis) {
+        tg_archive_close(reader);
+        return tg_fail(err, TG_EUSAGE, "--headvis takes dumps of attention alone");
+    }
     if (kind > 0 && o->format == HTML)
         return read_beside(all, (tg_results_kind)(kind - 1), name, reader, err);
     if (kind > 0)
@@ -195,7 +200,7 @@ static tg_status read_archive(struct inputs *all, struct input *in, const char *
     }
     if ((status = read_dump(in, &all->v[all->n++], name, o, reader, err)))
         return status;
-    return view_check_alike(&all->v[0], &all->v[all->n - 1], err);
+    return (o->headvis ? headvis_check_alike : view_check_alike)(&all->v[0], &all->v[all->n - 1], err);
 }
 
 static tg_status read_inputs(struct inputs *all, const struct options *o, tg_err *err)
@@ -242,7 +247,7 @@ static tg_status run(const struct options *o, tg_err *err)
     for (size_t i = 0; i < n && all.in; i++)
         all.in[i].fd = -1;
     if (!status && !(status = read_inputs(&all, o, err)))
-        status = draw_to_output(&all, o, err);
+        status = o->headvis ? headvis_write(all.v, all.n, o->headvis, err) : draw_to_output(&all, o, err);
     free_inputs(&all, n);
     return status;
 }

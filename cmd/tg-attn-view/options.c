@@ -95,6 +95,12 @@ static int check_pairs(const struct options *o)
     if (o->format != ANSI && (o->color_given || o->width > 0))
         return cli_usage("--color and --width are for the terminal, and do not go with --%s",
                          view_formats[o->format].name);
+    if (o->headvis && (o->output || o->format != ANSI || o->wanted[ANSI] || o->show_given || o->scale_given ||
+                       o->color_given || o->paper_given || o->width > 0))
+        return cli_usage("--headvis writes files for HeadVis, not a picture: it takes only --layer, --head, "
+                         "--batch and --title");
+    if (o->headvis && cli_is_dash(o->headvis))
+        return cli_usage("--headvis writes a directory, not standard output");
     if (o->format != HTML && o->whole)
         return cli_usage("--whole is for pages, and does not go with --%s", view_formats[o->format].name);
     if (o->show == SHOW_STEPS && o->format != SVG)
@@ -112,7 +118,7 @@ static int settle(struct options *o, char **argv, size_t n)
     if (choose_format(o) || parse_list("layer", o->layer_list, &o->layers) ||
         parse_list("head", o->head_list, &o->heads) || check_pairs(o))
         return CLI_USAGE;
-    if (n > 1 && o->format != HTML)
+    if (n > 1 && o->format != HTML && !o->headvis)
         return cli_usage("unexpected operand '%s': several dumps make a page, -o FILE.html", argv[2]);
     if (n == 0 && !cli_stdin_has_data())
         return cli_usage("no dump: name a file, or give one on standard input");
@@ -129,6 +135,7 @@ static const char examples[] = "  $ tg-attn-dump -p 'To be' -o dump.npz\n"
                                "  $ tg-attn-view -o both.html before.npz after.npz\n"
                                "  $ tg-attn-view -o layers.html dump.npz lens.npz parts.npz\n"
                                "  $ tg-attn-view -o sites.html x.npz att.npz mlp.npz\n"
+                               "  $ tg-attn-view --headvis data dump.npz\n"
                                "  $ tg-attn-view lens.npz";
 
 int options_parse(int argc, char **argv, struct options *o)
@@ -142,6 +149,9 @@ int options_parse(int argc, char **argv, struct options *o)
         CLI_FLAG_OPTION(0, "html", &o->wanted[HTML], "make an HTML page that shows every number"),
         CLI_OUTPUT_OPTION('o', "output", &o->output, "FILE",
                           "write to FILE; its ending, .png, .svg, .html or .txt, chooses the format"),
+        CLI_OUTPUT_OPTION(0, "headvis", &o->headvis, "DIR",
+                          "write the files that Anthropic's HeadVis reads to a directory, with a text for "
+                          "each dump"),
         CLI_FORCE(0),
         CLI_TEXT_OPTION('l', "layer", &o->layer_list, "L,...", "only these layers, from 0"),
         CLI_TEXT_OPTION('a', "head", &o->head_list, "H,...",
@@ -155,7 +165,8 @@ int options_parse(int argc, char **argv, struct options *o)
             0, "show", &o->show, SHOWS,
             "what to draw. Of attention: probs, scores, or steps, of one head of a small example "
             "from q and k to att, as SVG. Of a lens: probs, rank, logit, entropy or kl. Of an "
-            "attribution: parts or keys. Of patches: effect or metric. Of a circuit: copying to "
+            "attribution: parts or keys. Of patches: effect or metric. Of ablations: change, faithfulness or "
+            "metric. Of a circuit: copying to "
             "qk_norm; of its pairs: k_excess to v",
             .given = &o->show_given),
         CLI_CHOICE_OPTION(

@@ -18,6 +18,7 @@ struct options {
     const char *const *input; /* [n_inputs] */
     size_t n_inputs;
     const char *output, *layer_list, *head_list, *title;
+    const char *headvis;  /* a directory, in place of a picture */
     bool wanted[FORMATS]; /* its option is given */
     enum format format;
     bool show_given, scale_given, color_given, paper_given, whole;

@@ -2,6 +2,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "cmd/cli/token_text.h"
 #include "cmd/tg-patch/circuit_parts.h"
 #include "lib/base/size.h"
 
@@ -20,6 +21,7 @@ struct circuit {
     size_t n;                        /* cases: the model, none, the circuit of --keep or the model without
                                       * --without's; and those that lack one part */
     char (*name)[CIRCUIT_NAME_SIZE]; /* [n] */
+    size_t *part;                    /* [n] the part that a case lacks; SIZE_MAX: it is another case */
     bool *kept;                      /* [n,all] */
     double *sum, *values;            /* [n] of all pairs; of one */
 };
@@ -43,6 +45,7 @@ static void set_name(const struct circuit *c, size_t number, size_t part)
 
     c->parts->name(c->parts, name, part);
     snprintf(c->name[number], CIRCUIT_NAME_SIZE, "without:%s", name);
+    c->part[number] = part;
 }
 
 /* What a case keeps: of --keep the circuit, and it without each member; else the model, and it without the
@@ -53,6 +56,7 @@ static void set_kept(struct circuit *c)
     const size_t all = c->parts->all;
     size_t number = o->without ? c->n : FIRST_MEMBER - !o->keep;
 
+    memset(c->part, -1, c->n * sizeof *c->part);
     strcpy(c->name[MODEL], "model");
     strcpy(c->name[NONE], "none");
     if (o->keep || o->without)
@@ -83,10 +87,11 @@ static tg_status make(struct circuit *c, tg_err *err)
         return tg_err_in(err, o->keep ? "--keep" : "--without");
     c->n = o->keep ? FIRST_MEMBER + count_named(c) : o->without ? FIRST_MEMBER : WHOLE + all;
     c->name = calloc(c->n, sizeof *c->name);
+    c->part = calloc(c->n, sizeof *c->part);
     c->kept = calloc(c->n * all, sizeof *c->kept);
     c->sum = calloc(c->n, sizeof *c->sum);
     c->values = calloc(c->n, sizeof *c->values);
-    if (!c->name || !c->kept || !c->sum || !c->values)
+    if (!c->name || !c->part || !c->kept || !c->sum || !c->values)
         return tg_fail_memory(err, c->n * (all + sizeof *c->name), "the cases");
     set_kept(c);
     return c->parts->open(c->parts, c->n, err);
@@ -97,6 +102,7 @@ static void drop(struct circuit *c)
     c->parts->drop(c->parts);
     free(c->named);
     free(c->name);
+    free(c->part);
     free(c->kept);
     free(c->sum);
     free(c->values);
@@ -194,18 +200,105 @@ static void print(const struct circuit *c)
     }
 }
 
+/* ---- an archive */
+
+/* What is written of each part [all]. */
+struct maps {
+    int64_t *named, *part;
+    double *value, *faithfulness, *change;
+};
+
+static void fill_maps(const struct maps *m, const struct circuit *c)
+{
+    const patch_options *o = c->job->o;
+
+    for (size_t i = 0; i < c->parts->all; i++)
+        m->named[i] = c->named[i];
+    for (size_t k = 0; k < c->n; k++) {
+        const size_t i = c->part[k];
+
+        if (i == SIZE_MAX)
+            continue;
+        m->part[i] = 1;
+        m->value[i] = c->sum[k] / (double)c->job->pairs;
+        m->faithfulness[i] = patch_fraction(o, faithfulness(c, k));
+        m->change[i] = patch_fraction(o, change(c, k));
+    }
+}
+
+static tg_status write_maps(int fd, const struct maps *m, const struct circuit *c, tg_err *err)
+{
+    const patch_job *job = c->job;
+    const patch_options *o = job->o;
+    const patch_pair *pair = &job->pair[0];
+    const double pairs = (double)job->pairs;
+    const size_t P = c->nodes.g.H + 1;
+    const tg_ablation_grid grid = {.settings = {.metric = o->metric,
+                                                .pairs = job->pairs,
+                                                .answer = pair->answer,
+                                                .wrong = pair->wrong,
+                                                .tok = job->m.model.tokenizer,
+                                                .text_of = cli_token_text_of},
+                                   .by = o->ablation,
+                                   .set = o->keep      ? TG_ABLATION_KEEP
+                                          : o->without ? TG_ABLATION_WITHOUT
+                                                       : TG_ABLATION_EACH,
+                                   .model = c->sum[MODEL] / pairs,
+                                   .none = c->sum[NONE] / pairs,
+                                   .whole = c->sum[WHOLE] / pairs, /* of all but TG_ABLATION_EACH */
+                                   .L = c->parts->all / P,
+                                   .P = P,
+                                   .named = m->named,
+                                   .part = m->part,
+                                   .value = m->value,
+                                   .faithfulness = m->faithfulness,
+                                   .change = m->change,
+                                   .clean_ids = job->same_length ? pair->clean.ids : NULL,
+                                   .corrupt_ids = o->ablation == PATCH_ZERO ? NULL : pair->corrupt.ids,
+                                   .T = pair->clean.n};
+
+    return tg_ablation_write(fd, &grid, err);
+}
+
+static tg_status put_archive(void *context, int fd, tg_err *err)
+{
+    const struct circuit *c = context;
+    const size_t n = c->parts->all;
+    struct maps m = {calloc(n, sizeof *m.named), calloc(n, sizeof *m.part), calloc(n, sizeof *m.value),
+                     calloc(n, sizeof *m.faithfulness), calloc(n, sizeof *m.change)};
+    tg_status status;
+
+    if (m.named && m.part && m.value && m.faithfulness && m.change) {
+        fill_maps(&m, c);
+        status = write_maps(fd, &m, c, err);
+    } else {
+        status = tg_fail_memory(err, n * 5 * sizeof *m.value, "the maps");
+    }
+    free(m.named);
+    free(m.part);
+    free(m.value);
+    free(m.faithfulness);
+    free(m.change);
+    return status;
+}
+
+/* ---- all of it */
+
 static tg_status run(struct circuit *c, tg_err *err)
 {
     const patch_job *job = c->job;
     tg_status status;
 
-    if ((status = make(c, err)) || (job->o->ablation == PATCH_MEAN && (status = find_means(c, err))))
+    if ((status = patch_check_output(job, err)) || (status = make(c, err)) ||
+        (job->o->ablation == PATCH_MEAN && (status = find_means(c, err))))
         return status;
     for (size_t i = 0; i < job->pairs; i++)
         if ((status = add_pair(c, &job->pair[i], cli_job_begin(&c->job->progress, "ablating"), err)))
             return status;
     if (!(c->sum[MODEL] < c->sum[NONE] || c->sum[MODEL] > c->sum[NONE]))
         return tg_fail(err, TG_EDATA, "the metric is the same with everything ablated: it has no scale");
+    if (job->o->output)
+        return cli_archive_write(job->o->output, CLI_OUT_PATCH, put_archive, c, err);
     print(c);
     return TG_OK;
 }

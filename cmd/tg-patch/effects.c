@@ -2,6 +2,7 @@
 #include <math.h>
 #include <stdlib.h>
 
+#include "cmd/cli/token_text.h"
 #include "cmd/tg-patch/job.h"
 #include "lib/base/choice.h"
 #include "lib/base/finite.h"
@@ -121,7 +122,11 @@ tg_patch_settings patch_effects_finish(patch_effects *e)
                                .steps = o->steps,
                                .pairs = e->job->pairs,
                                .clean = e->clean / pairs,
-                               .corrupt = e->corrupt / pairs};
+                               .corrupt = e->corrupt / pairs,
+                               .answer = e->job->pair[0].answer,
+                               .wrong = e->job->pair[0].wrong,
+                               .tok = e->job->m.model.tokenizer,
+                               .text_of = cli_token_text_of};
 }
 
 tg_status patch_check_output(const patch_job *job, tg_err *err)

@@ -2,7 +2,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "cmd/cli/token_text.h"
 #include "cmd/lines/labels.h"
 #include "cmd/tg-patch/job.h"
 #include "lib/base/choice.h"
@@ -203,8 +202,6 @@ static tg_status put_archive(void *context, int fd, tg_err *err)
                                 .effect = g->effects.sum,
                                 .settings = patch_effects_finish(&g->effects),
                                 .n_layer = g->L,
-                                .tok = job->m.model.tokenizer,
-                                .text_of = cli_token_text_of,
                                 .clean_ids = job->same_length ? job->pair[0].clean.ids : NULL,
                                 .corrupt_ids = job->pair[0].corrupt.ids,
                                 .T = g->T};

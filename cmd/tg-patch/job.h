@@ -11,6 +11,7 @@
 #include "cmd/cli/cli.h"
 #include "cmd/cli/text.h"
 #include "cmd/lines/table.h"
+#include "lib/patch/ablation_write.h"
 #include "lib/patch/patch.h"
 #include "lib/patch/patch_write.h"
 
@@ -30,7 +31,7 @@ typedef enum patch_each {
 
 typedef enum patch_ablation { PATCH_ZERO, PATCH_MEAN, PATCH_RESAMPLE } patch_ablation;
 enum { PATCH_ABLATION_KINDS = PATCH_RESAMPLE + 1 };
-#define PATCH_ABLATIONS "zero|mean|resample"
+#define PATCH_ABLATIONS TG_ABLATION_BY
 
 /* NULL: not given. */
 typedef struct patch_options {

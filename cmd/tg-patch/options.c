@@ -111,11 +111,13 @@ static int check_sites(const patch_options *o)
 
 static int check_output(const patch_options *o)
 {
-    if (o->output && (o->ablates || o->format_given || o->no_header))
-        return cli_usage("--output writes an archive of patches: it takes no %s", o->ablates ? "--ablate"
-                                                                                  : o->format_given
-                                                                                      ? "--format"
-                                                                                      : "--no-header");
+    const char *list = o->keep ? o->keep : o->without;
+
+    if (o->output && (o->format_given || o->no_header))
+        return cli_usage("--output writes an archive: it takes no %s",
+                         o->format_given ? "--format" : "--no-header");
+    if (o->output && list && strchr(list, ':'))
+        return cli_usage("--output writes an archive of heads and MLPs that are ablated, not of edges");
     return CLI_OK;
 }
 

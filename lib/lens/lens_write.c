@@ -201,9 +201,7 @@ static tg_status put_parts(const struct writer *w, const tg_attribution *a, tg_e
 static tg_status put_token(const struct writer *w, const char *name, const char *text_name, int64_t id,
                            tg_err *err)
 {
-    const tg_status status = tg_archive_put_i64(w->archive, name, id, err);
-
-    return status || id < 0 ? status : put_texts(w, text_name, 0, NULL, &id, err);
+    return tg_token_id_put(w->archive, name, text_name, w->tok, w->text_of, id, err);
 }
 
 static tg_status put_attribution(const struct writer *w, const tg_attribution *a, tg_err *err)

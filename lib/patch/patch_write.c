@@ -55,14 +55,15 @@ static tg_status put_axes(tg_archive_writer *w, const tg_patch_grid *g, const si
 
 static tg_status put_tokens(tg_archive_writer *w, const tg_patch_grid *g, tg_err *err)
 {
+    const tg_patch_settings *s = &g->settings;
     tg_status status;
 
     if (!g->clean_ids)
         return TG_OK;
     if ((status =
-             tg_token_ids_put(w, "patch/ids", "patch/text", g->tok, g->text_of, g->clean_ids, g->T, err)))
+             tg_token_ids_put(w, "patch/ids", "patch/text", s->tok, s->text_of, g->clean_ids, g->T, err)))
         return status;
-    return tg_token_ids_put(w, "patch/corrupt_ids", "patch/corrupt_text", g->tok, g->text_of, g->corrupt_ids,
+    return tg_token_ids_put(w, "patch/corrupt_ids", "patch/corrupt_text", s->tok, s->text_of, g->corrupt_ids,
                             g->T, err);
 }
 
@@ -71,6 +72,22 @@ static const char *array_name(char out[64], const char *kind, const char *name)
 {
     snprintf(out, 64, "%s/%s", kind, name);
     return out;
+}
+
+tg_status tg_patch_answers_put(tg_archive_writer *w, const char *kind, const tg_patch_settings *s,
+                               tg_err *err)
+{
+    char name[2][64];
+    tg_status status;
+
+    if (s->pairs > 1)
+        return TG_OK;
+    if ((status =
+             tg_token_id_put(w, array_name(name[0], kind, "answer"), array_name(name[1], kind, "answer_text"),
+                             s->tok, s->text_of, s->answer, err)))
+        return status;
+    return tg_token_id_put(w, array_name(name[0], kind, "wrong"), array_name(name[1], kind, "wrong_text"),
+                           s->tok, s->text_of, s->wrong, err);
 }
 
 tg_status tg_patch_settings_put(tg_archive_writer *w, const char *kind, const tg_patch_settings *s,
@@ -90,6 +107,7 @@ tg_status tg_patch_settings_put(tg_archive_writer *w, const char *kind, const tg
                                        choices[i].choice, err);
     if (status || (status = tg_archive_put_i64(w, array_name(name, kind, "steps"), (int64_t)s->steps, err)) ||
         (status = tg_archive_put_i64(w, array_name(name, kind, "pairs"), (int64_t)s->pairs, err)) ||
+        (status = tg_patch_answers_put(w, kind, s, err)) ||
         (status = tg_archive_put_f64(w, array_name(name, kind, "clean"), s->clean, err)))
         return status;
     return tg_archive_put_f64(w, array_name(name, kind, "corrupt"), s->corrupt, err);

@@ -27,6 +27,9 @@ typedef struct tg_patch_settings {
     size_t steps;          /* of integrated gradients; 0: none */
     size_t pairs;
     double clean, corrupt; /* the metric of the two runs, the mean over pairs */
+    int64_t answer, wrong; /* of one pair, which alone has them in an archive; -1: none */
+    const tg_tokenizer *tok;
+    tg_token_text_of text_of;
 } tg_patch_settings;
 
 /* What is written; the caller keeps all of it. */
@@ -37,8 +40,6 @@ typedef struct tg_patch_grid {
     const double *value, *effect; /* [n] */
     tg_patch_settings settings;
     size_t n_layer;
-    const tg_tokenizer *tok;
-    tg_token_text_of text_of;
     const int32_t *clean_ids, *corrupt_ids; /* [T] of the first pair; clean_ids NULL: lengths differ */
     size_t T;
 } tg_patch_grid;
@@ -46,6 +47,10 @@ typedef struct tg_patch_grid {
 /* The settings, as arrays of this kind. */
 TG_MUST_CHECK tg_status tg_patch_settings_put(tg_archive_writer *w, const char *kind,
                                               const tg_patch_settings *settings, tg_err *err);
+
+/* Of them the answer and the wrong answer, if there is one pair. */
+TG_MUST_CHECK tg_status tg_patch_answers_put(tg_archive_writer *w, const char *kind,
+                                             const tg_patch_settings *settings, tg_err *err);
 
 /* Write it to fd.  TG_EIO, TG_ENOMEM.  After a failure the bytes already written are not a valid archive. */
 TG_MUST_CHECK tg_status tg_patch_write(int fd, const tg_patch_grid *grid, tg_err *err);

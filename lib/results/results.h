@@ -21,9 +21,10 @@ typedef enum tg_results_kind {
     TG_RESULTS_PATCH,       /* the patches of a site */
     TG_RESULTS_CIRCUIT,     /* heads by their weights */
     TG_RESULTS_EDGES,       /* the patches of edges */
+    TG_RESULTS_ABLATION,    /* the model without heads and MLPs */
     TG_RESULTS_KINDS
 } tg_results_kind;
-#define TG_RESULTS_KIND_NAMES "lens|attribution|patch|circuit|edges"
+#define TG_RESULTS_KIND_NAMES "lens|attribution|patch|circuit|edges|ablation"
 #define TG_RESULTS_VERSION 1 /* of every kind */
 
 #define TG_RESULTS_DIMS 4

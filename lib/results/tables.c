@@ -1,6 +1,6 @@
 #include "lib/results/tables.h"
 
-#include "lib/patch/patch_write.h"
+#include "lib/patch/ablation_write.h"
 
 static const tg_results_row lens[] = {
     {.name = "ids", .type = 'i', .dims = "T"},
@@ -46,12 +46,21 @@ static const tg_results_row attribution[] = {
     {.name = NULL},
 };
 
+/* The tokens that the metric is of. */
+#define ANSWERS                                                                                              \
+    {.name = "answer", .type = 'i', .dims = "", .none = true, .optional = true},                             \
+        {.name = "answer_text", .type = 'S', .dims = "", .optional = true},                                  \
+        {.name = "wrong", .type = 'i', .dims = "", .none = true, .optional = true},                          \
+    {                                                                                                        \
+        .name = "wrong_text", .type = 'S', .dims = "", .optional = true                                      \
+    }
+
 /* How patches were made, of a site or of edges. */
 #define SETTINGS                                                                                             \
     {.name = "metric", .type = 'S', .dims = "", .choices = TG_PATCH_METRIC_NAMES},                           \
         {.name = "direction", .type = 'S', .dims = "", .choices = TG_PATCH_DIRECTIONS},                      \
         {.name = "method", .type = 'S', .dims = "", .choices = TG_PATCH_METHODS},                            \
-        {.name = "steps", .type = 'i', .dims = ""}, {.name = "pairs", .type = 'i', .dims = ""},              \
+        {.name = "steps", .type = 'i', .dims = ""}, {.name = "pairs", .type = 'i', .dims = ""}, ANSWERS,     \
         {.name = "clean", .type = 'f', .dims = ""},                                                          \
     {                                                                                                        \
         .name = "corrupt", .type = 'f', .dims = ""                                                           \
@@ -102,9 +111,31 @@ static const tg_results_row edges[] = {
     {.name = NULL},
 };
 
+static const tg_results_row ablation[] = {
+    {.name = "ids", .type = 'i', .dims = "T", .optional = true},
+    {.name = "text", .type = 'S', .dims = "T", .optional = true},
+    {.name = "corrupt_ids", .type = 'i', .dims = "T", .optional = true},
+    {.name = "corrupt_text", .type = 'S', .dims = "T", .optional = true},
+    {.name = "metric", .type = 'S', .dims = "", .choices = TG_PATCH_METRIC_NAMES},
+    {.name = "by", .type = 'S', .dims = "", .choices = TG_ABLATION_BY},
+    {.name = "set", .type = 'S', .dims = "", .choices = TG_ABLATION_SETS},
+    {.name = "pairs", .type = 'i', .dims = ""},
+    ANSWERS,
+    {.name = "model", .type = 'f', .dims = ""},
+    {.name = "none", .type = 'f', .dims = ""},
+    {.name = "whole", .type = 'f', .dims = "", .optional = true},
+    {.name = "named", .type = 'i', .dims = "LP"},
+    {.name = "part", .type = 'i', .dims = "LP"},
+    {.name = "value", .type = 'f', .dims = "LP"},
+    {.name = "faithfulness", .type = 'f', .dims = "LP"},
+    {.name = "change", .type = 'f', .dims = "LP"},
+    {.name = NULL},
+};
+
 const tg_results_row *tg_results_table(tg_results_kind kind)
 {
-    static const tg_results_row *const tables[TG_RESULTS_KINDS] = {lens, attribution, patch, circuit, edges};
+    static const tg_results_row *const tables[TG_RESULTS_KINDS] = {lens,    attribution, patch,
+                                                                   circuit, edges,       ablation};
 
     return tables[kind];
 }

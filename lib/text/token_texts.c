@@ -21,6 +21,14 @@ tg_status tg_token_texts_put(tg_archive_writer *w, const char *name, size_t dims
     return status;
 }
 
+tg_status tg_token_id_put(tg_archive_writer *w, const char *id_name, const char *text_name,
+                          const tg_tokenizer *tok, tg_token_text_of text_of, int64_t id, tg_err *err)
+{
+    const tg_status status = tg_archive_put_i64(w, id_name, id, err);
+
+    return status || id < 0 ? status : tg_token_texts_put(w, text_name, 0, NULL, tok, text_of, &id, 1, err);
+}
+
 tg_status tg_token_ids_put(tg_archive_writer *w, const char *ids_name, const char *text_name,
                            const tg_tokenizer *tok, tg_token_text_of text_of, const int32_t *ids, size_t T,
                            tg_err *err)

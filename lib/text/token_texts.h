@@ -24,6 +24,11 @@ TG_MUST_CHECK tg_status tg_token_texts_put(tg_archive_writer *w, const char *nam
                                            tg_token_text_of text_of, const int64_t *ids, size_t n,
                                            tg_err *err);
 
+/* Write an id, -1 for no token, under `id_name`, and its text, unless it is -1, under `text_name`. */
+TG_MUST_CHECK tg_status tg_token_id_put(tg_archive_writer *w, const char *id_name, const char *text_name,
+                                        const tg_tokenizer *tok, tg_token_text_of text_of, int64_t id,
+                                        tg_err *err);
+
 /* Write ids [T], at least one, as int64 under `ids_name`, and their texts under `text_name`. */
 TG_MUST_CHECK tg_status tg_token_ids_put(tg_archive_writer *w, const char *ids_name, const char *text_name,
                                          const tg_tokenizer *tok, tg_token_text_of text_of,

@@ -60,7 +60,7 @@ const lensText = (at) => {
 function nameOfId(id, text) {
     if (text)
         return tokenName(id, text);
-    const at = firstTokens.ids.indexOf(id), k = lens?.ids.indexOf(id) ?? -1, {next} = dumps[0], n = next?.ids.indexOf(id) ?? -1;
+    const at = firstTokens.ids?.indexOf(id) ?? -1, k = lens?.ids.indexOf(id) ?? -1, {next} = dumps[0], n = next?.ids.indexOf(id) ?? -1;
     return at >= 0 && firstTokens.tokens ? `“${firstLabel(at)}”` : tokenName(id, lens?.texts?.[k] ?? next?.texts?.[n] ?? "");
 }
 

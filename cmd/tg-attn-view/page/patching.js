@@ -13,6 +13,15 @@ const SITES = {x: "residual stream", q: "q", k: "k", v: "v", pattern: "probabili
 const METRICS = {diff: "difference of logits", prob: "probability of the answer", loss: "loss of the answer",
     kl: "divergence from the clean run"};
 
+// What is measured, with the tokens of which it is, where the archive tells.
+function metricName() {
+    const {metric, answer, answerText, wrong, wrongText} = patch, name = say(METRICS[metric]);
+    if (answer === undefined)
+        return name;
+    return wrong === undefined ? say("{0} ({1})", name, nameOfId(answer, answerText))
+        : say("{0} ({1} less {2})", name, nameOfId(answer, answerText), nameOfId(wrong, wrongText));
+}
+
 // Heads are columns where each patch takes all positions at once.
 const headsAcross = () => patch.positions.length === 1 && patch.heads.length > 1;
 
@@ -111,10 +120,10 @@ const makePatchGrid = () => new Grid({
 
 // What was run, and what effects mean.
 function patchText() {
-    const {direction, method, metric, clean, corrupt, pairs} = patch, numbers = [clean, corrupt].map((x) => textOf(x, 6));
+    const {direction, method, clean, corrupt, pairs} = patch, numbers = [clean, corrupt].map((x) => textOf(x, 6));
     return say(direction === "noise" ? "Each cell is a run of the clean prompt with one activation of the corrupt run. "
         : "Each cell is a run of the corrupt prompt with one activation of the clean run. ") +
-        say("Effect 1: the {0} is that of the clean run, {1}; 0: that of the corrupt run, {2}.", say(METRICS[metric]), ...numbers) + say(" The paper’s colour: nothing has changed.") +
+        say("Effect 1: the {0} is that of the clean run, {1}; 0: that of the corrupt run, {2}.", metricName(), ...numbers) + say(" The paper’s colour: nothing has changed.") +
         (method === "attribution" ? say(" Estimated from one gradient.") : "") +
         (pairs > 1 ? say(isBare ? " Means of {0} pairs of prompts." : " Means of {0} pairs of prompts; the tokens are the first pair’s.", pairs) : "");
 }

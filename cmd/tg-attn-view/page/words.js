@@ -158,6 +158,7 @@ const CHINESE = {
     "Each cell is a run of the corrupt prompt with one activation of the clean run. ": "每个格子是一次破坏过的提示的运行，其中一个激活取自干净的运行。",
     "Each cell is a run of the clean prompt with one activation of the corrupt run. ": "每个格子是一次干净的提示的运行，其中一个激活取自破坏过的运行。",
     "Effect 1: the {0} is that of the clean run, {1}; 0: that of the corrupt run, {2}.": "效果 1：{0}与干净的运行相同，为 {1}；效果 0：与破坏过的运行相同，为 {2}。",
+    "{0} ({1})": "{0}（{1}）", "{0} ({1} less {2})": "{0}（{1} 减去 {2}）",
     " The paper’s colour: nothing has changed.": "底色表示什么也没变。", " Estimated from one gradient.": "由一次梯度估计。", " Means of {0} pairs of prompts; the tokens are the first pair’s.": "是 {0} 对提示的平均；token 是第一对的。",
     "Layers down.": "从上到下是层。", " Means of {0} pairs of prompts.": "是 {0} 对提示的平均。", "Patching": "激活替换", "Patching: {0}": "激活替换：{0}",
     "{0} layers": "{0} 层", "{0} layer": "{0} 层",
