@@ -183,6 +183,16 @@ loss_of() {
     tg-train -q -m untrained.npz -o second.npz -n 5 t.npz
     run -1 --separate-stderr tg-eval -m second.npz --adapter adapter.npz -p Hello
     said "tg-eval: adapter.npz: an adapter of another model: the CRC-32 of its norms is "
+    # untrained models have the same norms, but other embeddings
+    tg-init -q -P baby-llama --n-layer 2 --n-embd 32 --n-inner 48 --head-dim 8 --n-ctx 32 --seed 7 -o seventh.npz
+    tg-train -q -m untrained.npz -o first.npz --lora 2 -n 2 c.npz
+    tg-eval -q -m untrained.npz --adapter first.npz -p Hello
+    run -1 --separate-stderr tg-eval -m seventh.npz --adapter first.npz -p Hello
+    said "tg-eval: first.npz: an adapter of another model, or of one with another vocabulary: the embeddings here differ from its by 1."
+    cp first.npz before.npz
+    run -1 --separate-stderr tg-train -m seventh.npz -o first.npz --lora 2 -n 4 c.npz
+    said "first.npz: an adapter of another model, or of one with another vocabulary"
+    cmp first.npz before.npz
     tg-init -q -P baby-llama --n-layer 1 --n-embd 32 --n-inner 48 --head-dim 8 --n-ctx 32 -o short.npz
     tg-convert -q base.npz --adapter adapter.npz --to peft -o peft
     run -1 --separate-stderr tg-eval -m short.npz --adapter peft -p Hello
@@ -190,6 +200,26 @@ loss_of() {
     tg-init -q -P baby-llama --n-layer 2 --n-embd 40 --n-inner 48 --head-dim 8 --n-ctx 32 -o wide.npz
     run -1 --separate-stderr tg-eval -m wide.npz --adapter peft -p Hello
     said "peft/adapter_model.safetensors: base_model.model.model.layers.0.self_attn.q_proj.lora_A.weight has 128 elements, expected [4,40]"
+}
+
+@test "an adapter of tg 0.2.0, which has no embeddings of its model" {
+    need python3
+    local copy='
+import sys, zipfile
+old = zipfile.ZipFile(sys.argv[2], "w")
+with zipfile.ZipFile(sys.argv[1]) as new:
+    for entry in new.infolist():
+        if entry.filename != "adapter/base_embeddings.npy":
+            old.writestr(entry.filename, new.read(entry))
+old.close()'
+    python3 -c "$copy" adapter.npz old.npz
+    [[ $(tg-info old.npz) != *base_embeddings* ]]
+    tg-info adapter.npz | grep -q '^adapter/base_embeddings .*\[8,16\]'
+    [[ $(loss_of -m base.npz --adapter old.npz c.npz) = $(loss_of -m base.npz --adapter adapter.npz c.npz) ]]
+    # continued, it has them
+    tg-train -q -m base.npz -o adapter.npz --lora 4 -n 44 c.npz
+    tg-train -q -m base.npz -o old.npz --lora 4 -n 44 c.npz
+    cmp old.npz adapter.npz
 }
 
 @test "files that are no adapters, and adapters that are not computed" {
