@@ -170,6 +170,39 @@ loss_of() {
     [[ $stderr == *"more.npz exists and is continued: peft is not read"* ]]
 }
 
+@test "tg-info of an adapter: an archive, PEFT's directory, one that is not computed, damaged ones" {
+    tg-convert -q base.npz --adapter adapter.npz --to peft -o peft
+    tg-info adapter.npz > archive.txt
+    grep -q '^adapter.npz: adapter (an archive of tg), ' archive.txt
+    tg-info peft > peft.txt
+    grep -q "^peft: adapter (a directory of PEFT), .* in 2 files" peft.txt
+    # R (in + out) parameters of each matrix, in 2 layers: 2 * 4 * (64 + 48 + 48 + 64 + 80 + 80 + 80)
+    for shown in archive.txt peft.txt; do
+        grep -qx 'parameters  3,712' $shown
+        grep -qx 'adapter/rank 4' $shown
+        grep -qx 'adapter/alpha 8' $shown
+        grep -qx 'adapter/rank_stabilized 0' $shown
+        grep -qx 'adapter/targets self_attn.q_proj,self_attn.k_proj,self_attn.v_proj,self_attn.o_proj,mlp.gate_proj,mlp.up_proj,mlp.down_proj' $shown
+    done
+    grep -q '^base_model.model.model.layers.1.mlp.up_proj.lora_B.weight  *f32  *\[48,4\] .* adapter_model.safetensors' peft.txt
+    tg-info --check peft > /dev/null
+    sed -i 's|"base_model_name_or_path": null|"base_model_name_or_path": "someone/model"|; s/"lora_alpha": 8/"lora_alpha": 0.5/' peft/adapter_config.json
+    [[ $(tg-info -j peft) == *'"parameters":3712,'*'"adapter/rank":4,"adapter/alpha":0.5,'* ]]
+    tg-info peft | grep -qx 'adapter/base someone/model'
+    sed -i 's/LORA/IA3/' peft/adapter_config.json
+    tg-info peft | grep -q '^note  *no adapter that tg computes: peft/adapter_config.json: "peft_type": "IA3", expected "LORA"'
+    sed -i 's/"r": 4/"r" 4/' peft/adapter_config.json
+    run -1 --separate-stderr tg-info peft
+    said "tg-info: peft/adapter_config.json: line 5, "
+    tg-convert -q base.npz --adapter adapter.npz --to peft --force -o peft
+    truncate -s 9000 peft/adapter_model.safetensors
+    run -1 --separate-stderr tg-info peft
+    said "tg-info: peft/adapter_model.safetensors: "
+    rm peft/adapter_model.safetensors
+    run -3 --separate-stderr tg-info peft
+    said "tg-info: peft/adapter_model.safetensors: No such file or directory"
+}
+
 @test "GPT-2's matrices have an adapter as well" {
     tg-init -q --n-layer 2 --n-head 2 --n-embd 16 --n-ctx 16 -o gpt2.npz
     tg-train -q -m gpt2.npz -o a.npz --lora 3 -n 10 c.npz
