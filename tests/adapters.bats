@@ -54,6 +54,18 @@ loss_of() {
     done
 }
 
+@test "all-linear is all matrices; -o - is the adapter on standard output, and nothing else is" {
+    tg-train -q -m base.npz -o all.npz --lora 4 -n 6 c.npz
+    tg-train -q -m base.npz -o linear.npz --lora 4 --lora-targets all-linear -n 6 c.npz
+    cmp all.npz linear.npz
+    run -0 --separate-stderr tg-train -m base.npz -o linear.npz --lora 4 --lora-targets all-linear -n 6 c.npz
+    [[ $stderr == *"linear.npz is complete: 6 of 6 steps are done"* ]]
+    run -2 --separate-stderr tg-train -m base.npz -o other.npz --lora 4 --lora-targets q_proj,all-linear c.npz
+    said 'the model'"'"'s blocks have no matrix "all-linear", but self_attn.q_proj,'
+    run_pipe 0 'tg-train -m base.npz -o - --lora 4 -n 6 --save-every 2 c.npz | cat > piped.npz'
+    cmp all.npz piped.npz
+}
+
 @test "an adapter that has learned nothing changes no bit" {
     tg-train -q -m base.npz -o zero.npz --lora 4 -n 1 --lr 0 --min-lr 0 c.npz
     tg-eval -q -m base.npz -p 'Some text' --logits > a
