@@ -384,6 +384,19 @@ words = open("sums").read().split()
 assert words[words.index("accuracy") + 1] == "%.4f," % (right / 2), words'
 }
 
+@test "--choices: a token that crosses the border of the context does not change it" {
+    printf 'ab ab ab ab ab ab' > pairs
+    tg-bpe -q -n 258 -o ab.npz pairs
+    tg-tokenize --pieces -t ab.npz <<< xabc | grep -qx '"ab"'
+    tg-init -q -t ab.npz --n-layer 1 --n-head 2 --n-embd 16 --n-ctx 16 -o pairs.npz
+    # x ab c has one token after as many as x a: c, which follows x a, as in lm-eval's requests
+    echo '{"context": "xa", "continuations": ["bc", "c", "cab"]}' > items.jsonl
+    tg-eval -q -m pairs.npz --choices items.jsonl -f tsv > got
+    [[ $(cut -f 3,4 got | tail -n +2 | tr '\t\n' ' ;') = '1 2;1 1;2 3;' ]]
+    [[ $(sed -n 2p got | cut -f 5) = "$(sed -n 3p got | cut -f 5)" ]]
+    [[ $(sed -n 2p got | cut -f 5) != "$(sed -n 4p got | cut -f 5)" ]]
+}
+
 @test "--choices: a context longer than the window, and lines that are not as they should be" {
     echo '{"context": "a context that is longer", "continuations": ["yes", "no"]}' > long.jsonl
     run -0 --separate-stderr tg-eval -m untrained.npz --choices long.jsonl -f tsv
