@@ -345,6 +345,22 @@ END
     [[ $(tg-eval --tsv sums.npz | field loss) = 0.0* ]]
 }
 
+@test "--bos and --eot put nothing before documents with a loss mask, and say so once" {
+    tg-init -q -t bpe.npz --n-layer 1 --n-head 2 --n-embd 16 --n-ctx 16 -o model.npz
+    echo '{"prompt": "ab", "completion": "a"}' | tg-tokenize -q -m model.npz --prompt-completion -o pairs.npz
+    tg-eval -m model.npz --tsv pairs.npz pairs.npz > want 2> err
+    [[ ! -s err ]]
+    for option in --eot --bos; do
+        run -0 --separate-stderr tg-eval -q -m model.npz $option --tsv pairs.npz pairs.npz
+        said "tg-eval: documents with a loss mask have what begins them: $option puts nothing there"
+        cmp want - <<< "$output"
+        # a text has it
+        tg-eval -q -m model.npz $option --tsv --no-header -p ab 2> err > got
+        [[ ! -s err ]]
+        tg-eval -q -m model.npz --no-bos --tsv --no-header -p ab | run ! cmp -s - got
+    done
+}
+
 # ---- tg-eval --choices
 
 # sum_of FILE N: the sum of the last N log-probabilities of --per-token, and whether all are the greatest.

@@ -30,6 +30,17 @@ static void say_bos(eval_job *job)
     job->says_bos = false;
 }
 
+/* Documents with a loss mask have what begins them. */
+static void say_masked(eval_job *job)
+{
+    const eval_options *o = job->o;
+
+    if ((o->text.bos || o->eot) && !job->said_masked && job->team->rank == 0)
+        cli_say("documents with a loss mask have what begins them: --%s puts nothing there",
+                o->eot ? "eot" : "bos");
+    job->said_masked = true;
+}
+
 static tg_status eval_stream(eval_job *job, tg_tokens_stream *stream, tg_err *err)
 {
     const uint64_t scored = job->eval.sums.scored;
@@ -39,7 +50,9 @@ static tg_status eval_stream(eval_job *job, tg_tokens_stream *stream, tg_err *er
     do {
         if ((status = tg_tokens_stream_has_mask(stream, &masked, err)))
             return status;
-        if (!masked) /* other documents have what begins them */
+        if (masked)
+            say_masked(job);
+        else
             say_bos(job);
         job->first = true;
         status = tg_eval_run(&job->eval, stream, take, job, err);
