@@ -36,9 +36,9 @@ struct choices {
 
 /* ---- one continuation */
 
-/* The ids of the context, and after them those of the continuation: of both together, all after as many as the
- * context has alone.  White space at its end belongs to the continuation.  So it is in lm-eval's requests, also
- * where a token of both together crosses the border. */
+/* The ids of the context, and after them those of the continuation: of both together, all after as many as
+ * the context has alone.  White space at its end belongs to the continuation.  So it is in lm-eval's
+ * requests, also where a token of both together crosses the border. */
 static tg_status divide(tg_tokens_prompt *whole, size_t *context, const struct choices *c, size_t n,
                         tg_err *err)
 {
