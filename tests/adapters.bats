@@ -247,7 +247,7 @@ loss_of() {
     said "peft/adapter_model.safetensors: base_model.model.model.layers.0.self_attn.q_proj.lora_A.weight has 128 elements, expected [4,40]"
 }
 
-@test "an adapter of tg 0.2.0, which has no embeddings of its model" {
+@test "an older adapter, which has no embeddings of its model" {
     need python3
     local copy='
 import sys, zipfile
