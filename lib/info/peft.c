@@ -117,11 +117,10 @@ static tg_status take_targets(tg_info *info, const tg_tensor_list *list, tg_err 
 static tg_status take_tensors(tg_info *info, tg_loaded *file, const tg_info_want *want, tg_err *err)
 {
     tg_metadata metadata = {0};
-    tg_status status = tg_safetensors_read(&file->list, &metadata, file->bytes, file->n, err);
+    const bool listed = !tg_safetensors_read(&file->list, &metadata, file->bytes, file->n, err);
 
     tg_metadata_free(&metadata);
-    if (status || (status = take_targets(info, &file->list, err)) ||
-        (status = tg_info_add_list(info, &file->list, want, err)))
+    if (!listed || take_targets(info, &file->list, err) || tg_info_add_list(info, &file->list, want, err))
         return tg_err_in(err, file->path);
     return TG_OK;
 }
