@@ -54,6 +54,18 @@ loss_of() {
     done
 }
 
+@test "all-linear is all matrices; -o - is the adapter on standard output, and nothing else is" {
+    tg-train -q -m base.npz -o all.npz --lora 4 -n 6 c.npz
+    tg-train -q -m base.npz -o linear.npz --lora 4 --lora-targets all-linear -n 6 c.npz
+    cmp all.npz linear.npz
+    run -0 --separate-stderr tg-train -m base.npz -o linear.npz --lora 4 --lora-targets all-linear -n 6 c.npz
+    [[ $stderr == *"linear.npz is complete: 6 of 6 steps are done"* ]]
+    run -2 --separate-stderr tg-train -m base.npz -o other.npz --lora 4 --lora-targets q_proj,all-linear c.npz
+    said 'the model'"'"'s blocks have no matrix "all-linear", but self_attn.q_proj,'
+    run_pipe 0 'tg-train -m base.npz -o - --lora 4 -n 6 --save-every 2 c.npz | cat > piped.npz'
+    cmp all.npz piped.npz
+}
+
 @test "an adapter that has learned nothing changes no bit" {
     tg-train -q -m base.npz -o zero.npz --lora 4 -n 1 --lr 0 --min-lr 0 c.npz
     tg-eval -q -m base.npz -p 'Some text' --logits > a
@@ -170,6 +182,39 @@ loss_of() {
     [[ $stderr == *"more.npz exists and is continued: peft is not read"* ]]
 }
 
+@test "tg-info of an adapter: an archive, PEFT's directory, one that is not computed, damaged ones" {
+    tg-convert -q base.npz --adapter adapter.npz --to peft -o peft
+    tg-info adapter.npz > archive.txt
+    grep -q '^adapter.npz: adapter (an archive of tg), ' archive.txt
+    tg-info peft > peft.txt
+    grep -q "^peft: adapter (a directory of PEFT), .* in 2 files" peft.txt
+    # R (in + out) parameters of each matrix, in 2 layers: 2 * 4 * (64 + 48 + 48 + 64 + 80 + 80 + 80)
+    for shown in archive.txt peft.txt; do
+        grep -qx 'parameters  3,712' $shown
+        grep -qx 'adapter/rank 4' $shown
+        grep -qx 'adapter/alpha 8' $shown
+        grep -qx 'adapter/rank_stabilized 0' $shown
+        grep -qx 'adapter/targets self_attn.q_proj,self_attn.k_proj,self_attn.v_proj,self_attn.o_proj,mlp.gate_proj,mlp.up_proj,mlp.down_proj' $shown
+    done
+    grep -q '^base_model.model.model.layers.1.mlp.up_proj.lora_B.weight  *f32  *\[48,4\] .* adapter_model.safetensors' peft.txt
+    tg-info --check peft > /dev/null
+    sed -i 's|"base_model_name_or_path": null|"base_model_name_or_path": "someone/model"|; s/"lora_alpha": 8/"lora_alpha": 0.5/' peft/adapter_config.json
+    [[ $(tg-info -j peft) == *'"parameters":3712,'*'"adapter/rank":4,"adapter/alpha":0.5,'* ]]
+    tg-info peft | grep -qx 'adapter/base someone/model'
+    sed -i 's/LORA/IA3/' peft/adapter_config.json
+    tg-info peft | grep -q '^note  *no adapter that tg computes: peft/adapter_config.json: "peft_type": "IA3", expected "LORA"'
+    sed -i 's/"r": 4/"r" 4/' peft/adapter_config.json
+    run -1 --separate-stderr tg-info peft
+    said "tg-info: peft/adapter_config.json: line 5, "
+    tg-convert -q base.npz --adapter adapter.npz --to peft --force -o peft
+    truncate -s 9000 peft/adapter_model.safetensors
+    run -1 --separate-stderr tg-info peft
+    said "tg-info: peft/adapter_model.safetensors: "
+    rm peft/adapter_model.safetensors
+    run -3 --separate-stderr tg-info peft
+    said "tg-info: peft/adapter_model.safetensors: No such file or directory"
+}
+
 @test "GPT-2's matrices have an adapter as well" {
     tg-init -q --n-layer 2 --n-head 2 --n-embd 16 --n-ctx 16 -o gpt2.npz
     tg-train -q -m gpt2.npz -o a.npz --lora 3 -n 10 c.npz
@@ -183,6 +228,16 @@ loss_of() {
     tg-train -q -m untrained.npz -o second.npz -n 5 t.npz
     run -1 --separate-stderr tg-eval -m second.npz --adapter adapter.npz -p Hello
     said "tg-eval: adapter.npz: an adapter of another model: the CRC-32 of its norms is "
+    # untrained models have the same norms, but other embeddings
+    tg-init -q -P baby-llama --n-layer 2 --n-embd 32 --n-inner 48 --head-dim 8 --n-ctx 32 --seed 7 -o seventh.npz
+    tg-train -q -m untrained.npz -o first.npz --lora 2 -n 2 c.npz
+    tg-eval -q -m untrained.npz --adapter first.npz -p Hello
+    run -1 --separate-stderr tg-eval -m seventh.npz --adapter first.npz -p Hello
+    said "tg-eval: first.npz: an adapter of another model, or of one with another vocabulary: the embeddings here differ from its by 1."
+    cp first.npz before.npz
+    run -1 --separate-stderr tg-train -m seventh.npz -o first.npz --lora 2 -n 4 c.npz
+    said "first.npz: an adapter of another model, or of one with another vocabulary"
+    cmp first.npz before.npz
     tg-init -q -P baby-llama --n-layer 1 --n-embd 32 --n-inner 48 --head-dim 8 --n-ctx 32 -o short.npz
     tg-convert -q base.npz --adapter adapter.npz --to peft -o peft
     run -1 --separate-stderr tg-eval -m short.npz --adapter peft -p Hello
@@ -190,6 +245,26 @@ loss_of() {
     tg-init -q -P baby-llama --n-layer 2 --n-embd 40 --n-inner 48 --head-dim 8 --n-ctx 32 -o wide.npz
     run -1 --separate-stderr tg-eval -m wide.npz --adapter peft -p Hello
     said "peft/adapter_model.safetensors: base_model.model.model.layers.0.self_attn.q_proj.lora_A.weight has 128 elements, expected [4,40]"
+}
+
+@test "an older adapter, which has no embeddings of its model" {
+    need python3
+    local copy='
+import sys, zipfile
+old = zipfile.ZipFile(sys.argv[2], "w")
+with zipfile.ZipFile(sys.argv[1]) as new:
+    for entry in new.infolist():
+        if entry.filename != "adapter/base_embeddings.npy":
+            old.writestr(entry.filename, new.read(entry))
+old.close()'
+    python3 -c "$copy" adapter.npz old.npz
+    [[ $(tg-info old.npz) != *base_embeddings* ]]
+    tg-info adapter.npz | grep -q '^adapter/base_embeddings .*\[8,16\]'
+    [[ $(loss_of -m base.npz --adapter old.npz c.npz) = $(loss_of -m base.npz --adapter adapter.npz c.npz) ]]
+    # continued, it has them
+    tg-train -q -m base.npz -o adapter.npz --lora 4 -n 44 c.npz
+    tg-train -q -m base.npz -o old.npz --lora 4 -n 44 c.npz
+    cmp old.npz adapter.npz
 }
 
 @test "files that are no adapters, and adapters that are not computed" {

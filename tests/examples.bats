@@ -345,6 +345,22 @@ END
     [[ $(tg-eval --tsv sums.npz | field loss) = 0.0* ]]
 }
 
+@test "--bos and --eot put nothing before documents with a loss mask, and say so once" {
+    tg-init -q -t bpe.npz --n-layer 1 --n-head 2 --n-embd 16 --n-ctx 16 -o model.npz
+    echo '{"prompt": "ab", "completion": "a"}' | tg-tokenize -q -m model.npz --prompt-completion -o pairs.npz
+    tg-eval -m model.npz --tsv pairs.npz pairs.npz > want 2> err
+    [[ ! -s err ]]
+    for option in --eot --bos; do
+        run -0 --separate-stderr tg-eval -q -m model.npz $option --tsv pairs.npz pairs.npz
+        said "tg-eval: documents with a loss mask have what begins them: $option puts nothing there"
+        cmp want - <<< "$output"
+        # a text has it
+        tg-eval -q -m model.npz $option --tsv --no-header -p ab 2> err > got
+        [[ ! -s err ]]
+        tg-eval -q -m model.npz --no-bos --tsv --no-header -p ab | run ! cmp -s - got
+    done
+}
+
 # ---- tg-eval --choices
 
 # sum_of FILE N: the sum of the last N log-probabilities of --per-token, and whether all are the greatest.
@@ -382,6 +398,19 @@ for r in rows:
     right += r.get("label") == r["best"]
 words = open("sums").read().split()
 assert words[words.index("accuracy") + 1] == "%.4f," % (right / 2), words'
+}
+
+@test "--choices: a token that crosses the border of the context does not change it" {
+    printf 'ab ab ab ab ab ab' > pairs
+    tg-bpe -q -n 258 -o ab.npz pairs
+    tg-tokenize --pieces -t ab.npz <<< xabc | grep -qx '"ab"'
+    tg-init -q -t ab.npz --n-layer 1 --n-head 2 --n-embd 16 --n-ctx 16 -o pairs.npz
+    # x ab c has one token after as many as x a: c, which follows x a, as in lm-eval's requests
+    echo '{"context": "xa", "continuations": ["bc", "c", "cab"]}' > items.jsonl
+    tg-eval -q -m pairs.npz --choices items.jsonl -f tsv > got
+    [[ $(cut -f 3,4 got | tail -n +2 | tr '\t\n' ' ;') = '1 2;1 1;2 3;' ]]
+    [[ $(sed -n 2p got | cut -f 5) = "$(sed -n 3p got | cut -f 5)" ]]
+    [[ $(sed -n 2p got | cut -f 5) != "$(sed -n 4p got | cut -f 5)" ]]
 }
 
 @test "--choices: a context longer than the window, and lines that are not as they should be" {

@@ -93,6 +93,13 @@ families() {
     [[ $output = *ok* && $output != *DIFFERS* ]]
 }
 
+@test "tg-eval --choices finds what lm-eval finds: log-likelihoods, greedy flags and accuracies" {
+    slow
+    need_judge datasets
+    need_judge lm_eval
+    families choices
+}
+
 @test "--optimizer muon changes models as torch.optim's Muon and AdamW do" {
     slow
     need_judge torch

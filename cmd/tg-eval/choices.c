@@ -36,8 +36,9 @@ struct choices {
 
 /* ---- one continuation */
 
-/* The ids of the context with the continuation, and how many of them are the context: as many as it has
- * alone. White space at its end belongs to the continuation.  So it is in lm-eval's requests. */
+/* The ids of the context, and after them those of the continuation: of both together, all after as many as
+ * the context has alone.  White space at its end belongs to the continuation.  So it is in lm-eval's
+ * requests, also where a token of both together crosses the border. */
 static tg_status divide(tg_tokens_prompt *whole, size_t *context, const struct choices *c, size_t n,
                         tg_err *err)
 {
@@ -56,6 +57,7 @@ static tg_status divide(tg_tokens_prompt *whole, size_t *context, const struct c
         return status;
     }
     *context = tg_size_min(alone.n, whole->n);
+    memcpy(whole->ids, alone.ids, *context * sizeof *whole->ids);
     tg_tokens_prompt_free(&alone);
     return TG_OK;
 }

@@ -41,6 +41,7 @@ typedef struct eval_job {
     double begun, shown;      /* times of the progress line */
     tg_logits_writer *logits; /* of --logits */
     bool is_probe;            /* the text is the model's own */
+    bool said_masked;         /* that such a token, which is asked for, is not put before masked documents */
     bool says_bos;            /* a note says that the model begins texts with a token, once one does */
     bool output_failed;       /* writing failed: the error is not about a text */
     uint64_t tokens, at;      /* of --per-token: tokens and bytes of text before the next token */

@@ -30,16 +30,37 @@ static void say_bos(eval_job *job)
     job->says_bos = false;
 }
 
+/* Documents with a loss mask have what begins them. */
+static void say_masked(eval_job *job)
+{
+    const eval_options *o = job->o;
+
+    if ((o->text.bos || o->eot) && !job->said_masked && job->team->rank == 0)
+        cli_say("documents with a loss mask have what begins them: --%s puts nothing there",
+                o->eot ? "eot" : "bos");
+    job->said_masked = true;
+}
+
+/* A failure is met again in the run, which a team ends together. */
+static void say_beginning(eval_job *job, tg_tokens_stream *stream)
+{
+    bool masked;
+
+    if (tg_tokens_stream_has_mask(stream, &masked, NULL))
+        return;
+    if (masked)
+        say_masked(job);
+    else
+        say_bos(job);
+}
+
 static tg_status eval_stream(eval_job *job, tg_tokens_stream *stream, tg_err *err)
 {
     const uint64_t scored = job->eval.sums.scored;
-    bool masked;
     tg_status status;
 
     do {
-        /* other documents have what begins them; a failure is that of the run, which a team ends together */
-        if (!tg_tokens_stream_has_mask(stream, &masked, NULL) && !masked)
-            say_bos(job);
+        say_beginning(job, stream);
         job->first = true;
         status = tg_eval_run(&job->eval, stream, take, job, err);
     } while (!status && tg_tokens_stream_goes_on(stream));

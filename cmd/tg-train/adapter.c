@@ -1,4 +1,6 @@
 /* The setup of a run that trains an adapter, and not the model. */
+#include <string.h>
+
 #include "cmd/cli/model.h"
 #include "cmd/tg-train/setup.h"
 
@@ -17,6 +19,15 @@ tg_status train_adapter_open_base(train_setup *s, tg_err *err)
     return TG_OK;
 }
 
+/* The matrices that are asked for; PEFT's name for all is understood. */
+static tg_status find_targets(uint64_t *targets, const train_options *o, const tg_params *model, tg_err *err)
+{
+    *targets = tg_adapter_all_targets(model);
+    if (!o->lora_targets || strcmp(o->lora_targets, "all-linear") == 0)
+        return TG_OK;
+    return tg_adapter_find_targets(targets, model, o->lora_targets, err);
+}
+
 /* What is asked of an adapter that is continued must be what it has. */
 static tg_status check_shape(const train_setup *s, tg_err *err)
 {
@@ -26,7 +37,7 @@ static tg_status check_shape(const train_setup *s, tg_err *err)
     tg_status status = TG_OK;
 
     if (o->lora_targets)
-        status = tg_adapter_find_targets(&targets, &s->run.model.table, o->lora_targets, err);
+        status = find_targets(&targets, o, &s->run.model.table, err);
     if (status || o->lora.rank == 0 ||
         (o->lora.rank == has->rank && (o->lora_alpha == 0 || o->lora_alpha == has->alpha) &&
          targets == has->targets && (!o->lora.rank_stabilized || has->rank_stabilized)))
@@ -41,13 +52,11 @@ static tg_status new_adapter(train_setup *s, tg_err *err)
 {
     const train_options *o = s->options;
     tg_adapter_shape shape = o->lora;
-    tg_status status = TG_OK;
+    tg_status status;
 
     if (o->adapter)
         return tg_run_begin_from_adapter(&s->run, &s->base, o->adapter, err);
-    shape.targets = tg_adapter_all_targets(&s->base.table);
-    if (o->lora_targets)
-        status = tg_adapter_find_targets(&shape.targets, &s->base.table, o->lora_targets, err);
+    status = find_targets(&shape.targets, o, &s->base.table, err);
     return status ? status : tg_run_begin_adapter(&s->run, &s->base, &shape, o->asked.seed, err);
 }
 

@@ -182,8 +182,9 @@ static const cli_tool about = {
                     "leave the model as it is, and train an adapter of rank R, which -o names"),             \
         CLI_NUMBER_OPTION(0, "lora-alpha", &(o)->lora_alpha, "X", 1e-6, 1e6,                                 \
                           "the adapter's change is multiplied with X/R (default: 2R)"),                      \
-        CLI_TEXT_OPTION(0, "lora-targets", &(o)->lora_targets, "NAMES",                                      \
-                        "the matrices that it changes, as q_proj,v_proj (default: all of the blocks)"),      \
+        CLI_TEXT_OPTION(                                                                                     \
+            0, "lora-targets", &(o)->lora_targets, "NAMES",                                                  \
+            "the matrices that it changes, as q_proj,v_proj (default: all of the blocks, all-linear)"),      \
         CLI_FLAG_OPTION(0, "rslora", &(o)->lora.rank_stabilized, "multiply with X/sqrt(R) instead"),         \
         CLI_ADAPTERS_OPTION("FILE", "leave the model as it is, and train the adapter in FILE, or in a "      \
                                     "directory of PEFT's, further")

@@ -124,7 +124,8 @@ static void count(struct reading *rd, const tg_array *a)
 
     if (begins(a->name, "tokens/"))
         info->tokens += a->count;
-    if (strcmp(info->kind, "model") != 0 || a->dtype.kind != 'f' || strchr(a->name, '/'))
+    if ((strcmp(info->kind, "model") != 0 && strcmp(info->kind, "adapter") != 0) || a->dtype.kind != 'f' ||
+        strchr(a->name, '/'))
         return;
     info->parameters += a->count;
     if (rd->tensors < TG_NAMES_MAX && rd->frozen[rd->tensors++] == 1)

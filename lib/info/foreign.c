@@ -19,33 +19,13 @@
 
 /* ---- tensors */
 
-static tg_status take_list(tg_info *info, const tg_tensor_list *list, const tg_info_want *want, tg_err *err)
-{
-    tg_status status = TG_OK;
-
-    for (size_t i = 0; !status && i < list->n; i++) {
-        const tg_stored *s = &list->tensor[i];
-        tg_info_tensor *t;
-
-        if ((status = tg_info_add_tensor(info, s, &t, err)))
-            return status;
-        t->placed = true;
-        t->offset = s->offset;
-        if (want->stats || want->check)
-            status = tg_info_add_stats(t, s, err);
-        if (!status && want->check)
-            status = tg_info_check_finite(t, err);
-    }
-    return status;
-}
-
 static tg_status take_files(tg_info *info, const tg_model_file *f, const tg_info_want *want, tg_err *err)
 {
     tg_status status = TG_OK;
 
     for (size_t i = 0; !status && i < f->n_files; i++) {
         if (!(status = tg_info_add_file(info, f->file[i]->path, f->file[i]->n, err)) &&
-            (status = take_list(info, &f->file[i]->list, want, err)))
+            (status = tg_info_add_list(info, &f->file[i]->list, want, err)))
             status = tg_err_in(err, f->file[i]->path);
     }
     return status;
@@ -296,6 +276,8 @@ static tg_status read_list(tg_info *info, const char *path, const tg_info_want *
 
     if (status)
         return status;
+    if (exists && S_ISDIR(st.st_mode) && tg_info_is_peft(path))
+        return tg_info_read_peft(info, want, err);
     if (!exists || S_ISDIR(st.st_mode)) {
         *err = *why;
         return err->code;

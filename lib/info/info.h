@@ -75,10 +75,10 @@ typedef struct tg_info {
     size_t n_values, values_capacity;
     tg_info_tensor *tensor; /* [n] in the file's order; owned */
     size_t n, capacity;
-    uint64_t parameters;           /* of a model: numbers that training changes; 0: it is no model */
-    uint64_t frozen;               /* of these, those that its run leaves as they are */
-    uint64_t tokens;               /* of a token stream */
-    uint64_t archives;             /* in a row; values and arrays are those of the first */
+    uint64_t parameters; /* of a model or an adapter: numbers that training changes; 0: it is neither */
+    uint64_t frozen;     /* of these, those that its run leaves as they are */
+    uint64_t tokens;     /* of a token stream */
+    uint64_t archives;   /* in a row; values and arrays are those of the first */
     const tg_tokenizer *tokenizer; /* a reference; NULL: none */
     tg_info_history history;       /* of a log, or a trained model */
     tg_notes notes;                /* what readers of other projects' files say */

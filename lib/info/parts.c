@@ -133,3 +133,23 @@ tg_status tg_info_check_finite(const tg_info_tensor *t, tg_err *err)
     return tg_fail(err, TG_EDATA, "%s: %llu of %llu numbers are NaN or infinite", t->name,
                    (unsigned long long)t->stats.not_finite, (unsigned long long)t->stats.count);
 }
+
+tg_status tg_info_add_list(tg_info *info, const tg_tensor_list *list, const tg_info_want *want, tg_err *err)
+{
+    tg_status status = TG_OK;
+
+    for (size_t i = 0; !status && i < list->n; i++) {
+        const tg_stored *s = &list->tensor[i];
+        tg_info_tensor *t;
+
+        if ((status = tg_info_add_tensor(info, s, &t, err)))
+            return status;
+        t->placed = true;
+        t->offset = s->offset;
+        if (want->stats || want->check)
+            status = tg_info_add_stats(t, s, err);
+        if (!status && want->check)
+            status = tg_info_check_finite(t, err);
+    }
+    return status;
+}

@@ -23,6 +23,10 @@ TG_MUST_CHECK tg_status tg_info_add_stats(tg_info_tensor *t, const tg_stored *s,
 /* TG_EDATA: a tensor has numbers that are not finite. */
 TG_MUST_CHECK tg_status tg_info_check_finite(const tg_info_tensor *t, tg_err *err);
 
+/* Append the tensors of the last file, with what is wanted of them. */
+TG_MUST_CHECK tg_status tg_info_add_list(tg_info *info, const tg_tensor_list *list, const tg_info_want *want,
+                                         tg_err *err);
+
 /* ---- the readers */
 
 /* The archives in a source, which this closes; other projects' files. */
@@ -30,6 +34,10 @@ TG_MUST_CHECK tg_status tg_info_read_archives(tg_info *info, tg_source *source, 
                                               tg_err *err);
 TG_MUST_CHECK tg_status tg_info_read_foreign(tg_info *info, const char *path, const tg_info_want *want,
                                              tg_err *err);
+
+/* Whether a directory is an adapter of PEFT's; read it, info->path. */
+bool tg_info_is_peft(const char *directory);
+TG_MUST_CHECK tg_status tg_info_read_peft(tg_info *info, const tg_info_want *want, tg_err *err);
 
 /* Whether a text begins like a log of tg-train; read it. */
 bool tg_info_is_log(const unsigned char *text, size_t n);

@@ -5,56 +5,29 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "formats/crc.h"
 #include "formats/fields.h"
 #include "formats/path.h"
-#include "lib/base/convert.h"
 #include "lib/base/finite.h"
 #include "lib/models/peft.h"
 
 #define TARGETS "adapter/targets"
+#define EMBEDDINGS "adapter/base_embeddings"
 
 /* The scalars of the header. */
 struct header {
     tg_adapter_shape shape;
-    size_t identity;
+    size_t crc;
+    tg_adapter_base base; /* of its sample */
 };
 
-enum { RANK, ALPHA, RANK_STABILIZED, IDENTITY, FIELDS };
+enum { RANK, ALPHA, RANK_STABILIZED, CRC, FIELDS };
 static const tg_field rows[FIELDS] = {
     [RANK] = TG_SIZE_FIELD("adapter/rank", struct header, shape.rank, 1, TG_ADAPTER_RANK_MAX),
     [ALPHA] = TG_REAL_FIELD("adapter/alpha", struct header, shape.alpha, 0, TG_ADAPTER_ALPHA_MAX),
     [RANK_STABILIZED] = TG_BOOL_FIELD("adapter/rank_stabilized", struct header, shape.rank_stabilized),
-    [IDENTITY] = TG_SIZE_FIELD("adapter/base_crc", struct header, identity, 0, (double)UINT32_MAX),
+    [CRC] = TG_SIZE_FIELD("adapter/base_crc", struct header, crc, 0, (double)UINT32_MAX),
 };
 static const tg_fields fields = {rows, FIELDS};
-
-static uint32_t add_rounded(uint32_t crc, const float *x, size_t n)
-{
-    for (size_t i = 0; i < n; i++) {
-        const tg_bf16 rounded = tg_bf16_from_float(x[i]);
-
-        crc = tg_crc32(crc, &rounded, sizeof rounded);
-    }
-    return crc;
-}
-
-tg_status tg_adapter_identify(uint32_t *identity, const tg_model_file *base, tg_err *err)
-{
-    tg_float_buffer buffer = {0};
-    tg_status status = TG_OK;
-
-    *identity = 0;
-    for (size_t i = 0; i < base->table.n && !status; i++) {
-        const tg_param *p = &base->table.entry[i];
-        const float *x;
-
-        if (p->ndim == 1 && !(status = tg_model_file_get(&x, &buffer, base, i, false, err)))
-            *identity = add_rounded(*identity, x, p->count);
-    }
-    free(buffer.x);
-    return status;
-}
 
 /* ---- reading */
 
@@ -79,11 +52,31 @@ static tg_status take_targets(struct load *load, const tg_array *a, tg_err *err)
     return status;
 }
 
+static tg_status take_embeddings(struct load *load, const tg_array *a, tg_err *err)
+{
+    tg_adapter_base *base = &load->header.base;
+    tg_status status;
+
+    if (a->ndim != 2 || a->shape[0] > TG_BASE_ROWS || a->shape[1] > TG_BASE_COLUMNS ||
+        !tg_dtype_equal(a->dtype, TG_F32))
+        return tg_fail(err, TG_EDATA,
+                       "%s has %zu elements of type %c%zu, expected at most [%d,%d] of type f4", a->name,
+                       a->count, a->dtype.kind, a->dtype.size, TG_BASE_ROWS, TG_BASE_COLUMNS);
+    base->rows = a->shape[0];
+    base->columns = a->shape[1];
+    if ((status = tg_archive_read(load->r, base->sample, a->bytes, err)))
+        return status;
+    return tg_check_finite(a->name, base->sample, a->count, err);
+}
+
 static tg_status take_header(struct load *load, const tg_array *a, bool *taken, tg_err *err)
 {
-    *taken = strcmp(a->name, TARGETS) == 0;
-    return *taken ? take_targets(load, a, err)
-                  : tg_fields_take(fields, &load->header, &load->seen, load->r, a, taken, err);
+    const bool targets = strcmp(a->name, TARGETS) == 0;
+
+    *taken = true;
+    if (targets || strcmp(a->name, EMBEDDINGS) == 0)
+        return (targets ? take_targets : take_embeddings)(load, a, err);
+    return tg_fields_take(fields, &load->header, &load->seen, load->r, a, taken, err);
 }
 
 /* Kind, version and the header; *a is the first array after it, unless *more is false. */
@@ -99,15 +92,13 @@ static tg_status read_header(struct load *load, tg_array *a, bool *more, tg_err 
     return status;
 }
 
-static tg_status check_base(const struct load *load, tg_err *err)
+static tg_status check_base(struct load *load, tg_err *err)
 {
-    uint32_t identity;
-    const tg_status status = tg_adapter_identify(&identity, load->base, err);
+    tg_adapter_base here;
+    const tg_status status = tg_adapter_base_of(&here, load->base, err);
 
-    if (status || identity == load->header.identity)
-        return status;
-    return tg_fail(err, TG_EDATA, "an adapter of another model: the CRC-32 of its norms is %08zx, here %08x",
-                   load->header.identity, (unsigned)identity);
+    load->header.base.crc = (uint32_t)load->header.crc;
+    return status ? status : tg_adapter_base_check(&load->header.base, &here, err);
 }
 
 static tg_status finish_header(struct load *load, tg_err *err)
@@ -221,16 +212,18 @@ tg_status tg_adapter_open(tg_adapter *a, const char *path, const tg_model_file *
 
 /* ---- writing */
 
-tg_status tg_adapter_put_header(const tg_adapter *a, const tg_params *model, uint32_t identity,
+tg_status tg_adapter_put_header(const tg_adapter *a, const tg_params *model, const tg_adapter_base *base,
                                 tg_archive_writer *w, tg_err *err)
 {
-    const struct header header = {a->shape, identity};
+    const struct header header = {.shape = a->shape, .crc = base->crc};
+    const size_t shape[] = {base->rows, base->columns};
     char targets[TG_ADAPTER_TARGETS_SIZE];
     tg_status status;
 
     if ((status = tg_archive_put_text(w, "kind", "adapter", err)) ||
         (status = tg_archive_put_i64(w, "version", TG_ADAPTER_VERSION, err)) ||
-        (status = tg_fields_put(fields, &header, w, err)))
+        (status = tg_fields_put(fields, &header, w, err)) ||
+        (base->rows > 0 && (status = tg_archive_put(w, EMBEDDINGS, TG_F32, 2, shape, base->sample, err))))
         return status;
     return tg_archive_put_text(w, TARGETS, tg_adapter_target_names(targets, model, a->shape.targets), err);
 }

@@ -12,13 +12,10 @@
 #include "formats/archive.h"
 #include "lib/base/status.h"
 #include "lib/gpt/adapter.h"
+#include "lib/models/adapter_base.h"
 #include "lib/models/model_file.h"
 
 #define TG_ADAPTER_VERSION 1
-
-/* What tells models of one shape apart: a CRC-32 of the values of their vectors, those of norms and biases,
- * rounded to bf16: files of a model in other types have the same, also quantised ones. */
-TG_MUST_CHECK tg_status tg_adapter_identify(uint32_t *identity, const tg_model_file *base, tg_err *err);
 
 /*
  * Handles an array that is not the adapter's own (train/..., opt/...), with the reader at its start; *taken =
@@ -36,8 +33,8 @@ TG_MUST_CHECK tg_status tg_adapter_read(tg_adapter *a, int fd, const tg_model_fi
                                         tg_adapter_extra extra, void *context, tg_err *err);
 
 /* Write the archive's header (kind, version, adapter/...); its tensors.  TG_EIO, TG_ENOMEM. */
-TG_MUST_CHECK tg_status tg_adapter_put_header(const tg_adapter *a, const tg_params *model, uint32_t identity,
-                                              tg_archive_writer *w, tg_err *err);
+TG_MUST_CHECK tg_status tg_adapter_put_header(const tg_adapter *a, const tg_params *model,
+                                              const tg_adapter_base *base, tg_archive_writer *w, tg_err *err);
 TG_MUST_CHECK tg_status tg_adapter_put_tensors(const tg_adapter *a, tg_archive_writer *w, tg_err *err);
 
 /*

@@ -15,6 +15,12 @@
 #include "lib/gpt/adapter.h"
 #include "lib/models/model_file.h"
 
+#define TG_PEFT_CONFIG "adapter_config.json"
+#define TG_PEFT_TENSORS "adapter_model.safetensors"
+
+/* Read rank, alpha and how they make a scale from a config; TG_EDATA: as below.  The targets stay. */
+TG_MUST_CHECK tg_status tg_peft_read_config(tg_adapter_shape *shape, const tg_loaded *file, tg_err *err);
+
 /*
  * Read the directory, for the model in `base`.  TG_EDATA: it is no LoRA, or one that this library does not
  * compute (DoRA, biases, whole modules, layers or ranks of their own); a tensor that is missing, is of no

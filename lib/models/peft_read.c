@@ -11,8 +11,6 @@
 #include "lib/gpt/family.h"
 #include "lib/models/model_format.h"
 
-#define CONFIG "adapter_config.json"
-#define TENSORS "adapter_model.safetensors"
 #define PREFIX "base_model.model."
 #define SUFFIX_A ".lora_A.weight"
 
@@ -112,7 +110,7 @@ static tg_status load(tg_loaded **loaded, tg_model_file *files, const char *dire
     return status;
 }
 
-static tg_status read_config_file(tg_adapter_shape *shape, const tg_loaded *file, tg_err *err)
+tg_status tg_peft_read_config(tg_adapter_shape *shape, const tg_loaded *file, tg_err *err)
 {
     tg_json j;
 
@@ -234,9 +232,9 @@ tg_status tg_peft_read(tg_adapter *a, const char *directory, const tg_model_file
     if (base->config.family > 0 && tg_names_hf(family))
         return tg_fail(err, TG_EDATA, "%s: PEFT has other matrices in %s than this library", directory,
                        family);
-    if (!(status = load(&config, &files, directory, CONFIG, err)) &&
-        !(status = read_config_file(&shape, config, err)) &&
-        !(status = load(&tensors, &files, directory, TENSORS, err)))
+    if (!(status = load(&config, &files, directory, TG_PEFT_CONFIG, err)) &&
+        !(status = tg_peft_read_config(&shape, config, err)) &&
+        !(status = load(&tensors, &files, directory, TG_PEFT_TENSORS, err)))
         status = read_tensors(a, &shape, tensors, &base->table, err);
     tg_model_file_close(&files);
     return status;

@@ -179,7 +179,7 @@ static tg_status make_adapter(tg_run *run, tg_model_file *f, tg_err *err)
 /* The adapter has been made, or that has failed.  Lend the model to the run. */
 static tg_status finish_adapter(tg_run *run, tg_model_file *f, tg_status status, tg_err *err)
 {
-    if (!status && !(status = tg_adapter_identify(&run->base_identity, f, err)) &&
+    if (!status && !(status = tg_adapter_base_of(&run->base, f, err)) &&
         !(status = tg_model_file_lend(&run->model, f, err))) {
         run->model.adapter = run->adapter;
         tg_model_split_head(&run->model);
@@ -411,17 +411,19 @@ static tg_status spread_adapter(tg_run *run, const tg_team *team, tg_model_file 
 {
     const tg_run state = *run;
     tg_adapter_shape shape = run->adapter ? run->adapter->shape : (tg_adapter_shape){0};
-    size_t base[] = {run->base_identity, run->model.table.count};
+    tg_adapter_base base = run->base;
+    size_t count = run->model.table.count;
     const size_t first = offsetof(tg_run, settings), end = offsetof(tg_run, moments);
     tg_status status;
 
     tg_team_spread(team, &shape, sizeof shape);
-    tg_team_spread(team, base, sizeof base);
+    tg_team_spread(team, &base, sizeof base);
+    tg_team_spread(team, &count, sizeof count);
     if (team->rank == 0)
         return TG_OK;
     if ((status = tg_run_begin_adapter(run, f, &shape, 0, err)))
         return status;
-    if (run->base_identity != base[0] || run->model.table.count != base[1])
+    if (tg_adapter_base_check(&base, &run->base, NULL) || run->model.table.count != count)
         return tg_fail(err, TG_EUSAGE, "the adapter's model is not the one that process 0 has read");
     memcpy((unsigned char *)run + first, (const unsigned char *)&state + first, end - first);
     return TG_OK;
@@ -467,7 +469,7 @@ static tg_status put_state(const tg_run *run, tg_archive_writer *w, tg_err *err)
 
 static tg_status put_header(const tg_run *run, tg_archive_writer *w, tg_err *err)
 {
-    return run->adapter ? tg_adapter_put_header(run->adapter, &run->model.table, run->base_identity, w, err)
+    return run->adapter ? tg_adapter_put_header(run->adapter, &run->model.table, &run->base, w, err)
                         : tg_model_put_header(&run->model, w, err);
 }
 

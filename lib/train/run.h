@@ -26,6 +26,7 @@
 #include "lib/train/history.h"
 #include "lib/train/moments.h"
 #include "lib/train/settings.h"
+#include "lib/models/adapter_base.h"
 #include "lib/base/team.h"
 
 TG_API_BEGIN
@@ -35,7 +36,7 @@ struct tg_model_file; /* lib/models/model_file.h */
 typedef struct tg_run {
     tg_model model;      /* with flat parameters, or lent: from bf16, or one of which an adapter is trained */
     tg_adapter *adapter; /* the model's; NULL: the model itself is trained */
-    uint32_t base_identity; /* of that model (lib/models/adapter_file.h) */
+    tg_adapter_base base; /* of that model */
     /* as bytes, to the others of a team (tg_run_spread()): */
     tg_settings settings;
     size_t step;        /* steps done; 0: untrained */
