@@ -170,6 +170,11 @@ TG_MUST_CHECK tg_status tg_config_check_heads(size_t H, size_t C, tg_status code
  */
 TG_MUST_CHECK tg_status tg_config_check(const tg_config *config, tg_err *err);
 
+/* The same; in messages a member is not config/NAME but "NAME", where names[tg_config_id] is not NULL: as
+ * another project's file calls it. */
+TG_MUST_CHECK tg_status tg_config_check_as(const tg_config *config,
+                                           const char *const names[TG_CONFIG_MEMBERS], tg_err *err);
+
 /* Write config/n_layer and all others. */
 TG_MUST_CHECK tg_status tg_config_put(const tg_config *config, tg_archive_writer *w, tg_err *err);
 
