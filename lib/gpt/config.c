@@ -150,6 +150,8 @@ void tg_config_derive(tg_config *c)
     give_size(c, TG_CONFIG_N_KV_HEAD, &c->n_kv_head, c->n_head);
     give_size(c, TG_CONFIG_HEAD_DIM, &c->head_dim, c->n_embd / c->n_head);
     give_size(c, TG_CONFIG_N_INNER, &c->n_inner, 4 * c->n_embd);
+    if (c->rope_dim == tg_config_head_dim(c))
+        c->rope_dim = 0;
     if (c->norm_offset > 0)
         give_real(c, TG_CONFIG_EMBED_SCALE, &c->embed_scale, sqrt((double)c->n_embd));
     if (c->window > 0 && c->window_layers == 0)

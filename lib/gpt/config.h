@@ -157,7 +157,7 @@ tg_attention_rule tg_config_attention_rule(const tg_config *config, size_t layer
  * Give members that are 0, of those that the family has, a value: 1 to what scales rotation or embedding,
  * which changes nothing (tg_config_neutral); and what follows from the others (tg_config_derive): n_kv_head
  * that of n_head; head_dim C / H; n_inner 4 C; embed_scale sqrt(C) where norms have an offset; to a window
- * every layer, where it has none.  H is not 0.
+ * every layer, where it has none.  A rope_dim that is the width of a head becomes 0.  H is not 0.
  */
 void tg_config_neutral(tg_config *config);
 void tg_config_derive(tg_config *config);

@@ -210,6 +210,7 @@ static void read_rotation(tg_hf_reading *r, const struct kind *kind)
     const char *const key = kind->rotated_key;
     const size_t width = c->n_head > 0 ? tg_config_head_dim(c) : 0;
     double part = tg_hf_get_number(r, r->in, key ? key : PARTLY, key ? kind->rotated : 1);
+    size_t rotated;
 
     tg_hf_read_rotation(r, kind->theta_key ? kind->theta_key : "rope_theta", kind->theta, kind->local_theta,
                         &part);
@@ -218,9 +219,9 @@ static void read_rotation(tg_hf_reading *r, const struct kind *kind)
             tg_hf_refuse(r, PARTLY, "a rotation of part of a head");
         return;
     }
-    if (part > 0 && part <= 1)
-        c->rope_dim = (size_t)((double)width * part);
-    if (c->rope_dim == 0)
+    rotated = part > 0 && part <= 1 ? (size_t)((double)width * part) : 0;
+    c->rope_dim = rotated == width ? 0 : rotated; /* 0: all, as in the presets */
+    if (rotated == 0)
         tg_hf_refuse(r, key, "a rotation of no channel, or of more than a head has,");
 }
 
