@@ -57,6 +57,7 @@ there_and_back() {
         tg-convert $name.gguf -o back.npz --force
         tg-eval -m back.npz -p 'To be, or not to be: that is the question.' --logits -o got.npz --force
         diff <(arrays want.npz | grep logits) <(arrays got.npz | grep logits)
+        [[ $name = *gemma* ]] || cmp $name.npz back.npz # the gains of Gemma's norms have 1 added
         tg-convert -q back.npz --to gguf -o again.gguf --force
         cmp $name.gguf again.gguf
         tg-convert -q $name.npz --to gguf --dtype q8_0 -o small.gguf --force

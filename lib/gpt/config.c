@@ -150,6 +150,8 @@ void tg_config_derive(tg_config *c)
     give_size(c, TG_CONFIG_N_KV_HEAD, &c->n_kv_head, c->n_head);
     give_size(c, TG_CONFIG_HEAD_DIM, &c->head_dim, c->n_embd / c->n_head);
     give_size(c, TG_CONFIG_N_INNER, &c->n_inner, 4 * c->n_embd);
+    if (c->rope_dim == tg_config_head_dim(c))
+        c->rope_dim = 0;
     if (c->norm_offset > 0)
         give_real(c, TG_CONFIG_EMBED_SCALE, &c->embed_scale, sqrt((double)c->n_embd));
     if (c->window > 0 && c->window_layers == 0)
@@ -166,30 +168,63 @@ static tg_fields member(size_t i)
     return (tg_fields){&rows[i], 1};
 }
 
-tg_status tg_config_check(const tg_config *config, tg_err *err)
+enum { SHOWN_NAME = 64 };
+
+/* What messages call member i. */
+static const char *shown(char text[SHOWN_NAME], const char *const *names, size_t i)
+{
+    if (!names[i])
+        return rows[i].name;
+    snprintf(text, SHOWN_NAME, "\"%s\"", names[i]);
+    return text;
+}
+
+/* Each member alone. */
+static tg_status check_ranges(const tg_config *config, const char *const *names, tg_err *err)
 {
     tg_status status = tg_fields_check(family_field, config, err);
 
-    for (size_t i = 0; !status && i < TG_CONFIG_MEMBERS; i++)
+    for (size_t i = 0; !status && i < TG_CONFIG_MEMBERS; i++) {
+        char text[SHOWN_NAME];
+        tg_field row = rows[i];
+
+        row.name = shown(text, names, i);
         if (tg_config_has(config, i))
-            status = tg_fields_check(member(i), config, err);
+            status = tg_fields_check((tg_fields){&row, 1}, config, err);
+    }
+    return status;
+}
+
+tg_status tg_config_check_as(const tg_config *config, const char *const names[TG_CONFIG_MEMBERS], tg_err *err)
+{
+    char text[SHOWN_NAME], other[SHOWN_NAME];
+    const tg_status status = check_ranges(config, names, err);
+
     if (status)
         return status;
     if (config->n_head % tg_config_kv_heads(config) != 0)
-        return tg_fail(err, TG_EDATA, "config/n_kv_head is %zu, expected a divisor of config/n_head, %zu",
-                       config->n_kv_head, config->n_head);
+        return tg_fail(err, TG_EDATA, "%s is %zu, expected a divisor of %s, %zu",
+                       shown(text, names, TG_CONFIG_N_KV_HEAD), config->n_kv_head,
+                       shown(other, names, TG_CONFIG_N_HEAD), config->n_head);
     if (config->rope_theta > 0 && tg_config_rope_dim(config) % 2 != 0)
         return tg_fail(err, TG_EDATA, "%zu channels of a head are rotated, expected an even number",
                        tg_config_rope_dim(config));
     if (tg_config_rope_dim(config) > tg_config_head_dim(config))
-        return tg_fail(err, TG_EDATA, "config/rope_dim is %zu, expected at most the %zu channels of a head",
-                       config->rope_dim, tg_config_head_dim(config));
+        return tg_fail(err, TG_EDATA, "%s is %zu, expected at most the %zu channels of a head",
+                       shown(text, names, TG_CONFIG_ROPE_DIM), config->rope_dim, tg_config_head_dim(config));
     if (config->head_dim == 0)
         return tg_config_check_heads(config->n_head, config->n_embd, TG_EDATA, err);
     if (config->head_dim > TG_SIZE_LIMIT / config->n_head)
         return tg_fail(err, TG_EDATA, "%zu heads of %zu channels, expected at most %d channels in all",
                        config->n_head, config->head_dim, TG_SIZE_LIMIT);
     return TG_OK;
+}
+
+tg_status tg_config_check(const tg_config *config, tg_err *err)
+{
+    static const char *const none[TG_CONFIG_MEMBERS] = {NULL};
+
+    return tg_config_check_as(config, none, err);
 }
 
 /* ---- the archive */

@@ -157,7 +157,7 @@ tg_attention_rule tg_config_attention_rule(const tg_config *config, size_t layer
  * Give members that are 0, of those that the family has, a value: 1 to what scales rotation or embedding,
  * which changes nothing (tg_config_neutral); and what follows from the others (tg_config_derive): n_kv_head
  * that of n_head; head_dim C / H; n_inner 4 C; embed_scale sqrt(C) where norms have an offset; to a window
- * every layer, where it has none.  H is not 0.
+ * every layer, where it has none.  A rope_dim that is the width of a head becomes 0.  H is not 0.
  */
 void tg_config_neutral(tg_config *config);
 void tg_config_derive(tg_config *config);
@@ -169,6 +169,11 @@ TG_MUST_CHECK tg_status tg_config_check_heads(size_t H, size_t C, tg_status code
 /* Check that every value is in its range, and that heads can be divided.  TG_EDATA, with names and numbers.
  */
 TG_MUST_CHECK tg_status tg_config_check(const tg_config *config, tg_err *err);
+
+/* The same; in messages a member is not config/NAME but "NAME", where names[tg_config_id] is not NULL: as
+ * another project's file calls it. */
+TG_MUST_CHECK tg_status tg_config_check_as(const tg_config *config,
+                                           const char *const names[TG_CONFIG_MEMBERS], tg_err *err);
 
 /* Write config/n_layer and all others. */
 TG_MUST_CHECK tg_status tg_config_put(const tg_config *config, tg_archive_writer *w, tg_err *err);

@@ -66,6 +66,22 @@ static void read_cap(struct reading *r, double *cap, const char *name, double ot
 
 /* ---- sizes */
 
+/* How many channels of a head, 0 for all, as in the presets. */
+static void read_rotated(struct reading *r, size_t width)
+{
+    static const char name[] = "rope.dimension_count";
+    size_t rotated;
+
+    if (!r->kind->partly) {
+        tg_gguf_keys_check(&r->k, name, width, WIDTH);
+        return;
+    }
+    rotated = tg_gguf_keys_size(&r->k, name);
+    if (rotated == 0)
+        tg_gguf_keys_refuse(&r->k, name, "a rotation of no channel is not supported");
+    r->f->config.rope_dim = rotated == width ? 0 : rotated;
+}
+
 /* Heads of any width, or as wide as the model divided by them. */
 static void read_heads(struct reading *r)
 {
@@ -85,10 +101,7 @@ static void read_heads(struct reading *r)
     else
         tg_gguf_keys_check(&r->k, "attention.key_length", width, WIDTH);
     tg_gguf_keys_check(&r->k, "attention.value_length", width, WIDTH);
-    if (r->kind->partly)
-        c->rope_dim = tg_gguf_keys_size(&r->k, "rope.dimension_count");
-    else
-        tg_gguf_keys_check(&r->k, "rope.dimension_count", width, WIDTH);
+    read_rotated(r, width);
 }
 
 static void read_sizes(struct reading *r)

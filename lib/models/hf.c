@@ -30,8 +30,6 @@ static tg_status read_config(tg_model_file *f, const char *directory, const tg_m
     if (status || !text)
         return status;
     status = tg_hf_config_read(f, text->bytes, text->n, ask, err);
-    if (!status && f->config.family > 0) /* a GPT-2's is checked with its tensors, which may complete it */
-        status = tg_config_check(&f->config, err);
     return status ? tg_err_in(err, "config.json") : TG_OK;
 }
 

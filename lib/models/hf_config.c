@@ -101,9 +101,14 @@ static void read_sizes(tg_hf_reading *r)
     size_t inner;
 
     for (const struct size *s = sizes; s < sizes + sizeof sizes / sizeof sizes[0]; s++) {
-        if (tg_json_find(&r->j, 0, s->name) || (s->alias && tg_json_find(&r->j, 0, s->alias)))
+        const bool named = tg_json_find(&r->j, 0, s->name);
+
+        if (named || s->otherwise > 0)
+            r->member[s->id] = s->name;
+        if (named || (s->alias && tg_json_find(&r->j, 0, s->alias))) {
+            r->member[s->id] = named ? s->name : s->alias;
             tg_model_file_set_size(r->f, s->id, tg_json_get_size(&r->j));
-        else if (s->otherwise > 0)
+        } else if (s->otherwise > 0)
             tg_model_file_set_size(r->f, s->id, s->otherwise);
     }
     if (!tg_json_find(&r->j, 0, "n_inner"))
@@ -130,13 +135,15 @@ static void read_end(tg_hf_reading *r, size_t *token, const char *name)
 
 static void read_gpt2(tg_hf_reading *r)
 {
+    static const char epsilon[] = "layer_norm_epsilon";
     tg_activation activation;
 
+    r->member[TG_CONFIG_LAYER_NORM_EPSILON] = epsilon;
     check_architectures(r);
     check_features(r);
     read_sizes(r);
     activation = tg_hf_get_activation(r, "activation_function", TG_GELU_TANH);
-    tg_model_file_set_norm(r->f, activation, tg_hf_get_number(r, 0, "layer_norm_epsilon", 1e-5));
+    tg_model_file_set_norm(r->f, activation, tg_hf_get_number(r, 0, epsilon, 1e-5));
     tg_model_file_set_tied(r->f, tg_hf_get_bool(r, "tie_word_embeddings", true));
 }
 
@@ -145,6 +152,7 @@ tg_status tg_hf_config_read(tg_model_file *f, const void *text, size_t n, const 
 {
     tg_hf_reading r = {.f = f, .ask = ask};
     size_t family;
+    tg_status status;
 
     tg_json_open(&r.j, text, n, err);
     tg_json_enter(&r.j, TG_JSON_OBJECT); /* the whole is checked before a part is used */
@@ -157,7 +165,9 @@ tg_status tg_hf_config_read(tg_model_file *f, const void *text, size_t n, const 
         read_gpt2(&r);
     read_end(&r, &f->config.bos_token, "bos_token_id");
     read_end(&r, &f->config.eos_token, "eos_token_id");
-    return tg_json_close(&r.j);
+    if ((status = tg_json_close(&r.j)))
+        return status;
+    return tg_config_check_as(&f->config, r.member, err);
 }
 
 /* ---- writing */

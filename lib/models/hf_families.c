@@ -2,6 +2,7 @@
 #include "lib/models/hf_families.h"
 
 #include <math.h>
+#include <string.h>
 
 #include "lib/gpt/family.h"
 #include "lib/models/hf_layers.h"
@@ -101,10 +102,14 @@ static void read_heads(tg_hf_reading *r, const struct kind *kind)
     c->head_dim = tg_hf_get_size(r, r->in, "head_dim", c->head_dim);
 }
 
+static const char *epsilon_of(const struct kind *kind)
+{
+    return kind->epsilon_key ? kind->epsilon_key : "rms_norm_eps";
+}
+
 static void read_sizes(tg_hf_reading *r, const struct kind *kind)
 {
     tg_config *c = &r->f->config;
-    const char *const epsilon = kind->epsilon_key ? kind->epsilon_key : "rms_norm_eps";
 
     c->n_layer = read_size(r, "num_hidden_layers", kind->n_layer);
     c->n_head = read_size(r, HEADS, kind->n_head);
@@ -114,7 +119,8 @@ static void read_sizes(tg_hf_reading *r, const struct kind *kind)
     c->n_ctx = tg_hf_get_size(r, r->in, "max_position_embeddings", kind->n_ctx);
     if (tg_config_has(c, TG_CONFIG_N_KV_HEAD))
         read_heads(r, kind);
-    c->layer_norm_epsilon = tg_hf_get_number(r, r->in, epsilon, kind->epsilon > 0 ? kind->epsilon : EPSILON);
+    c->layer_norm_epsilon =
+        tg_hf_get_number(r, r->in, epsilon_of(kind), kind->epsilon > 0 ? kind->epsilon : EPSILON);
 }
 
 /* ---- scores, logits and biases */
@@ -204,6 +210,7 @@ static void read_rotation(tg_hf_reading *r, const struct kind *kind)
     const char *const key = kind->rotated_key;
     const size_t width = c->n_head > 0 ? tg_config_head_dim(c) : 0;
     double part = tg_hf_get_number(r, r->in, key ? key : PARTLY, key ? kind->rotated : 1);
+    size_t rotated;
 
     tg_hf_read_rotation(r, kind->theta_key ? kind->theta_key : "rope_theta", kind->theta, kind->local_theta,
                         &part);
@@ -212,9 +219,9 @@ static void read_rotation(tg_hf_reading *r, const struct kind *kind)
             tg_hf_refuse(r, PARTLY, "a rotation of part of a head");
         return;
     }
-    if (part > 0 && part <= 1)
-        c->rope_dim = (size_t)((double)width * part);
-    if (c->rope_dim == 0)
+    rotated = part > 0 && part <= 1 ? (size_t)((double)width * part) : 0;
+    c->rope_dim = rotated == width ? 0 : rotated; /* 0: all, as in the presets */
+    if (rotated == 0)
         tg_hf_refuse(r, key, "a rotation of no channel, or of more than a head has,");
 }
 
@@ -261,6 +268,31 @@ static void enter_part(tg_hf_reading *r, const char *part)
                                    "config.json is of a model of texts and images: only the former is used");
 }
 
+/* What comes from a member as it is; the bases of rotation are named where they are read. */
+static void name_members(tg_hf_reading *r, const struct kind *kind)
+{
+    static const char *const names[TG_CONFIG_MEMBERS] = {
+        [TG_CONFIG_N_LAYER] = "num_hidden_layers",
+        [TG_CONFIG_N_HEAD] = HEADS,
+        [TG_CONFIG_N_EMBD] = "hidden_size",
+        [TG_CONFIG_N_CTX] = "max_position_embeddings",
+        [TG_CONFIG_VOCAB_SIZE] = "vocab_size",
+        [TG_CONFIG_N_KV_HEAD] = KV_HEADS,
+        [TG_CONFIG_HEAD_DIM] = "head_dim",
+        [TG_CONFIG_N_INNER] = "intermediate_size",
+        [TG_CONFIG_ROPE_FACTOR] = "factor",
+        [TG_CONFIG_ROPE_LOW_FREQ] = "low_freq_factor",
+        [TG_CONFIG_ROPE_HIGH_FREQ] = "high_freq_factor",
+        [TG_CONFIG_ROPE_CTX] = "original_max_position_embeddings",
+        [TG_CONFIG_WINDOW] = "sliding_window",
+        [TG_CONFIG_ATTN_CAP] = "attn_logit_softcapping",
+        [TG_CONFIG_FINAL_LOGIT_SOFTCAPPING] = "final_logit_softcapping",
+    };
+
+    memcpy(r->member, names, sizeof names);
+    r->member[TG_CONFIG_LAYER_NORM_EPSILON] = epsilon_of(kind);
+}
+
 void tg_hf_family_read(tg_hf_reading *r, size_t type)
 {
     const struct kind *kind = &kinds[type];
@@ -268,6 +300,7 @@ void tg_hf_family_read(tg_hf_reading *r, size_t type)
 
     c->family = tg_family_number(kind->family);
     tg_config_neutral(c);
+    name_members(r, kind);
     c->tied = tg_hf_get_bool(r, "tie_word_embeddings", kind->tied); /* of the whole */
     tg_hf_refuse_quantised(r);
     if (kind->part)

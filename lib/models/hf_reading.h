@@ -16,8 +16,9 @@
 typedef struct tg_hf_reading {
     tg_model_file *f;
     const tg_model_ask *ask;
-    tg_json j; /* it keeps the reader's first failure, and others */
-    size_t in; /* the object that has the model's settings; 0: the whole */
+    tg_json j;                             /* it keeps the reader's first failure, and others */
+    size_t in;                             /* the object that has the model's settings; 0: the whole */
+    const char *member[TG_CONFIG_MEMBERS]; /* what a value of the config comes from as it is; NULL: nothing */
 } tg_hf_reading;
 
 /* Whether r->in has no such member, not even null. */

@@ -46,12 +46,23 @@ static void read_scaling(tg_hf_reading *r, size_t in, const char *name)
     c->rope_factor = tg_hf_need_number(r, in, "factor");
 }
 
+/* The base of layers, if the object at `at` has one. */
+static void read_base(tg_hf_reading *r, size_t at, tg_config_id id, double *theta)
+{
+    static const char name[] = "rope_theta";
+
+    if (!tg_json_find(&r->j, at, name))
+        return;
+    *theta = tg_json_get_number(&r->j);
+    r->member[id] = name;
+}
+
 /* The base and the scaling in the object at `at`, and how much of a head is rotated. */
 static void read_object(tg_hf_reading *r, size_t at, const char *name, double *part)
 {
     tg_config *c = &r->f->config;
 
-    c->rope_theta = tg_hf_get_number(r, at, "rope_theta", c->rope_theta);
+    read_base(r, at, TG_CONFIG_ROPE_THETA, &c->rope_theta);
     *part = tg_hf_get_number(r, at, "partial_rotary_factor", *part);
     if (tg_json_find(&r->j, at, "full_attention"))
         tg_hf_refuse(r, name, "a rotation for each type of layers");
@@ -71,7 +82,7 @@ static void read_objects(tg_hf_reading *r, size_t in, double *part)
     if (!tg_json_find(&r->j, in, local))
         return;
     at = r->j.at;
-    c->rope_local_theta = tg_hf_get_number(r, at, "rope_theta", c->rope_local_theta);
+    read_base(r, at, TG_CONFIG_ROPE_LOCAL_THETA, &c->rope_local_theta);
     get_type(r, at, type);
     if (type[0] != '\0')
         refuse_type(r, local, type);
@@ -82,11 +93,15 @@ static void read_objects(tg_hf_reading *r, size_t in, double *part)
 void tg_hf_read_rotation(tg_hf_reading *r, const char *base, double theta, double local_theta, double *part)
 {
     static const char *const objects[] = {"rope_scaling", "rope_parameters"};
+    static const char local[] = "rope_local_base_freq";
     tg_config *c = &r->f->config;
 
     c->rope_theta = tg_hf_get_number(r, r->in, base, theta > 0 ? theta : THETA);
-    if (local_theta > 0)
-        c->rope_local_theta = tg_hf_get_number(r, r->in, "rope_local_base_freq", local_theta);
+    r->member[TG_CONFIG_ROPE_THETA] = base;
+    if (local_theta > 0) {
+        c->rope_local_theta = tg_hf_get_number(r, r->in, local, local_theta);
+        r->member[TG_CONFIG_ROPE_LOCAL_THETA] = local;
+    }
     for (size_t i = 0; i < 2; i++) {
         if (!tg_json_find(&r->j, r->in, objects[i]))
             continue;

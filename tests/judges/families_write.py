@@ -306,8 +306,8 @@ def spelled(arrays):
     if "config/window_layers" in a:
         a["config/window_layers"] = a["config/window_layers"] & np.uint64((1 << int(a["config/n_layer"])) - 1)
         a["config/window"] = a["config/window"] * (a["config/window_layers"] > 0)
-    if a.get("config/rope_dim") == 0 and a["config/family"] in (b"gpt_neox", b"phi3", b"stablelm"):
-        a["config/rope_dim"] = a["config/head_dim"] if "config/head_dim" in a else a["config/n_embd"] // a["config/n_head"]
+    if a.get("config/rope_dim") == a.get("config/head_dim", a["config/n_embd"] // a["config/n_head"]):
+        a["config/rope_dim"] = np.zeros_like(a["config/rope_dim"])  # all
     if a.get("config/rope_local_theta") == 0 and a["config/family"] == b"gemma3":
         a["config/rope_local_theta"] = a["config/rope_theta"]
     if "config/attn_scale" in a:

@@ -15,8 +15,6 @@ tg_config gguf_base(const char *family)
 
     if (strcmp(family, "qwen2") == 0 || strcmp(family, "olmo2") == 0 || strcmp(family, "phi3") == 0)
         c.n_embd = 24;
-    if (strcmp(family, "phi3") == 0)
-        c.rope_dim = 6;
     if (strcmp(family, "qwen2") == 0)
         c.qkv_bias = true;
     if (strcmp(family, "qwen3") == 0 || strcmp(family, "olmo2") == 0 || strcmp(family, "gemma3") == 0)

@@ -646,10 +646,11 @@ static void phi3_window(void)
     tg_config c = config_of("phi3");
     struct file f = {.architecture = "phi3", .fused = true};
 
-    c.rope_dim = 16;
     c.window = 8;
     c.window_layers = 3;
     f.c = c;
+    expect(&f, &c);
+    f.c.rope_dim = 16; /* all channels: the file has the same number */
     expect(&f, &c);
 }
 
@@ -657,14 +658,22 @@ static void phi3_refused(void)
 {
     struct file f = {.architecture = "phi3", .c = config_of("phi3"), .type = 'f', .fused = true};
 
-    f.c.rope_dim = 16;
     f.tensor = "rope_factors_long.weight";
     refuse(&f, "rope_factors_long.weight: scaling \"longrope\" is not supported");
     f.tensor = NULL;
     f.key = "rope.scaling.attn_factor";
     f.value = 1.19;
     refuse(&f, "phi3.rope.scaling.attn_factor: scaled attention is not supported");
+    f.key = "rope.dimension_count";
+    f.type = 'u';
+    f.value = 0;
+    refuse(&f, "phi3.rope.dimension_count: a rotation of no channel is not supported");
+    f.value = 18;
+    refuse(&f, "config/rope_dim is 18, expected at most the 16 channels of a head");
+    f.without = f.key;
     f.key = NULL;
+    refuse(&f, "phi3.rope.dimension_count is missing");
+    f.without = NULL;
     f.tensor = "blk.0.ffn_gate.weight";
     refuse(&f, "blk.0.ffn_gate.weight is not a tensor of the family phi3 with this config");
     f.tensor = NULL;

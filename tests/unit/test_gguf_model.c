@@ -356,7 +356,8 @@ static void wrong_models(void)
         struct model m;
         const char *message;
     } cases[] = {
-        {{.architecture = "mamba"}, "the architecture is \"mamba\", expected one of gpt2, llama, qwen2"},
+        {{.architecture = "mamba"},
+         "the architecture is \"mamba\", expected one of gpt2, llama, smollm3, qwen2"},
         {{.architecture = "\x1B[2J"}, "\"\\x1B[2J\""},
         {{.architecture = NULL}, "general.architecture is missing"},
         {{.architecture = "gpt2", .left_out = "gpt2.block_count"}, "gpt2.block_count is missing"},

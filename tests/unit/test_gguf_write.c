@@ -118,6 +118,11 @@ static void settings_of_llama(void)
     c.window = 64;  /* as the context */
     c.window_layers = 3;
     round_trip(c, gguf_base("llama"));
+    c = gguf_base("phi3");
+    c.rope_dim = 4;
+    same(c);
+    c.rope_dim = 6;
+    round_trip(c, gguf_base("phi3"));
 }
 
 /* Every fourth layer of SmolLM3 does not rotate. */

@@ -374,7 +374,7 @@ static tg_config phi3_base(void)
 
     c.n_layer = 1;
     c.n_kv_head = 2;
-    c.head_dim = c.rope_dim = 6;
+    c.head_dim = 6; /* all channels are rotated: rope_dim is 0 */
     c.layer_norm_epsilon = 1e-5;
     return c;
 }
