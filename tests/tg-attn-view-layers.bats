@@ -178,6 +178,27 @@ assert text("patched-text") == f"{place}: effect {effect[1, 3]:.6g}, difference 
 END
 }
 
+@test "page: what the first dump wrote to the logit stays when another is beside it" {
+    slow
+    need_chromium
+    need_numpy
+    induction
+    tg-attn-dump -q -m "$ROOT/docs/data/induction" -p abxdefghabc -o other.npz
+    tg-attn-view -q -o page.html dump.npz other.npz parts.npz
+    page page.html << 'END'
+import numpy as np
+parts = np.load("parts.npz")["attribution/key"]
+page.run("goTo(1, 0)"); page.settle()
+page.wait("isSided() && baseHead().rows === T")  # it was made while the other dump was shown
+assert page.run("[which, shows().includes('written')]") == [1, False]
+page.run("setDump(0); setShow('written')"); page.settle()
+got = page.run("(h => (h.work(Infinity), [...h.written.subarray(rowStart(10))]))(headOf(1, 0))")
+assert np.array_equal(np.float32(got), np.float32(parts[1, 0])) and np.abs(got).max() > 0.1, got
+page.run("setDump(1)"); page.settle()
+assert page.run("[view.show, isSided()]") == ["probs", True]
+END
+}
+
 @test "page: several archives of patches, with a switch, beside a dump or alone" {
     slow
     need_chromium

@@ -1548,7 +1548,8 @@ names = {"query", "key", "token", "softmax", "page", "html", "dump", "npz", "oth
 seen = set()
 for panel in page.run("panels") + ["quiz", "quiz", "quiz", *(["sides"] if page.run("dumps.length > 1") else [])]:
     for i, j in ((9, 4), (3, 7), (9, 1)):
-        page.run(f"goTo(0, 1); moveTo({i}, {j}); {'setSides(true)' if panel == 'sides' else f"setSides(false); setPanel('{panel}')"}"); page.settle()
+        how = "setSides(true)" if panel == "sides" else f"setSides(false); setPanel('{panel}')"
+        page.run(f"goTo(0, 1); moveTo({i}, {j}); {how}"); page.settle()
         for card in range(page.run("cards.length")):
             page.run(f"view.card = {card}; draw()")
             seen |= set(re.findall(r"(?<![\\A-Za-z])[A-Za-z]{2,}", page.run("""[document.body.innerText, document.title, byId('map').getAttribute('aria-label'),
