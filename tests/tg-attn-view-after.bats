@@ -394,6 +394,62 @@ END
     said 'bare.npz: layer 0 lacks q, k or v, which the steps begin with'
 }
 
+@test "--show steps: the norms and the rotation of q and k, where a layer has any, and the head of keys" {
+    need_numpy
+    for name in qwen3 llama gemma2 neox; do
+        "$BUILD/unit/make_family" $name > model.npz
+        tg-attn-dump -q -m model.npz -p Cats -o $name.npz
+        tg-attn-view --show steps -l 0 -a 4 -o $name.svg $name.npz
+    done
+    alter qwen3.npz part.npz 'del a["h.0.k.normed"]'
+    tg-attn-view --show steps -l 0 -a 4 -o part.svg part.npz
+    tg-attn-view --show steps -l 1 -a 4 -o still.svg llama.npz # which does not rotate in every layer
+    tg-attn-dump --example mha -o mha.npz
+    tg-attn-view --show steps -a 1 -o mha.svg mha.npz
+    python3 - << 'END'
+import xml.dom.minidom
+import numpy as np
+for name in "qwen3", "llama", "gemma2", "neox":
+    d, image = np.load(name + ".npz"), xml.dom.minidom.parse(name + ".svg")
+    texts = [(t.firstChild.data, int(t.getAttribute("x")), int(t.getAttribute("y"))) for t in image.getElementsByTagName("text") if t.firstChild]
+    cells = [(int(r.getAttribute("x")), int(r.getAttribute("y"))) for r in image.getElementsByTagName("rect") if r.getAttribute("height") == "26" and r.getAttribute("fill") != "none"]
+    root = image.documentElement
+    heads, key_heads = d["h.0.q"].shape[2], d["h.0.k"].shape[2]
+    g, turned = 4 * key_heads // heads, d["h.0.frequency"]
+    normed = "h.0.q.normed" in d
+    columns = [f"{x}{end}" for x in "qk" for end in ([".proj"] + [".normed"] * normed + [""])]
+    titles = [t for t, x, y in texts if y == 30]
+    assert titles == columns, (name, titles)
+    # each number of them is where its token's row and its channel's column are
+    at = {(t, x, y) for t, x, y in texts}
+    for title, x, y in [t for t in texts if t[2] == 30]:
+        which = d["h.0." + title][0, :, 4 if title[0] == "q" else g]
+        assert which.shape == (4, 4)
+        for t in range(4):
+            for c in range(4):
+                assert ("%.3g" % which[t, c], x - 4 * 46 // 2 + c * 46 + 23, 16 + 46 + t * 26 + 17) in at, (name, title, t, c)
+    lines = [t for t, x, y in texts]
+    assert lines.count("rotate") == 2 and lines.count("norm") == (2 if normed else 0), lines
+    assert lines.count(f"channels m and m+{len(turned)} turn by") == 2 and lines.count("position · " + ", ".join("%.3g" % x for x in turned) + " radians") == 2, lines
+    # then as ever, below
+    second = [(t, y) for t, x, y in texts if t in ("scores", "probs", "att")]
+    assert [t for t, y in second] == ["scores", "probs", "att"] and len({y for t, y in second}) == 1 and second[0][1] > 30 + 4 * 26
+    served = [t for t in lines if t.startswith("key head")]
+    if key_heads == heads:
+        assert served == [] and "kᵀ" in lines and "v" in lines
+    else:
+        n = heads // key_heads
+        assert served == [f"key head {g} serves heads {g * n} to {(g + 1) * n - 1}"] and f"kᵀ of key head {g}" in lines and f"v of key head {g}" in lines, lines
+    width, height = (int(root.getAttribute(x)) for x in ("width", "height"))
+    assert max(x for x, y in cells) + 46 + 16 <= width and max(y for x, y in cells) + 26 <= height
+    assert max(y for t, x, y in texts) < height
+# arrays that are missing, and a model without either: one row
+for name in "part", "still", "mha":
+    lines = [t.firstChild.data for t in xml.dom.minidom.parse(name + ".svg").getElementsByTagName("text") if t.firstChild]
+    assert not {"rotate", "norm", "q.proj"} & set(lines) and "softmax" in lines, (name, lines)
+END
+}
+
 @test "page: the mean and the maximum of the heads that the table shows" {
     slow
     need_chromium

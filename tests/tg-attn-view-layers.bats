@@ -178,6 +178,27 @@ assert text("patched-text") == f"{place}: effect {effect[1, 3]:.6g}, difference 
 END
 }
 
+@test "page: what the first dump wrote to the logit stays when another is beside it" {
+    slow
+    need_chromium
+    need_numpy
+    induction
+    tg-attn-dump -q -m "$ROOT/docs/data/induction" -p abxdefghabc -o other.npz
+    tg-attn-view -q -o page.html dump.npz other.npz parts.npz
+    page page.html << 'END'
+import numpy as np
+parts = np.load("parts.npz")["attribution/key"]
+page.run("goTo(1, 0)"); page.settle()
+page.wait("isSided() && baseHead().rows === T")  # it was made while the other dump was shown
+assert page.run("[which, shows().includes('written')]") == [1, False]
+page.run("setDump(0); setShow('written')"); page.settle()
+got = page.run("(h => (h.work(Infinity), [...h.written.subarray(rowStart(10))]))(headOf(1, 0))")
+assert np.array_equal(np.float32(got), np.float32(parts[1, 0])) and np.abs(got).max() > 0.1, got
+page.run("setDump(1)"); page.settle()
+assert page.run("[view.show, isSided()]") == ["probs", True]
+END
+}
+
 @test "page: several archives of patches, with a switch, beside a dump or alone" {
     slow
     need_chromium
@@ -259,6 +280,28 @@ if file == "titled.html":
 else:
     assert page.run("[document.title, byId('patches').hidden]") == ["Patching: k.npz", True]
     assert page.run("byId('shape').textContent") == "2 layers"
+END
+}
+
+@test "page: axe-core finds no fault in patches alone" {
+    slow
+    need_chromium
+    need_judge axe_core_python
+    induction
+    tg-attn-view -q -o page.html x.npz z.npz k.npz
+    AXE=$("$TG_JUDGE_PYTHON" -c 'import axe_core_python, os; print(os.path.dirname(axe_core_python.__file__))')
+    export AXE
+    page page.html << 'END'
+import json, os
+page.run(open(os.environ["AXE"] + "/axe.min.js", encoding="utf8").read() + "; 0")
+for width, height in ((1280, 800), (390, 844)):
+    page.size(width, height)
+    for step in ("setPatch(1)", "setPatch(2)", "changeTheme()", "setLanguage('zh')", "setLarge(true)", "setLarge(false), setLanguage('en')"):
+        page.run(step), page.settle()
+        found = json.loads(page.run("""axe.run().then((all) => JSON.stringify({passes: all.passes.length,
+            faults: all.violations.map(({id, nodes}) => [id, nodes.map((node) => node.failureSummary)])}))"""))
+        assert found["faults"] == [] and found["passes"] >= 30, (width, step, found)
+page.run("localStorage.clear()")
 END
 }
 

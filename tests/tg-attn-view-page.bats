@@ -1571,6 +1571,60 @@ page.run("localStorage.removeItem('tg-attn-view language')")
 END
 }
 
+@test "page: tokens that are words of the page are not translated" {
+    slow
+    need_chromium
+    need_numpy
+    dump dump.npz T=6 H=2 L=1 D=4 text=letters
+    alter dump.npz words.npz 'a["dump/text"] = np.array([b"all", b"at", b"cell", b"sum", b"row", b"head"])'
+    tg-attn-view -q -o page.html words.npz
+    page page.html << 'END'
+words = "[...document.querySelectorAll('#text .token')].map((w) => w.textContent)"
+tokens = ["all", "at", "cell", "sum", "row", "head"]
+assert page.run(words) == tokens and page.run("byId('tab-cell').textContent") == "cell"
+for _ in range(2):
+    page.run("setLanguage('zh')"); page.settle()
+    assert page.run(words) == tokens and page.run("byId('tab-cell').textContent") == "格子"
+    page.run("setPanel('row')"); page.settle()
+    assert set(page.run("[...byId('keys').querySelectorAll('tbody td:nth-child(2)')].map((c) => c.textContent)")) == set(tokens)
+    page.run("setLanguage('en')"); page.settle()
+    assert page.run(words) == tokens and page.run("byId('tab-cell').textContent") == "cell"
+END
+}
+
+@test "page: formulas of shared keys are whole; equal heads differ by 0; the quiz's answer is not heard" {
+    slow
+    need_chromium
+    tg-init -q -P baby-llama --n-layer 2 -o model.npz
+    make_text 60 | head -c 60 > text
+    tg-attn-dump -q -m model.npz -o dump.npz < text
+    tg-attn-view -q -o page.html dump.npz
+    page page.html << 'END'
+for width, height in ((1280, 800), (1920, 1080), (390, 844)):
+    page.size(width, height)
+    for h in 0, 3:
+        page.run(f"goTo(1, {h}); moveTo(59, 39)"); page.settle()
+        cut = page.run("[...byId('facts').querySelectorAll('.formula')].filter((e) => e.scrollWidth > e.clientWidth + 1).map((e) => e.textContent)")
+        texts = page.run("[...byId('facts').querySelectorAll('.formula')].map((e) => e.textContent)")
+        assert cut == [] and "= ((b·T + j)·KV + h/(H/KV))·D" in texts, (width, cut, texts)
+page.size(1280, 800)
+page.run("goTo(0, 0); changePinned()"); page.settle()
+page.wait("mapHead().rows === T"); page.settle()
+assert page.run("legendTexts(scaleOf(mapHead()), 300, () => 20)") == ["", "", "0", "", ""]
+assert page.run("byId('legend').getAttribute('aria-label')") == "colours: difference of probabilities from 0 to 0; hatched: masked"
+# numbers of a legend have room: fewer digits, or only the ends and the middle
+scale = "{kind: 'linear', low: -0.00048353, high: 0.00048353}"
+assert page.run(f"legendTexts({scale}, 400, (t) => 5 * t.length)")[4] == "0.0004835"
+assert page.run(f"legendTexts({scale}, 200, (t) => 5 * t.length)")[4] == "0.00048"
+assert page.run(f"legendTexts({scale}, 170, (t) => 7 * t.length)") == ["-0.00048", "", "0", "", "0.00048"]
+page.run("changePinned(); setPanel('cell'); moveTo(59, 39)"); page.settle()
+assert ": score " in page.run("byId('said').textContent")
+page.run("setPanel('quiz')"); page.settle()
+said = page.run("byId('said').textContent")
+assert page.run("hidesNumbers()") and said.startswith("query ") and "score" not in said and "probability" not in said, said
+END
+}
+
 @test "page: axe-core finds no fault in any part, in both themes and languages, on a desk and a phone" {
     slow
     need_chromium

@@ -97,7 +97,7 @@ static tg_dump_want wanted(const struct options *o)
     return (tg_dump_want){
         .layer = o->layers.n == 1 ? o->layers.index[0] : TG_ATTN_ALL,
         .stages = o->format == HTML || o->show == SHOW_STEPS ? page : tg_dump_rows_stages(o->stage),
-        .extras = o->format == HTML};
+        .extras = o->format == HTML || o->show == SHOW_STEPS};
 }
 
 static tg_status read_dump(struct input *in, view *v, const char *name, const struct options *o,

@@ -83,7 +83,7 @@ typedef struct picture {
     const view *v;
     tg_sink *out;
     tg_rgb palette[2][TG_INK_END]; /* of probabilities; of what diverges around 0 */
-    size_t query, left;            /* the row that is marked; where the next matrix begins */
+    size_t query, left, top;       /* the row that is marked; where the next matrix begins */
 } picture;
 
 static void put_attribute(const picture *p, const char *name, tg_rgb color)
@@ -124,7 +124,7 @@ static tg_rgb color_of(const picture *p, double x, bool probs, double most)
 
 static void put_cell(const picture *p, const matrix *m, size_t r, size_t c, tg_rgb color)
 {
-    const size_t x = p->left + c * CELL_W, y = EDGE + TITLE + r * CELL_H;
+    const size_t x = p->left + c * CELL_W, y = p->top + TITLE + r * CELL_H;
     char text[32];
 
     tg_sink_print(p->out, "<rect x=\"%zu\" y=\"%zu\" width=\"%d\" height=\"%d\" stroke-opacity=\".25\"", x, y,
@@ -161,14 +161,14 @@ static void put_columns(const picture *p, const matrix *m)
             snprintf(name, sizeof name, "%zu %s", c, p->v->label[c]);
         else
             snprintf(name, sizeof name, "%zu", c);
-        put_text(p, p->left + c * CELL_W + CELL_W / 2, EDGE + TITLE - 7, plain, TG_INK_FAINT, CELL_W - 2,
+        put_text(p, p->left + c * CELL_W + CELL_W / 2, p->top + TITLE - 7, plain, TG_INK_FAINT, CELL_W - 2,
                  name);
     }
 }
 
 static void put_mark(const picture *p, const matrix *m)
 {
-    const size_t y = EDGE + TITLE + p->query * CELL_H;
+    const size_t y = p->top + TITLE + p->query * CELL_H;
 
     if (m->transposed)
         return;
@@ -185,8 +185,8 @@ static void put_matrix(picture *p, const matrix *m, bool probs, bool marked, siz
     const double most = greatest(m);
 
     if (*m->made != '\0')
-        put_text(p, p->left - GAP / 2, EDGE + TITLE + height / 2 + 5, large, TG_INK_TEXT, GAP - 6, m->made);
-    put_text(p, middle, EDGE + 14, heading, TG_INK_TEXT, width + GAP, m->name);
+        put_text(p, p->left - GAP / 2, p->top + TITLE + height / 2 + 5, large, TG_INK_TEXT, GAP - 6, m->made);
+    put_text(p, middle, p->top + 14, heading, TG_INK_TEXT, width + GAP, m->name);
     put_columns(p, m);
     for (size_t r = 0; r < m->rows; r++)
         for (size_t c = 0; c < m->cols; c++)
@@ -194,7 +194,7 @@ static void put_matrix(picture *p, const matrix *m, bool probs, bool marked, siz
     if (marked)
         put_mark(p, m);
     for (size_t n = 0; n < 2; n++)
-        put_text(p, middle, EDGE + TITLE + m->rows * CELL_H + 18 + 16 * n, plain, TG_INK_FAINT,
+        put_text(p, middle, p->top + TITLE + m->rows * CELL_H + 18 + 16 * n, plain, TG_INK_FAINT,
                  width + GAP - 4, m->says[n]);
     p->left += width + GAP;
 }
@@ -206,7 +206,7 @@ static void put_labels(const picture *p, size_t T)
 
         snprintf(name, sizeof name, "%s%zu%s%s", t == p->query ? "query " : "", t, p->v->label ? " " : "",
                  p->v->label ? p->v->label[t] : "");
-        put_text(p, EDGE + LABELS / 2, EDGE + TITLE + t * CELL_H + CELL_H / 2 + 4,
+        put_text(p, EDGE + LABELS / 2, p->top + TITLE + t * CELL_H + CELL_H / 2 + 4,
                  t == p->query ? bold : plain, t == p->query ? TG_INK_TEXT : TG_INK_FAINT, LABELS - 8, name);
     }
 }
@@ -241,63 +241,192 @@ static tg_status check_size(const tg_dump *a, const tg_dump_layer *l, tg_err *er
     return TG_OK;
 }
 
-tg_status view_steps(view *v, tg_sink *out, tg_err *err)
+/* ---- before q and k: their norms and their rotation, where the layer has any */
+
+#define WAY_MOST 3 /* the projection, normed, rotated */
+
+typedef struct way {
+    matrix m[WAY_MOST];
+    size_t n; /* 0: q and k are the projection itself */
+    char turned[2][64];
+} way;
+
+/* "position · 1, 0.01 radians", for at most MOST_CHANNELS/2 frequencies. */
+static void describe_rotation(way *w, const tg_dump_extra_array *frequency)
+{
+    const double *of = frequency->data;
+    size_t end;
+
+    snprintf(w->turned[0], sizeof w->turned[0], "channels m and m+%zu turn by", frequency->count);
+    end = (size_t)snprintf(w->turned[1], sizeof w->turned[1], "position · ");
+    for (size_t n = 0; n < frequency->count && end < sizeof w->turned[1]; n++)
+        end += (size_t)snprintf(w->turned[1] + end, sizeof w->turned[1] - end, "%s%.3g", n > 0 ? ", " : "",
+                                of[n]);
+    if (end < sizeof w->turned[1])
+        snprintf(w->turned[1] + end, sizeof w->turned[1] - end, " radians");
+}
+
+/* The way to q, or to k: names and stages are of the projection, the norm and the end. */
+static void take_way(way *w, const view *v, const char *const name[WAY_MOST],
+                     const tg_attn_stage stage[WAY_MOST])
+{
+    const tg_dump_layer *l = v->map->layer;
+    const tg_dump_extra_array *frequency = &l->extra[TG_DUMP_FREQUENCY];
+    const bool has[WAY_MOST] = {l->data[stage[0]], l->data[stage[1]],
+                                frequency->data && frequency->count > 0};
+    const matrix all[WAY_MOST] = {
+        {.name = name[0], .says = {"made of the layer's", "normed input"}, .made = ""},
+        {.name = name[1], .says = {"÷ its root mean square,", "times a gain"}, .made = "norm"},
+        {.name = name[2], .says = {w->turned[0], w->turned[1]}, .made = "rotate"},
+    };
+
+    w->n = 0;
+    if (!has[0] || (!has[1] && !has[2]))
+        return;
+    if (has[2])
+        describe_rotation(w, frequency);
+    for (size_t n = 0; n < WAY_MOST; n++) {
+        if (!has[n])
+            continue;
+        w->m[w->n] = all[n];
+        w->m[w->n].rows = v->dump->T;
+        w->m[w->n].cols = v->dump->D;
+        take_vectors(&w->m[w->n++], v, stage[n]);
+    }
+}
+
+/* Both of them, next to each other, in a row of their own; the next row begins below it. */
+static void put_ways(picture *p, const way w[2])
+{
+    const size_t T = p->v->dump->T, left = p->left;
+
+    if (w[0].n == 0)
+        return;
+    put_labels(p, T);
+    for (size_t k = 0; k < 2; k++)
+        for (size_t n = 0; n < w[k].n; n++)
+            put_matrix(p, &w[k].m[n], false, k == 0, T * CELL_H);
+    p->left = left;
+    p->top += TITLE + T * CELL_H + FOOT;
+}
+
+static size_t width_of(size_t columns, size_t matrices)
+{
+    return EDGE + LABELS + columns * CELL_W + (matrices - 1) * GAP + EDGE;
+}
+
+/* ---- all of it */
+
+/* What matrices say depends on the model. */
+typedef struct texts {
+    char scale[32], match[48], hidden[64], key[2][64], serves[64];
+} texts;
+
+static void write_texts(texts *t, const view *v)
 {
     const tg_dump *a = v->dump;
-    const size_t T = a->T, D = a->D, height = tg_size_max(T, D) * CELL_H;
     const tg_attention_rule rule = tg_dump_rule(a, v->map->layer->number);
-    char scale[32], match[48] = "how well they match;", hidden[64] = "later keys are masked", name[1024];
-    matrix m[MATRICES] = {
-        [M_Q] = {.name = "q", .says = {"what each token", "looks for"}, .made = "", .rows = T, .cols = D},
-        [M_K] = {.name = "kᵀ",
-                 .says = {"what each token", "can be found by"},
-                 .made = "×",
-                 .rows = D,
-                 .cols = T,
-                 .transposed = true},
-        [M_SCORES] =
-            {.name = "scores", .says = {match, hidden}, .made = scale, .rows = T, .cols = T, .square = true},
-        [M_PROBS] = {.name = "probs",
-                     .says = {"each row adds up to 1", ""},
-                     .made = "softmax",
-                     .rows = T,
-                     .cols = T,
-                     .square = true},
-        [M_V] = {.name = "v", .says = {"what each token", "hands over"}, .made = "×", .rows = T, .cols = D},
-        [M_ATT] = {.name = "att",
-                   .says = {"what the query takes:", "a mixture of v"},
-                   .made = "=",
-                   .rows = T,
-                   .cols = D},
-    };
-    picture p = {.v = v, .out = out, .query = T - 1, .left = EDGE + LABELS};
-    const bool dark = v->paper == VIEW_DARK;
-    const size_t width = EDGE + LABELS + 3 * (T + D) * CELL_W + 5 * GAP + EDGE;
-    tg_status status = check_size(a, v->map->layer, err);
+    const tg_qkv_view shape = tg_dump_shape(a);
+    const size_t group = a->H / a->KV, g = tg_attn_kv_head(&shape, v->map->head);
 
-    if (status)
-        return status;
+    *t = (texts){.match = "how well they match;",
+                 .hidden = "later keys are masked",
+                 .key = {"kᵀ", "v"},
+                 .serves = "can be found by"};
     if (rule.scale > 0)
-        snprintf(scale, sizeof scale, "·%.4g =", rule.scale);
+        snprintf(t->scale, sizeof t->scale, "·%.4g =", rule.scale);
     else
-        snprintf(scale, sizeof scale, "/√%zu =", D);
+        snprintf(t->scale, sizeof t->scale, "/√%zu =", a->D);
     if (rule.cap > 0)
-        snprintf(match, sizeof match, "their match, capped at %.4g;", rule.cap);
-    if (rule.window > 0 && rule.window < T)
-        snprintf(hidden, sizeof hidden, "masked: later keys, and all but %zu", rule.window);
+        snprintf(t->match, sizeof t->match, "their match, capped at %.4g;", rule.cap);
+    if (rule.window > 0 && rule.window < a->T)
+        snprintf(t->hidden, sizeof t->hidden, "masked: later keys, and all but %zu", rule.window);
+    if (group == 1)
+        return;
+    snprintf(t->key[0], sizeof t->key[0], "kᵀ of key head %zu", g);
+    snprintf(t->key[1], sizeof t->key[1], "v of key head %zu", g);
+    snprintf(t->serves, sizeof t->serves, "key head %zu serves heads %zu to %zu", g, g * group,
+             (g + 1) * group - 1);
+}
+
+static void take_matrices(matrix m[MATRICES], const view *v, const texts *t)
+{
+    const size_t T = v->dump->T, D = v->dump->D;
+
+    m[M_Q] =
+        (matrix){.name = "q", .says = {"what each token", "looks for"}, .made = "", .rows = T, .cols = D};
+    m[M_K] = (matrix){.name = t->key[0],
+                      .says = {"what each token", t->serves},
+                      .made = "×",
+                      .rows = D,
+                      .cols = T,
+                      .transposed = true};
+    m[M_SCORES] = (matrix){.name = "scores",
+                           .says = {t->match, t->hidden},
+                           .made = t->scale,
+                           .rows = T,
+                           .cols = T,
+                           .square = true};
+    m[M_PROBS] = (matrix){.name = "probs",
+                          .says = {"each row adds up to 1", ""},
+                          .made = "softmax",
+                          .rows = T,
+                          .cols = T,
+                          .square = true};
+    m[M_V] = (matrix){
+        .name = t->key[1], .says = {"what each token", "hands over"}, .made = "×", .rows = T, .cols = D};
+    m[M_ATT] = (matrix){.name = "att",
+                        .says = {"what the query takes:", "a mixture of v"},
+                        .made = "=",
+                        .rows = T,
+                        .cols = D};
+    if (v->dump->KV < v->dump->H)
+        m[M_K].says[0] = "what each token can be found by";
     take_vectors(&m[M_Q], v, TG_ATTN_Q);
     take_vectors(&m[M_K], v, TG_ATTN_K);
     take_vectors(&m[M_V], v, TG_ATTN_V);
     take_rows(&m[M_SCORES], v, TG_ATTN_SCORES);
     take_rows(&m[M_PROBS], v, TG_ATTN_PROBS);
     weigh(&m[M_ATT], &m[M_PROBS], &m[M_V], T, D);
+}
+
+tg_status view_steps(view *v, tg_sink *out, tg_err *err)
+{
+    static const char *const names[2][WAY_MOST] = {{"q.proj", "q.normed", "q"}, {"k.proj", "k.normed", "k"}};
+    static const tg_attn_stage stages[2][WAY_MOST] = {{TG_ATTN_Q_PROJECTED, TG_ATTN_Q_NORMED, TG_ATTN_Q},
+                                                      {TG_ATTN_K_PROJECTED, TG_ATTN_K_NORMED, TG_ATTN_K}};
+    static way ways[2]; /* large, as the matrices */
+    static matrix m[MATRICES];
+    const tg_dump *a = v->dump;
+    const bool dark = v->paper == VIEW_DARK;
+    picture p = {.v = v, .out = out, .query = a->T - 1, .left = EDGE + LABELS, .top = EDGE};
+    size_t width, height;
+    char name[1024];
+    texts t;
+    tg_status status = check_size(a, v->map->layer, err);
+
+    if (status)
+        return status;
+    write_texts(&t, v);
+    take_matrices(m, v, &t);
+    for (size_t k = 0; k < 2; k++)
+        take_way(&ways[k], v, names[k], stages[k]);
+    if (ways[0].n != ways[1].n) /* the dump lacks an array */
+        ways[0].n = 0;
+    width = width_of(3 * (a->T + a->D), MATRICES);
+    height = EDGE + TITLE + tg_size_max(a->T, a->D) * CELL_H + FOOT + EDGE;
+    if (ways[0].n > 0) {
+        width = tg_size_max(width, width_of(2 * ways[0].n * a->D, 2 * ways[0].n));
+        height += TITLE + a->T * CELL_H + FOOT;
+    }
     tg_raster_palette(p.palette[0], (tg_colormap){.dark = dark});
     tg_raster_palette(p.palette[1], (tg_colormap){.dark = dark, .diverges = true});
     view_name(v->title, v->name, name, sizeof name);
-    put_head(&p, width, EDGE + TITLE + height + FOOT + EDGE, name);
-    put_labels(&p, T);
+    put_head(&p, width, height, name);
+    put_ways(&p, ways);
+    put_labels(&p, a->T);
     for (size_t n = 0; n < MATRICES; n++)
-        put_matrix(&p, &m[n], n == M_PROBS, n != M_V, T * CELL_H);
+        put_matrix(&p, &m[n], n == M_PROBS, n != M_V, a->T * CELL_H);
     tg_sink_puts(out, "</svg>\n");
     return TG_OK;
 }

@@ -334,6 +334,8 @@ function drawMap(head, maps) {
 
 // Numbers at the ends and between, in as many digits as a bar so wide has room for; else in fewer places.
 function legendTexts(scale, bar, widthOf) {
+    if (scale.high === scale.low) // a difference that is 0 everywhere
+        return ["", "", "0", "", ""];
     const texts = (digits) => [0, 0.25, 0.5, 0.75, 1].map((place) => textOf(numberAt(scale, place), digits));
     const fit = (all) => Math.max(...all.map(widthOf)) <= Math.min(bar / 4 - 6, 56); // a half is left of the bar
     const all = [4, 3, 2].map(texts).find(fit) ?? texts(2).map((text, n) => n % 2 === 0 ? text : "");
@@ -376,5 +378,5 @@ function drawLegend(canvas, {show, scale}, most) {
     context.textAlign = "left";
     context.fillText(say("masked"), width - 49, 3);
     canvas.setAttribute("aria-label", say("colours: {0} from {1} to {2}; hatched: masked", say(QUANTITY[show][0]),
-        numbers[0], numbers[4]));
+        numbers[0] || "0", numbers[4] || "0"));
 }

@@ -57,7 +57,7 @@ function readLayer(name) {
 function layerOf(number, nth = which) {
     const name = `${number}.${nth}`;
     if (!layers.has(name))
-        layers.set(name, {...readLayer(name), number, window: windowOf(number)});
+        layers.set(name, {...readLayer(name), number, nth, window: windowOf(number)});
     return layers.get(name);
 }
 
@@ -159,11 +159,12 @@ function fillGradient(dscores, {v}, datt, h, first, probs, i, dprobs = dscores) 
     return mean;
 }
 
-// What the keys first..i of query i wrote to the logit that is explained, if it is that of this query; 0 otherwise.
-function fillWritten(written, number, h, first, i) {
+// What the keys first..i of query i wrote to the logit that is explained, if it is that of this query and of the first
+// dump, whichever is shown; 0 otherwise.
+function fillWritten(written, {number, nth}, h, first, i) {
     written.fill(NaN, 0, first);
     written.fill(0, first, i + 1);
-    if (hasWritten(i))
+    if (nth === 0 && i === dump.attribution.position)
         written.set(writtenOf(number, h).subarray(first, i + 1), first);
 }
 
@@ -180,7 +181,7 @@ function fillShown([scores, probs, diff, grad, written], data, base, h, i) {
     if (dump.gradient)
         fillGradient(grad, data, storedDatt(data, h, i), h, seen.first, probs, i);
     if (dump.attribution)
-        fillWritten(written, data.number, h, seen.first, i);
+        fillWritten(written, data, h, seen.first, i);
     return seen;
 }
 

@@ -197,7 +197,8 @@ function showCell() {
         stream: showResidual, next: showNext, gradient: () => showGradient(parts), lens: showLens, logit: showLogit,
         patch: showPatch, edit: showVectors, quiz: showQuiz})[view.panel]?.();
     showCards(parts);
-    byId("said").textContent = say("{0}: {1}", placeText(view), isSided() ? sidesNumbers(view) : numbersText(row, view));
+    byId("said").textContent = hidesNumbers() ? placeText(view)
+        : say("{0}: {1}", placeText(view), isSided() ? sidesNumbers(view) : numbersText(row, view));
 }
 
 // ---- copying

@@ -191,7 +191,8 @@ let language = "en";
 const say = (text, ...parts) => (language === "zh" && CHINESE[text] || text)
     .replace(/\{(\d)\}/g, (_, n) => parts[n]);
 
-// What stands in page.html: texts, titles and names, each as it is there, and how to replace it.
+// What stands in page.html: texts, titles and names, each as it is there, and how to replace it; not the dump's text,
+// whose tokens may be the same words.
 const stated = [];
 const oneLine = (text) => text.trim().replace(/\s+/g, " ");
 
@@ -199,6 +200,8 @@ function findStated() {
     const walk = document.createTreeWalker(document.body, NodeFilter.SHOW_TEXT | NodeFilter.SHOW_ELEMENT);
     while (walk.nextNode()) {
         const node = walk.currentNode;
+        if (byId("text").contains(node))
+            continue;
         if (node.nodeType === Node.TEXT_NODE && Object.hasOwn(CHINESE, oneLine(node.data)))
             stated.push([node.data, (text) => { node.data = text; }]);
         for (const name of node.nodeType === Node.ELEMENT_NODE ? ["title", "aria-label", "aria-roledescription"] : [])
