@@ -1,204 +1,21 @@
 #include "lib/models/chat_template.h"
 
-#include <stdlib.h>
-#include <string.h>
-#include <sys/stat.h>
-
-#include "formats/format.h"
-#include "formats/gguf.h"
-#include "formats/json.h"
-#include "formats/path.h"
 #include "lib/models/hf_settings.h"
 #include "lib/models/model_format.h"
-
-#define TEMPLATES_MAX 16 /* of an array; further ones are not looked at */
-
-/* A template's text, and the file that it is of; text.p is NULL without one. */
-struct found {
-    tg_span text;
-    tg_loaded *file;
-};
-
-/* ---- a directory */
-
-/* Go to the template: a text, or that of the object named "default" in an array. */
-static bool find_template(tg_json *j)
-{
-    size_t at[TEMPLATES_MAX];
-    const size_t n = tg_json_find_objects(j, 0, "chat_template", at, TEMPLATES_MAX);
-
-    for (size_t i = 0; i < n; i++)
-        if (tg_json_find_kind(j, at[i], "name", TG_JSON_STRING) && tg_span_is(tg_json_get_text(j), "default"))
-            return tg_json_find_kind(j, at[i], "template", TG_JSON_STRING);
-    return tg_json_find_kind(j, 0, "chat_template", TG_JSON_STRING);
-}
-
-/* The reader's text is gone with the reader. */
-static tg_status copy(struct found *found, tg_span text, tg_err *err)
-{
-    char *p = tg_loaded_alloc(found->file, text.n + 1);
-
-    if (!p)
-        return tg_fail_memory(err, text.n, "a template");
-    memcpy(p, text.p, text.n);
-    found->text = (tg_span){p, text.n};
-    return TG_OK;
-}
-
-static tg_status in_settings(struct found *found, tg_err *err)
-{
-    tg_json j;
-    tg_status status = TG_OK, closed;
-
-    tg_json_open(&j, found->file->bytes, found->file->n, err);
-    if (find_template(&j))
-        status = copy(found, tg_json_get_text(&j), err);
-    closed = tg_json_close(&j);
-    return status ? status : closed;
-}
-
-/* The first of two files that it has. */
-static tg_status in_directory(struct found *found, tg_model_file *f, const char *directory, tg_err *err)
-{
-    tg_status status = tg_model_file_add_found(f, &found->file, directory, TG_CHAT_TEMPLATE_FILE, false,
-                                               TG_HF_SETTINGS_MAX, err);
-
-    if (status)
-        return status;
-    if (found->file) {
-        found->text = (tg_span){(const char *)found->file->bytes, found->file->n};
-        return TG_OK;
-    }
-    status = tg_model_file_add_found(f, &found->file, directory, TG_CHAT_SETTINGS_FILE, false,
-                                     TG_HF_SETTINGS_MAX, err);
-    if (status || !found->file)
-        return status;
-    status = in_settings(found, err);
-    return status ? tg_err_in(err, found->file->path) : TG_OK;
-}
-
-/* A model's weights, beside the other files of its directory. */
-static tg_status beside(struct found *found, tg_model_file *f, const char *path, tg_err *err)
-{
-    char *directory = tg_path_sibling(path, "");
-    tg_status status;
-
-    if (!directory)
-        return tg_fail_memory(err, strlen(path), "a path");
-    status = in_directory(found, f, directory, err);
-    free(directory);
-    return status;
-}
-
-/* ---- files */
-
-/* In a file that has been read. */
-static tg_status find_in_gguf(tg_span *text, tg_gguf *g)
-{
-    static const char key[] = "tokenizer.chat_template";
-
-    if (tg_gguf_find(g, key))
-        *text = tg_gguf_get_text(g, key);
-    return g->status;
-}
-
-static tg_status in_gguf(struct found *found, tg_model_file *f, const char *path, tg_err *err)
-{
-    tg_gguf g;
-    tg_status status = tg_model_file_add(f, path, NULL, &found->file, err);
-
-    if (status)
-        return status;
-    status = tg_gguf_read(&found->file->list, &g, found->file->bytes, found->file->n, err);
-    if (!status)
-        status = find_in_gguf(&found->text, &g);
-    tg_gguf_free(&g);
-    return status ? tg_err_in(err, path) : TG_OK;
-}
-
-static tg_status in_jinja(struct found *found, tg_model_file *f, const char *path, tg_err *err)
-{
-    const tg_status status = tg_model_file_add(f, path, NULL, &found->file, err);
-
-    if (!status)
-        found->text = (tg_span){(const char *)found->file->bytes, found->file->n};
-    return status;
-}
-
-static tg_format format_of(const char *path)
-{
-    unsigned char first[TG_FORMAT_BYTES];
-    size_t n;
-
-    return tg_path_peek(path, first, sizeof first, &n, NULL) ? TG_FORMAT_UNKNOWN
-                                                             : tg_format_recognize(first, n);
-}
-
-static bool is_jinja(const char *path)
-{
-    const char *dot = strrchr(path, '.');
-
-    return dot && strcmp(dot, ".jinja") == 0;
-}
-
-/* ---- what a path names */
-
-static tg_status find(struct found *found, tg_model_file *f, const char *path, tg_err *err)
-{
-    struct stat st;
-    bool exists;
-    const tg_status status = tg_path_examine(path, &st, &exists, err);
-
-    *found = (struct found){0};
-    if (status || !exists)
-        return status;
-    if (S_ISDIR(st.st_mode))
-        return in_directory(found, f, path, err);
-    if (!S_ISREG(st.st_mode))
-        return TG_OK;
-    if (is_jinja(path))
-        return in_jinja(found, f, path, err);
-    switch (format_of(path)) {
-    case TG_FORMAT_GGUF:
-        return in_gguf(found, f, path, err);
-    case TG_FORMAT_SAFETENSORS:
-        return beside(found, f, path, err);
-    default:
-        return TG_OK;
-    }
-}
 
 tg_status tg_chat_template_of(tg_chat_template *kind, const char *path, tg_err *err)
 {
     tg_model_file f = {0};
-    struct found found;
-    tg_status status = find(&found, &f, path, err);
+    tg_status status = tg_chat_template_keep(&f, path, err);
+    const tg_span text = f.chat_template;
 
     *kind = TG_CHAT_TEMPLATES;
-    if (!status && found.text.p &&
-        (*kind = tg_chat_recognize(found.text.p, found.text.n)) == TG_CHAT_TEMPLATES) {
+    if (!status && text.p && (*kind = tg_chat_recognize(text.p, text.n)) == TG_CHAT_TEMPLATES) {
         status = tg_fail(err, TG_EDATA,
                          "the model's template of conversations is none of " TG_CHAT_NAMES
                          ": give one of these with --template");
-        (void)tg_err_in(err, found.file->path);
+        (void)tg_err_in(err, f.file[f.n_files - 1]->path);
     }
     tg_model_file_close(&f);
     return status;
-}
-
-tg_status tg_chat_template_keep(tg_model_file *f, const char *path, tg_err *err)
-{
-    struct found found;
-    const tg_status status = find(&found, f, path, err);
-
-    if (!status && found.text.p) {
-        f->chat_template = found.text;
-        f->chat_settings = strcmp(tg_path_name(found.file->path), TG_CHAT_SETTINGS_FILE) == 0;
-    }
-    return status;
-}
-
-tg_status tg_chat_template_keep_gguf(tg_model_file *f, tg_gguf *g)
-{
-    return find_in_gguf(&f->chat_template, g);
 }
