@@ -1583,29 +1583,6 @@ arrays() {
     said "tg-train: --freeze is for a model that is trained: with an adapter, all of it stays as it is"
 }
 
-@test "--split-tokens: the same bytes with any number of threads, and after a stop; where there is nothing to split" {
-    make_text 20000 > text
-    tg-bpe -q -n 300 -o bpe.npz text
-    tg-tokenize -q -t bpe.npz -o b.npz text
-    tg-init -q --n-layer 1 --n-head 2 --n-embd 16 --n-ctx 16 -t bpe.npz -o start.npz
-    local options=(-m start.npz -b 2 -a 2 -n 6 --split-tokens 0.2)
-    tg-train -q "${options[@]}" -o whole.npz b.npz
-    tg-train -q "${options[@]}" --threads 3 -o threads.npz b.npz
-    cmp whole.npz threads.npz
-    killed_after_save part.npz tg-train -q "${options[@]}" -o part.npz --save-every 2 b.npz
-    tg-train -q -m part.npz -n 6 b.npz
-    cmp whole.npz part.npz
-    [[ $(tg-info whole.npz) = *"split_tokens 0.2"* ]]
-    tg-train -q "${options[@]}" --split-tokens 0 -o plain.npz b.npz
-    run -1 cmp -s whole.npz plain.npz
-    [[ $(unzip -Z1 plain.npz) != *split_tokens* ]]
-    run -2 --separate-stderr tg-train -m new.npz -n 2 --split-tokens 0.2 t.npz
-    [[ ${stderr_lines[-1]} = "tg-train: split_tokens needs a tokenizer of kind bpe, whose tokens are merges of two" && ! -e new.npz ]]
-    tg-tokenize -q -t bpe.npz --prompt-completion -o masked.npz <(echo '{"prompt": "a line", "completion": "of text"}')
-    run -2 --separate-stderr tg-train -m start.npz -o new.npz -n 2 --split-tokens 0.2 masked.npz
-    [[ ${stderr_lines[-1]} = "tg-train: split_tokens is for texts without a loss mask" && ! -e new.npz ]]
-}
-
 @test "parameters kept in bf16: less memory, files as ever, the same bytes" {
     slow
     tg-init -q -P baby-llama --n-layer 3 --n-ctx 32 -o start.npz

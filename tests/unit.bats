@@ -107,7 +107,6 @@ tiny() {
 @test "unit: backward" { unit backward; }
 @test "unit: adapter" { unit adapter; }
 @test "unit: train" { unit train; }
-@test "unit: token_splits" { unit token_splits; }
 
 # Kernels, products, operations and models: up to ten seconds each, because the naive references are slow.
 @test "unit: amx" { with_isa amx; }

@@ -247,8 +247,6 @@ static int parse(int argc, char **argv, train_options *o)
         setting(o, 0, TG_SET_WEIGHT_DECAY, "X", "weight decay, applied to matrices only"),
         setting(o, 0, TG_SET_CLIP, "X", "maximum norm of the gradient; 0 for no limit"),
         setting(o, 0, TG_SET_DROPOUT, "P", "probability of dropping an activation"),
-        setting(o, 0, TG_SET_SPLIT_TOKENS, "P",
-                "probability of splitting a token of the text into the two that it was merged from, for bpe"),
         VAL_OPTIONS(o),
         TYPE_OPTIONS(o),
         setting(o, 's', TG_SET_SEED, "N",

@@ -22,8 +22,7 @@ enum tg_rng_purpose {
     TG_RNG_DROPOUT = 3, /* step: training step           index: element */
     TG_RNG_SAMPLE = 4,  /* step: position of the token   index: sequence */
     TG_RNG_ROUND = 5,   /* step: training step           index: parameter */
-    TG_RNG_LEND = 6,    /* the same, of matrices that an adapter changes */
-    TG_RNG_SPLIT = 7    /* step: training window         index: split that is decided */
+    TG_RNG_LEND = 6     /* the same, of matrices that an adapter changes */
 };
 
 /* One stream of numbers; plain values, copied freely. */

@@ -180,18 +180,6 @@ static size_t added(const void *tok, const uint32_t **ids)
     return b->vocab.n_added;
 }
 
-/* Of several merges that make a token, those of the lowest rank. */
-static void halves_of(const void *tok, int32_t (*halves)[2])
-{
-    const tg_bpe *b = tok;
-
-    for (size_t i = 0; i < b->vocab.n; i++)
-        halves[i][0] = halves[i][1] = -1;
-    for (size_t i = b->vocab.n_merges; i-- > 0;)
-        for (size_t k = 0; k < 2; k++)
-            halves[b->made[i]][k] = (int32_t)b->vocab.merges[i][k];
-}
-
 const tg_tokenizer_kind tg_tokenizer_kind_bpe = {
     .name = "bpe",
     .size = sizeof(tg_bpe),
@@ -203,7 +191,6 @@ const tg_tokenizer_kind tg_tokenizer_kind_bpe = {
     .token = token,
     .specials = specials,
     .added = added,
-    .halves = halves_of,
     .cut = tg_bpe_cut,
     .offset = tg_bpe_encoder_offset,
     .start = tg_bpe_encoder_start,

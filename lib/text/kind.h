@@ -78,9 +78,6 @@ typedef struct tg_tokenizer_kind {
     /* added: see tg_tokenizer_added().  NULL: the kind has none. */
     size_t (*added)(const void *tok, const uint32_t **ids);
 
-    /* halves: see tg_tokenizer_halves().  NULL: its tokens are not merges of two. */
-    void (*halves)(const void *tok, int32_t (*halves)[2]);
-
     /*
      * cut: the last place p, 0 < p < n, where text [n] may be cut, whatever comes before and after:
      * encoding both parts separately gives the ids of the whole.  0: there is none.  Examines at most

@@ -193,16 +193,6 @@ size_t tg_tokenizer_added(const tg_tokenizer *tok, const uint32_t **ids)
     return tok->kind->added ? tok->kind->added(tok->state, ids) : 0;
 }
 
-bool tg_tokenizer_has_halves(const tg_tokenizer *tok)
-{
-    return tok->kind->halves != NULL;
-}
-
-void tg_tokenizer_halves(const tg_tokenizer *tok, int32_t (*halves)[2])
-{
-    tok->kind->halves(tok->state, halves);
-}
-
 /* The first of ids [n_ids] with this text; -1: none has it. */
 static int32_t find_text(const tg_tokenizer *tok, const uint32_t *ids, size_t n_ids, const void *text,
                          size_t n)

@@ -67,13 +67,6 @@ size_t tg_tokenizer_specials(const tg_tokenizer *tok, const uint32_t **ids);
  * special one.  Returns their number; *ids points to them, as above. */
 size_t tg_tokenizer_added(const tg_tokenizer *tok, const uint32_t **ids);
 
-/* Whether this kind's tokens are merges of two others. */
-bool tg_tokenizer_has_halves(const tg_tokenizer *tok);
-
-/* If they are, the two ids that are merged to make each id; -1 and -1: it is no merge.  halves [vocab_size]
- */
-void tg_tokenizer_halves(const tg_tokenizer *tok, int32_t (*halves)[2]);
-
 /* The special token, or else the added one, with this text; -1: none has it.  A linear search. */
 int32_t tg_tokenizer_special_id(const tg_tokenizer *tok, const void *text, size_t n);
 

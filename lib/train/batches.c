@@ -109,16 +109,8 @@ tg_status tg_batches_init(tg_batches *b, const tg_tokens *tokens, uint64_t seed,
     return status;
 }
 
-tg_status tg_batches_split(tg_batches *b, double p, tg_err *err)
-{
-    if (p > 0 && b->tokens->mask)
-        return tg_fail(err, TG_EUSAGE, "split_tokens is for texts without a loss mask");
-    return tg_token_splits_init(&b->splits, b->tokens->tokenizer, p, err);
-}
-
 void tg_batches_free(tg_batches *b)
 {
-    tg_token_splits_free(&b->splits);
     tg_documents_free(&b->documents);
     tg_documents_free(&b->val_documents);
     *b = (tg_batches){0};
@@ -132,27 +124,13 @@ static tg_windows window_of(const tg_windows *w, size_t i, size_t T)
     return (tg_windows){w->ids + i * T, w->targets + i * T, w->positions ? w->positions + i * T : NULL};
 }
 
-static void put_positions(const tg_batches *b, const tg_windows *to)
-{
-    for (size_t t = 0; to->positions && t < b->T; t++)
-        to->positions[t] = (int32_t)t;
-}
-
 /* The window of a text that begins at token `at`. */
 static void window(const tg_batches *b, const tg_tokens *of, const tg_windows *to, size_t at)
 {
     tg_tokens_get(of, to->ids, at, b->T);
     tg_tokens_get(of, to->targets, at + 1, b->T);
-    put_positions(b, to);
-}
-
-/* Training window `number`, which begins there, with tokens that are split. */
-static void split_window(const tg_batches *b, const tg_windows *to, size_t at, uint64_t number)
-{
-    const tg_rng rng = {.seed = b->seed, .purpose = TG_RNG_SPLIT, .step = number};
-
-    tg_token_splits_window(&b->splits, b->tokens, &rng, to->ids, to->targets, at, b->T);
-    put_positions(b, to);
+    for (size_t t = 0; to->positions && t < b->T; t++)
+        to->positions[t] = (int32_t)t;
 }
 
 /* What is random in the epoch of a training window; *place: where the window is. */
@@ -167,16 +145,12 @@ static tg_rng shuffle(const tg_batches *b, uint64_t number, size_t *place)
 static void train_window(const tg_batches *b, const tg_windows *to, uint64_t number)
 {
     const size_t T = b->T, windows = b->windows / b->blocks, slack = block_train(b) - 1 - windows * T;
-    size_t place, block, shift, at;
+    size_t place, block, shift;
     const tg_rng rng = shuffle(b, number, &place);
 
     block = place / windows;
     shift = (size_t)tg_rng_below(&rng, block, slack + 1);
-    at = block * b->block + shift + place % windows * T;
-    if (b->splits.p > 0)
-        split_window(b, to, at, number);
-    else
-        window(b, b->tokens, to, at);
+    window(b, b->tokens, to, block * b->block + shift + place % windows * T);
 }
 
 static void train_document(const tg_batches *b, const tg_windows *to, uint64_t number)

@@ -22,7 +22,6 @@
 #include "lib/base/status.h"
 #include "lib/tokens/tokens.h"
 #include "lib/train/documents.h"
-#include "lib/train/token_splits.h"
 
 TG_API_BEGIN
 
@@ -37,13 +36,12 @@ typedef struct tg_batches {
     const tg_tokens *tokens, *val; /* the same, unless a separate text is held out */
     uint64_t seed;
     size_t T;
-    bool packed;            /* documents: several in a window */
-    size_t blocks, block;   /* how many, and their tokens; the last one also has what is left over */
-    size_t train_tokens;    /* of all blocks, at the beginning of each */
-    size_t val_tokens;      /* the rest, or the other text's; 0: no validation */
-    size_t windows;         /* training windows per epoch, equally many in each block */
-    tg_token_splits splits; /* of the tokens of training windows */
-    size_t val_windows;     /* likewise */
+    bool packed;          /* documents: several in a window */
+    size_t blocks, block; /* how many, and their tokens; the last one also has what is left over */
+    size_t train_tokens;  /* of all blocks, at the beginning of each */
+    size_t val_tokens;    /* the rest, or the other text's; 0: no validation */
+    size_t windows;       /* training windows per epoch, equally many in each block */
+    size_t val_windows;   /* likewise */
     tg_documents documents, val_documents; /* of texts with a mask; otherwise zeroed.  Held out of the first
                                               ones are the last val_windows */
 } tg_batches;
@@ -58,13 +56,7 @@ typedef struct tg_batches {
 TG_MUST_CHECK tg_status tg_batches_init(tg_batches *b, const tg_tokens *tokens, uint64_t seed, size_t T,
                                         bool packed, tg_held_out held_out, tg_err *err);
 
-/*
- * From now on each token of a training window is split with probability p; a window then ends earlier in the
- * text. TG_EUSAGE: p > 0, and the text has a loss mask or a tokenizer without merges.  TG_ENOMEM.
- */
-TG_MUST_CHECK tg_status tg_batches_split(tg_batches *b, double p, tg_err *err);
-
-/* Free what it owns, and zero it. */
+/* Free what it owns, of texts with a mask, and zero it. */
 void tg_batches_free(tg_batches *b);
 
 /* Training windows first .. first + n - 1, numbered from the beginning of the run across epochs, into

@@ -367,10 +367,6 @@ tg_status tg_run_use_text(tg_run *run, tg_batches *b, const tg_tokens *tokens, c
         (val && (status = tg_tokenizer_same(m->tokenizer, val->tokenizer, err))) ||
         (status = tg_batches_init(b, tokens, s->seed, s->context, s->packing, held_out, err)))
         return status;
-    if ((status = tg_batches_split(b, s->split_tokens, err))) {
-        tg_batches_free(b);
-        return status;
-    }
     changes->text = record_text(tokens, run->step, &run->text_tokens, &run->text_crc);
     changes->val = record_text(val, run->step, &run->val_tokens, &run->val_crc);
     m->probe_count = tg_batches_probe(b, m->probe, tg_size_min(TG_PROBE_MAX, m->config.n_ctx));

@@ -3,7 +3,6 @@
 #include <math.h>
 
 #include "lib/base/size.h"
-#include "lib/train/token_splits.h"
 
 #define SIZE_ROW(member, min, max) TG_SIZE_FIELD("train/" #member, tg_settings, member, min, max)
 #define REAL_ROW(member, min, max) TG_REAL_FIELD("train/" #member, tg_settings, member, min, max)
@@ -30,17 +29,14 @@ static const tg_field rows[TG_SETTINGS] = {
     [TG_SET_DECAY] = SIZE_ROW(decay, 0, TG_STEPS_MAX),
     [TG_SET_PACKING] = TG_BOOL_FIELD("train/packing", tg_settings, packing),
     [TG_SET_MASTER] = TG_CHOICE_FIELD("train/master", tg_settings, master, TG_PRECISIONS),
-    [TG_SET_SPLIT_TOKENS] = REAL_ROW(split_tokens, 0, TG_TOKEN_SPLITS_MAX),
 };
 
 const tg_fields tg_settings_fields = {rows, TG_SETTINGS};
 
 tg_fields tg_settings_saved(const tg_settings *s)
 {
-    if (s->split_tokens > 0)
-        return tg_settings_fields;
     if (s->master != TG_PRECISION_FLOAT32)
-        return (tg_fields){rows, TG_SET_SPLIT_TOKENS};
+        return tg_settings_fields;
     if (!s->packing)
         return (tg_fields){rows, TG_SET_MASTER};
     if (s->decay > 0)

@@ -45,7 +45,6 @@ typedef struct tg_settings {
     size_t decay;    /* steps at the end in which lr falls linearly; 0: by a cosine after the warm-up */
     tg_precision
         master; /* type of the parameters and moments in memory; updates are float32 (lib/gpt/adamw.h) */
-    double split_tokens; /* probability (lib/train/token_splits.h) */
 } tg_settings;
 
 /* The defaults: nanoGPT's configuration for a CPU, but twice its learning rate, which
@@ -75,7 +74,6 @@ typedef enum tg_setting_id {
     TG_SET_DECAY,
     TG_SET_PACKING,
     TG_SET_MASTER,
-    TG_SET_SPLIT_TOKENS,
     TG_SETTINGS /* how many */
 } tg_setting_id;
 
