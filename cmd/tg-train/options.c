@@ -189,6 +189,13 @@ static const cli_tool about = {
         CLI_ADAPTERS_OPTION("FILE", "leave the model as it is, and train the adapter in FILE, or in a "      \
                                     "directory of PEFT's, further")
 
+#define BATCH_OPTIONS(o)                                                                                     \
+    setting(o, 'b', TG_SET_BATCH, "N", "sequences per pass; 4 for weights that are not new"),                \
+        setting(o, 'c', TG_SET_CONTEXT, "N",                                                                 \
+                "tokens per sequence; 0 for the model's context, of weights that are not new at most 512"),  \
+        setting(o, 'a', TG_SET_ACCUMULATE, "N", "passes per step"),                                          \
+        setting(o, 0, TG_SET_PACKING, NULL, "whether short documents share a sequence (default: yes)")
+
 #define RATE_OPTIONS(o)                                                                                      \
     setting(o, 'l', TG_SET_LR, "X", "peak learning rate (default: 0.004 or less, see tg-train(1))"),         \
         setting(o, 0, TG_SET_MIN_LR, "X", "final learning rate (default: a tenth of --lr)"),                 \
@@ -237,11 +244,7 @@ static int parse(int argc, char **argv, train_options *o)
                 "weights that are not new: see tg-train(1))"),
         CLI_NUMBER_OPTION(0, "minutes", &o->minutes, "X", 0.01, TG_MINUTES_MAX,
                           "train for X minutes in place of --steps, with other defaults: see tg-train(1)"),
-        setting(o, 'b', TG_SET_BATCH, "N", "sequences per pass; 4 for weights that are not new"),
-        setting(o, 'c', TG_SET_CONTEXT, "N",
-                "tokens per sequence; 0 for the model's context, of weights that are not new at most 512"),
-        setting(o, 'a', TG_SET_ACCUMULATE, "N", "passes per step"),
-        setting(o, 0, TG_SET_PACKING, NULL, "whether short documents share a sequence (default: yes)"),
+        BATCH_OPTIONS(o),
         RATE_OPTIONS(o),
         OPTIMIZER_OPTIONS(o),
         setting(o, 0, TG_SET_WEIGHT_DECAY, "X", "weight decay, applied to matrices only"),
