@@ -143,6 +143,24 @@ loss_of() {
     cmp a.npz d.npz
 }
 
+@test "a few short examples are as many steps, in a shorter context" {
+    printf '{"prompt": "%s:", "completion": "%s"}\n' one eins two zwei three drei four vier five cinq six six > few.jsonl
+    tg-tokenize -q -t bytes --prompt-completion few.jsonl > few.npz
+    tg-init -q -P baby-llama --n-layer 1 --n-embd 16 --n-ctx 512 -o fresh.npz
+    tg-train -q -m fresh.npz -o long.npz -n 1 -b 1 c.npz
+    run -0 --separate-stderr tg-train -m long.npz --lora 2 -o few-adapter.npz few.npz
+    [[ $stderr = *"chosen: --steps "*", --batch 1, --context 32, "* ]]
+    steps=$(sed -n 's/.*chosen: --steps \([0-9]*\),.*/\1/p' <<< "$stderr")
+    [[ $steps -ge 10 ]]
+    # one that is given stays, and a longer example is not cut
+    run -0 --separate-stderr tg-train -m long.npz --lora 2 -c 256 -o given.npz few.npz
+    [[ $stderr != *"--context 32"* ]]
+    { cat few.jsonl; printf '{"prompt": "%s:", "completion": "%s"}\n' "$(printf 'x%.0s' {1..60})" y; } > longer.jsonl
+    tg-tokenize -q -t bytes --prompt-completion longer.jsonl > longer.npz
+    run -0 --separate-stderr tg-train -m long.npz --lora 2 -o longer-adapter.npz longer.npz
+    [[ $stderr = *"--context 64, "* && $stderr != *" cut"* ]]
+}
+
 @test "activations that are computed again: the same adapter" {
     tg-train -q -m base.npz -o kept.npz --lora 4 -n 10 c.npz
     tg-train -q -m base.npz -o again.npz --lora 4 -n 10 --recompute c.npz

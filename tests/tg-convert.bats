@@ -827,8 +827,8 @@ print(json.dumps({
         cmp of-file/chat_template.jinja given/chat_template.jinja
         rm -r given
     done
-    run -1 --separate-stderr tg-convert model.npz --chat-template plain -o no.gguf
-    said 'tg-convert: plain: no template of conversations'
+    run -1 --separate-stderr tg-convert model.npz --chat-template ./plain -o no.gguf
+    said 'tg-convert: ./plain: no template of conversations'
     run -1 --separate-stderr tg-convert model.npz --chat-template model.npz -o no.gguf
     said 'tg-convert: model.npz: no template of conversations'
     cp -r plain damaged
@@ -849,7 +849,7 @@ print(json.dumps({
 
 @test "where a template of conversations comes from, and what is not taken for one" {
     make_text 2000 > text
-    tg-bpe -q -n 300 --special '<|im_start|>' --special '<|im_end|>' -o bpe.npz text
+    tg-bpe -q -n 300 --special '<|im_start|>' --special '<|im_end|>' --special '<|endoftext|>' -o bpe.npz text
     tg-init -q -P baby-qwen3 --n-layer 1 --n-embd 16 -t bpe.npz -o model.npz
     tg-convert -q model.npz --to hf -o of
     cp -r of plain
@@ -863,7 +863,7 @@ print(json.dumps({
     tg-tokenize -q -m of/model.safetensors --chat --pieces talk.jsonl | grep -qF '<|im_start|>'
     # a file that is there already would be read in its place
     cp -r of there
-    run -2 --separate-stderr tg-convert plain --to hf -o there --force
+    run -2 --separate-stderr tg-convert -q plain --to hf -o there --force
     said "tg-convert: there/chat_template.jinja would be read as this model's template of conversations, but none is written"
     cp -r plain settings
     echo '{"eos_token_id": 1}' > settings/generation_config.json
@@ -884,10 +884,20 @@ print(json.dumps({
     cp of.gguf own.gguf
     run -2 --separate-stderr tg-convert model.npz --chat-template own.gguf -o own.gguf --force
     cmp of.gguf own.gguf
+    # one by its name, which the tokenizer must fit
+    tg-convert -q model.npz --chat-template chatml --to hf -o named
+    tg-tokenize -q -m named --chat --pieces talk.jsonl | grep -qF '<|im_start|>'
+    [[ $(tr -d ' \n' < named/generation_config.json) = '{"eos_token_id":[299,298]}' ]]
+    run -1 --separate-stderr tg-convert model.npz --chat-template gemma -o no.gguf
+    said 'tg-convert: the tokenizer has no special token <start_of_turn>, which template gemma needs'
+    run -2 --separate-stderr tg-convert model.npz --chat-template plain -o no.gguf
+    said 'tg-convert: --chat-template: plain is no template of other programs'
+    run -0 --separate-stderr tg-convert model.npz -o lacks.gguf
+    said 'tg-convert: model.npz has no template of conversations, but tokens of chatml: --chat-template chatml writes one'
     run -2 --separate-stderr tg-convert model.npz --chat-template - -o no.gguf
     said 'tg-convert: --chat-template names a file: standard input is none'
     run -3 --separate-stderr tg-convert model.npz --chat-template none.jinja -o no.gguf
-    said 'tg-convert: none.jinja: cannot open the file: No such file or directory'
+    said 'tg-convert: none.jinja: no template of these names: chatml|llama3|gemma|plain, and no file: No such file or directory'
     rm plain/tokenizer.json
     run -2 --separate-stderr tg-convert plain --chat-template of -o no.gguf
     said 'tg-convert: --chat-template: plain has no tokenizer of text'

@@ -26,7 +26,7 @@ typedef struct convert_options {
     tg_write_options write;
     tg_token_format tokens; /* of the target, if the source is tokens */
     const char *tokenizer;  /* a file; NULL: the source's own */
-    const char *chat;       /* a model, or a template, with the template of conversations; likewise */
+    const char *chat;       /* a template's name, or a file that has one; likewise */
     size_t vocab_size;      /* of tokens without a tokenizer; 0: not given */
 } convert_options;
 
@@ -41,6 +41,10 @@ TG_MUST_CHECK tg_status convert_tokens(const convert_options *o, tg_source *inpu
 
 /* Whether the target's format has a template of conversations. */
 bool convert_has_template(const convert_options *o);
+
+/* Keep the template and the settings that go with the tokenizer, or put that of --chat-template in their
+ * place. TG_EUSAGE, TG_EDATA: it is none, or does not fit the tokenizer; TG_EIO, TG_ENOMEM. */
+TG_MUST_CHECK tg_status convert_settle_template(const convert_options *o, tg_model_file *f, tg_err *err);
 
 /* Check that writing to a path leaves the source, its tokenizer, the map of names and --chat-template as they
  * are. */

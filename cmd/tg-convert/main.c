@@ -83,9 +83,9 @@ static int parse(int argc, char **argv, convert_options *o)
         CLI_MODEL_OPTION('t', "tokenizer", &o->tokenizer, "FILE",
                          "the tokenizer of a SOURCE without one: a file that tg-tokenize -t reads"),
         CLI_MODEL_OPTION(
-            0, "chat-template", &o->chat, "FILE",
-            "the template of conversations that is written (hf, gguf): of a model's directory, a "
-            "GGUF file or a file .jinja (default: the SOURCE's)"),
+            0, "chat-template", &o->chat, "NAME",
+            "the template of conversations that is written (hf, gguf): chatml, llama3 or gemma, or that of a "
+            "model's directory, a GGUF file or a file .jinja (default: the SOURCE's)"),
         CLI_SIZE_OPTION(0, "vocab-size", &o->vocab_size, "V", 1, TG_SIZE_LIMIT,
                         "the number of ids of tokens without a tokenizer"),
         CLI_ENUM_OPTION(0, "dtype", &o->write.type, TG_WRITE_TYPE_NAMES,

@@ -188,47 +188,6 @@ static tg_status refuse_fusing(const char *name, const tg_config *config, tg_err
     return tg_err_in(err, name);
 }
 
-bool convert_has_template(const convert_options *o)
-{
-    return o->format && (strcmp(o->format->name, "hf") == 0 || strcmp(o->format->name, "gguf") == 0);
-}
-
-/* Put the template of --chat-template in the place of the source's. */
-static tg_status replace_template(const convert_options *o, tg_model_file *f, tg_err *err)
-{
-    tg_status status;
-
-    if (access(o->chat, F_OK) != 0) {
-        (void)tg_fail_sys(err, "cannot open the file");
-        return tg_err_in(err, o->chat);
-    }
-    if ((status = tg_chat_template_keep(f, o->chat, err)))
-        return status;
-    f->chat_settings = false;
-    if (f->chat_template.p)
-        return TG_OK;
-    return tg_fail(err, TG_EDATA,
-                   "%s: no template of conversations: expected one in a model's directory, a GGUF file or a "
-                   "file NAME.jinja",
-                   o->chat);
-}
-
-/* What conversations need is the tokenizer's: another one's settings are not those of the source. */
-static tg_status settle_settings(const convert_options *o, tg_model_file *f, tg_err *err)
-{
-    const bool text = f->tokenizer && tg_tokenizer_has_text(f->tokenizer);
-
-    if (!text) {
-        tg_hf_settings_drop(f);
-        return o->chat ? tg_fail(err, TG_EUSAGE, "--chat-template: %s has no tokenizer of text",
-                                 cli_input_name(o->source))
-                       : TG_OK;
-    }
-    if (!f->settings[TG_HF_TOKENIZER_SETTINGS].p)
-        f->chat_settings = false;
-    return o->chat ? replace_template(o, f, err) : TG_OK;
-}
-
 /* What is asked of the source for this target. */
 static tg_model_ask ask_of(const convert_options *o)
 {
@@ -253,7 +212,7 @@ tg_status convert_model(const convert_options *o, tg_source *input, const tg_tok
         status = refuse_fusing(name, &f.config, err);
     else if (tok && tg_model_file_set_tokenizer(&f, tok, err))
         status = tg_err_in(err, o->tokenizer);
-    else if (!(status = cli_adapters_apply(&f, err)) && !(status = settle_settings(o, &f, err)))
+    else if (!(status = cli_adapters_apply(&f, err)) && !(status = convert_settle_template(o, &f, err)))
         status = write_model(o, &f, err);
     tg_model_file_close(&f);
     return status;

@@ -280,18 +280,26 @@ static tg_status choose_plan(train_setup *s, tg_err *err)
     return TG_OK;
 }
 
-/* The length of the text, with the padding of its windows. */
-static tg_status padded_length(const train_setup *s, size_t *tokens, tg_err *err)
+/* The length of the text, with the padding of its windows, whose context is chosen here, where it is not
+ * given. */
+static tg_status padded_length(const train_setup *s, tg_settings *asked, bool given[TG_SETTINGS],
+                               size_t *tokens, tg_err *err)
 {
-    const train_options *o = s->options;
-    const size_t T = tg_recipe_context(&s->run.model, s->origin, o->asked.context, o->given[TG_SET_CONTEXT]);
-    const bool packing = o->given[TG_SET_PACKING] ? o->asked.packing : s->run.settings.packing;
+    const bool packing = given[TG_SET_PACKING] ? asked->packing : s->run.settings.packing;
+    const bool chosen = s->origin == TG_ORIGIN_TRAINED && s->run.step == 0 && !given[TG_SET_CONTEXT];
+    size_t T = tg_recipe_context(&s->run.model, s->origin, asked->context, given[TG_SET_CONTEXT]);
     tg_documents d;
     tg_status status;
 
     *tokens = s->tokens.count;
     if (!s->tokens.mask)
         return TG_OK;
+    if (chosen) {
+        if ((status = tg_recipe_shorten(&T, &s->tokens, packing, err)))
+            return status;
+        asked->context = T;
+        given[TG_SET_CONTEXT] = true;
+    }
     if ((status = tg_documents_init(&d, &s->tokens, T, packing, 0, err)))
         return status;
     *tokens = tg_size_mul_sat(d.n, d.T);
@@ -304,6 +312,8 @@ static tg_status choose_settings(train_setup *s, tg_err *err)
     const tg_settings saved = s->run.settings;
     const train_options *o = s->options;
     const size_t n_ctx = s->run.model.config.n_ctx;
+    tg_settings asked = o->asked;
+    bool given[TG_SETTINGS];
     size_t tokens;
     tg_status status = tg_tokenizer_same(s->run.model.tokenizer, s->tokens.tokenizer, err);
 
@@ -315,9 +325,10 @@ static tg_status choose_settings(train_setup *s, tg_err *err)
         return tg_fail(err, TG_EUSAGE, "--context %zu exceeds the model's %zu; " CLI_LONGER_CONTEXT,
                        o->asked.context, n_ctx);
     s->origin = tg_recipe_origin(&s->run.model);
-    if ((status = padded_length(s, &tokens, err)) || (status = choose_plan(s, err)))
+    memcpy(given, o->given, sizeof given);
+    if ((status = padded_length(s, &asked, given, &tokens, err)) || (status = choose_plan(s, err)))
         return status;
-    if (tg_run_resume(&s->run, tokens, &o->asked, o->given, &s->steps, err))
+    if (tg_run_resume(&s->run, tokens, &asked, given, &s->steps, err))
         return err->code = TG_EUSAGE; /* the file was checked on reading, so the options are at fault */
     s->complete = s->run.step >= s->steps;
     s->other_split =

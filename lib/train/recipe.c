@@ -147,6 +147,25 @@ size_t tg_recipe_context(const tg_model *model, tg_origin origin, size_t asked, 
     return asked > 0 ? asked : n_ctx;
 }
 
+tg_status tg_recipe_shorten(size_t *T, const tg_tokens *tokens, bool packed, tg_err *err)
+{
+    tg_documents d;
+    tg_status status = tg_documents_init(&d, tokens, *T, packed, 0, err);
+    size_t windows = status ? 0 : d.n;
+
+    while (!status && *T / 2 >= TG_RECIPE_TUNING_SHORT &&
+           TG_RECIPE_TUNING_EPOCHS * windows < TG_RECIPE_TUNING_STEPS) {
+        tg_documents_free(&d);
+        if ((status = tg_documents_init(&d, tokens, *T / 2, packed, 0, err)) || d.cut > 0)
+            break;
+        *T /= 2;
+        windows = d.n;
+    }
+    if (!status)
+        tg_documents_free(&d);
+    return status;
+}
+
 static size_t steps_of(const tg_settings *s, size_t epochs, size_t tokens)
 {
     return tg_ceil_div(epochs * tokens, s->accumulate * s->batch * s->context);

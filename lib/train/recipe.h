@@ -12,6 +12,7 @@
 #include <stddef.h>
 
 #include "lib/gpt/model.h"
+#include "lib/train/documents.h"
 #include "lib/train/settings.h"
 
 /* The width for which the learning rates were measured; a wider model has proportionally less. */
@@ -47,6 +48,7 @@
 #define TG_RECIPE_TUNING_STEPS 50
 #define TG_RECIPE_TUNING_CONTEXT 512
 #define TG_RECIPE_TUNING_BATCH 4
+#define TG_RECIPE_TUNING_SHORT 32 /* tokens, the least context that is chosen */
 
 /* An adapter's learning rate, for TG_RECIPE_ADAPTER_WIDTH channels. */
 #define TG_RECIPE_ADAPTER_LR 2e-3
@@ -89,6 +91,13 @@ tg_config tg_recipe_timed_config(const tg_tokenizer *tokenizer, double operation
 size_t tg_recipe_context(const tg_model *model, tg_origin origin, size_t asked, bool given);
 
 /*
+ * Shorten *T, the context of a run that tunes a model on a text with a loss mask: halved, but to no less than
+ * TG_RECIPE_TUNING_SHORT, while three readings in windows of *T would be fewer than 50, and no document is
+ * longer than half of it.  So a few examples are as many steps.  Fails like tg_documents_init().
+ */
+TG_MUST_CHECK tg_status tg_recipe_shorten(size_t *T, const tg_tokens *tokens, bool packed, tg_err *err);
+
+/*
  * Choose the settings that are not given (by tg_setting_id), for a model, a text of so many tokens (0: not
  * known), and a run's time.  A vocabulary is one of more than 256 ids:
  *
@@ -101,7 +110,7 @@ size_t tg_recipe_context(const tg_model *model, tg_origin origin, size_t asked, 
  *
  * Trained weights, also with an adapter:
  *
- *   context    512, or the model's if that is shorter
+ *   context    512, or the model's if that is shorter; see tg_recipe_shorten()
  *   batch      4 sequences of 512 tokens or more, 12 shorter ones, halved while there would be fewer than 50
  *              steps
  *   steps      as many as read the text three times, or, up to 50 steps, five times; at most as many as

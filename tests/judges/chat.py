@@ -3,7 +3,7 @@
 
     chat.py BIN    BIN: the directory of the tools
 
-TRL has these templates, with the assistant's part marked; transformers renders and tokenizes them.  Vocabularies are
+The templates that tg-convert --chat-template writes must give the same ids.  TRL has these templates, with the assistant's part marked; transformers renders and tokenizes them.  Vocabularies are
 learned from the text, with the template's special tokens and a rule that splits text where Llama 3 and Qwen do.  The
 masks must agree but for the line feed after an answer's last token, and in Qwen's also the one before the answer, which
 TRL marks and tg does not.  What is said holds no text of a special token, which transformers takes for one, and answers
@@ -110,6 +110,11 @@ def judge(name, theirs, split, specials, system, must):
         run("tg-bpe", "-q", "-n", "400", "--split", split, *(x for s in specials for x in ("--special", s)), "-o", vocabulary, text)
         run("tg-tokenize", "-q", "-t", where, "--chat", "-o", tokens, talk)  # by the directory's template
         tokenizer = PreTrainedTokenizerFast(tokenizer_file=vocabulary, bos_token=BOS.get(name))
+        model, written = os.path.join(where, "m.npz"), os.path.join(where, "hf")
+        run("tg-init", "-q", "-P", "baby-llama", "--n-layer", "1", "--n-embd", "16", "-t", vocabulary, "-o", model)
+        run("tg-convert", "-q", model, "--chat-template", name, "--to", "hf", "-o", written)
+        with open(os.path.join(written, "chat_template.jinja")) as f:
+            own = f.read()
         ours = documents(tokens)
     bad, n, predicted = int(len(ours) != len(talks)), 0, 0
     for messages, (ids, mask) in zip(talks, ours):
@@ -120,7 +125,7 @@ def judge(name, theirs, split, specials, system, must):
         if same:
             line_feed = want == tokenizer.convert_tokens_to_ids("Ċ")
             same = ((mask == 1) == without_line_feeds(marked == 1, line_feed)).all()
-        bad += not same
+        bad += not same or tokenizer.apply_chat_template(messages, chat_template=own, return_dict=True)["input_ids"] != list(ids)
         n, predicted = n + len(ids), predicted + int((mask == 1).sum())
     print(f"{name}, {theirs}: {len(talks)} conversations, {n} tokens, {predicted} predicted, {bad} differ: "
           f"{'DIFFERS' if bad else 'ok'}", flush=True)
