@@ -422,7 +422,7 @@ assert words[words.index("accuracy") + 1] == "%.4f," % (right / 2), words'
     tg-eval -q -m untrained.npz -p "${text: -17}" --per-token > each
     [[ $(sum_of each 3) = "$(sed -n 2p <<< "$output" | awk -F '\t' '{ printf "%.6f %d", $5, $6 }')" ]]
     local cases=(
-        '{"context": "a"}' 'no "continuations"'
+        '{"context": "a"}' 'no "continuations": expected {"context": "...", "continuations": ["...", "..."], "label": 0}'
         '{"context": "a", "continuations": []}' 'there are no continuations'
         '{"context": "a", "continuations": [""]}' 'a continuation is empty'
         '{"context": "a", "continuations": ["b"], "label": 1}' 'label 1, expected 0 to 0'

@@ -184,7 +184,10 @@ static tg_status read_item(struct choices *c, tg_json *j, tg_err *err)
     tg_json_end(j);
     for (size_t i = 0; i < LABEL; i++)
         if (!j->status && at[i] == 0)
-            return tg_json_fail(j, "no \"%s\"", names[i]);
+            return tg_json_fail(j,
+                                "no \"%s\": expected {\"context\": \"...\", \"continuations\": [\"...\", "
+                                "\"...\"], \"label\": 0}",
+                                names[i]);
     (void)tg_json_go(j, at[CONTEXT]);
     if ((status = read_context(item, j, err)))
         return status;
