@@ -39,7 +39,7 @@ manuals:
 ANALYZED_ISA = $(filter-out lib/kernels/isa/matmul.c lib/kernels/isa/matmul_bf16.c,$(ISA_SRC))
 ANALYZE := $(addprefix analyze/,$(filter-out lib/base/status.c,$(LIB_SRC)) $(REF_SRC) $(CMD_SRC) $(ANALYZED_ISA))
 MISTAKEN_LEAKS = $(addprefix analyze/,cmd/tg-info/runs.c lib/models/notes.c lib/info/archives.c lib/info/parts.c lib/text/parallel.c \
-                 lib/results/results.c formats/safetensors.c)
+                 lib/results/results.c formats/safetensors.c cmd/tg-attn-view/headvis_data.c)
 MISTAKEN_NULLS = $(addprefix analyze/,lib/models/model_file.c lib/models/model_values.c lib/learn/learned_tokens.c cmd/tg-attn-dump/options.c)
 ANALYZE_FLAGS = -fanalyzer -Wno-analyzer-use-of-uninitialized-value
 $(MISTAKEN_LEAKS): ANALYZE_FLAGS += -Wno-analyzer-malloc-leak

@@ -112,7 +112,7 @@ np.savez("bare.npz", **{k: a[k] for k in a.files if k[4:] not in ("scores", "pro
     run -0 --separate-stderr tg-attn-dump -m gemma2.npz -p abcdef --summary
     # of two keys: ln 2; of 1 to 6: as without a window
     [[ $output = *$'\n# uniform:    1.3159   1.50 '*$'\n# in window:  0.6931   0.50 '* ]]
-    has '# i, j     the pair j < i that most exceeds equal attention, 1/n for n keys that i sees (the greatest p ln(p n)), and its p'
+    has '#          p ln(p n) is greatest, for n keys that i sees'
     run -0 --separate-stderr tg-attn-dump -m gemma2.npz -p abcdef --summary --layer 1
     [[ $output = *'p ln(p (i + 1))'* && $output != *'in window'* ]]
     run -0 --separate-stderr tg-attn-dump -m gemma2.npz -p abcabc --summary --layer 0 -f tsv

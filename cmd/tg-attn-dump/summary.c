@@ -190,11 +190,10 @@ static void print_explanation(const struct summary *s)
     if (s->input->layers.ids)
         printf("# induct   p at j < i that follow a copy of token i; of queries with such a j\n");
     printf(has_window(s)
-               ? "# i, j     the pair j < i that most exceeds equal attention, 1/n for n keys that i sees "
-                 "(the greatest "
-                 "p ln(p n)), and its p\n"
-               : "# i, j     the pair j < i that most exceeds equal attention, 1/(i + 1) (the greatest "
-                 "p ln(p (i + 1))), and its p\n");
+               ? "# i, j     the pair j < i that stands out most from equal attention, and its p:\n"
+                 "#          p ln(p n) is greatest, for n keys that i sees\n"
+               : "# i, j     the pair j < i that stands out most from equal attention, and its p:\n"
+                 "#          p ln(p (i + 1)) is greatest\n");
 }
 
 /* ---- all heads */

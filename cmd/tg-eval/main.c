@@ -41,17 +41,19 @@ static void say_masked(eval_job *job)
     job->said_masked = true;
 }
 
-/* A failure is met again in the run, which a team ends together. */
-static void say_beginning(eval_job *job, tg_tokens_stream *stream)
+/* Which texts the next ones are, and so what begins them. */
+static tg_status say_beginning(eval_job *job, tg_tokens_stream *stream, tg_err *err)
 {
-    bool masked;
+    bool masked = false;
+    const tg_status status = team_settle(job->team, tg_tokens_stream_has_mask(stream, &masked, err), err);
 
-    if (tg_tokens_stream_has_mask(stream, &masked, NULL))
-        return;
+    if (status)
+        return status;
     if (masked)
         say_masked(job);
     else
         say_bos(job);
+    return TG_OK;
 }
 
 static tg_status eval_stream(eval_job *job, tg_tokens_stream *stream, tg_err *err)
@@ -60,7 +62,8 @@ static tg_status eval_stream(eval_job *job, tg_tokens_stream *stream, tg_err *er
     tg_status status;
 
     do {
-        say_beginning(job, stream);
+        if ((status = say_beginning(job, stream, err)))
+            return status;
         job->first = true;
         status = tg_eval_run(&job->eval, stream, take, job, err);
     } while (!status && tg_tokens_stream_goes_on(stream));

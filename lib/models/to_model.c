@@ -372,7 +372,6 @@ static tg_status make_places(struct lending *l, tg_err *err)
     const tg_params *table = &l->file.table;
     float *at;
 
-    l->head = tg_params_index(table, tg_head_kind(&l->file.config), 0);
     l->place = calloc(table->n, sizeof *l->place);
     l->converted = calloc(table->n, sizeof *l->converted);
     l->mapped = calloc(table->n, sizeof *l->mapped);
@@ -380,6 +379,7 @@ static tg_status make_places(struct lending *l, tg_err *err)
     l->rounded = calloc(table->n, sizeof *l->rounded);
     if (!l->place || !l->converted || !l->mapped || !l->row || !l->rounded)
         return tg_fail_memory(err, table->n * sizeof *l->place, "the table of places");
+    l->head = tg_params_index(table, tg_head_kind(&l->file.config), 0);
     for (size_t i = 0; i < table->n; i++)
         if (place_of(l, i) == i)
             l->floats += tg_round_up(table->entry[i].count, FLOATS_ALIGNED);
