@@ -189,11 +189,10 @@ static void print_explanation(const struct summary *s)
            "# diag, prev, first  p at j = i, j = i - 1, j = 0\n");
     if (s->input->layers.ids)
         printf("# induct   p at j < i that follow a copy of token i; of queries with such a j\n");
-    printf(has_window(s)
-               ? "# i, j     the pair j < i that stands out most from equal attention, and its p:\n"
-                 "#          p ln(p n) is greatest, for n keys that i sees\n"
-               : "# i, j     the pair j < i that stands out most from equal attention, and its p:\n"
-                 "#          p ln(p (i + 1)) is greatest\n");
+    printf(has_window(s) ? "# i, j     the pair j < i that stands out most from equal attention, and its p:\n"
+                           "#          p ln(p n) is greatest, for n keys that i sees\n"
+                         : "# i, j     the pair j < i that stands out most from equal attention, and its p:\n"
+                           "#          p ln(p (i + 1)) is greatest\n");
 }
 
 /* ---- all heads */
