@@ -163,7 +163,7 @@ END
     said "tg-train: --minutes must be between 0.01 and 1000000, got 0"
     tg-train -m untrained.npz -o a.npz -n 100000 t.npz 2> err &
     child=$!
-    eventually grep -q 'step 1 of about ' err
+    eventually grep -q 'step 1/' err
     kill -TERM $child
     wait $child || [[ $? = 143 ]]
     cp a.npz before.npz
