@@ -159,6 +159,8 @@ loss_of() {
     tg-tokenize -q -t bytes --prompt-completion longer.jsonl > longer.npz
     run -0 --separate-stderr tg-train -m long.npz --lora 2 -o longer-adapter.npz longer.npz
     [[ $stderr = *"--context 64, "* && $stderr != *" cut"* ]]
+    run -0 --separate-stderr tg-train -m long.npz --lora 2 -o validated.npz --val longer.npz few.npz
+    [[ $stderr = *"--context 64, "* ]]
 }
 
 @test "activations that are computed again: the same adapter" {
@@ -240,6 +242,19 @@ loss_of() {
     tg-info peft/adapter_model.safetensors | grep -q 'base_model.model.transformer.h.1.mlp.c_proj.lora_B.weight'
     tg-eval -q -m gpt2.npz --adapter a.npz -p Hello > got
     tg-eval -q -m gpt2.npz --adapter peft -p Hello | cmp got -
+}
+
+@test "a pipe in a directory of PEFT's is not waited for" {
+    tg-convert -q base.npz --adapter adapter.npz --to peft -o pipes
+    for name in adapter_config.json adapter_model.safetensors; do
+        mv pipes/$name kept
+        mkfifo pipes/$name
+        run -1 --separate-stderr tg-info pipes
+        said "pipes/$name: not a regular file"
+        run -1 --separate-stderr tg-eval -m base.npz --adapter pipes -p Hello
+        [[ ${stderr_lines[-1]} = *"pipes/$name: not a regular file" ]]
+        mv kept pipes/$name
+    done
 }
 
 @test "an adapter of another model" {

@@ -77,6 +77,19 @@ END
     pages ./*.html < all.py
 }
 
+@test "page: all columns of the most probable tokens are in view in the narrowest panel" {
+    slow
+    need_chromium
+    tg-attn-dump -m "$ROOT/docs/data/induction" --probe repeat -o dump.npz
+    tg-attn-view -q -o page.html dump.npz
+    page page.html << 'END'
+for width in (1024, 1200, 1280):
+    page.size(width, 800)
+    page.run("setPanel('next')"); page.settle()
+    assert page.run("byId('predicted').scrollWidth <= byId('predicted').clientWidth"), width
+END
+}
+
 @test "page: how q and k were rotated, and a gradient, as the trace has them" {
     slow
     need_chromium

@@ -1519,6 +1519,25 @@ END
     said "several dumps make a page"
 }
 
+@test "page: keys work before anything has the focus, where all parts are in view" {
+    slow
+    need_chromium
+    dump dump.npz T=6 H=2 L=1 D=4 text=letters
+    tg-attn-view -q -o page.html dump.npz
+    page page.html << 'END'
+assert page.run("document.activeElement === document.body")
+i = page.run("view.i")
+page.key("ArrowUp"); page.settle()
+assert page.run("view.i") == i - 1
+page.key("?"); page.settle()
+assert page.run("byId('help').open")
+page.run("byId('help').close(); document.activeElement.blur()")
+page.size(700, 900); page.settle()
+page.key("ArrowUp"); page.settle()
+assert page.run("view.i") == i - 1
+END
+}
+
 @test "page: in Chinese, by the button, the address or the browser, and nothing of it in English" {
     slow
     need_chromium

@@ -837,7 +837,7 @@ print(json.dumps({
     said 'tg-convert: damaged: damaged/tokenizer_config.json: line 1, column '
     said ' (--lossy leaves it out)'
     run -0 --separate-stderr tg-convert damaged --lossy -o left.gguf
-    said 'the template of conversations is left out: damaged/tokenizer_config.json: line 1, column '
+    said 'the template of conversations and its settings are left out: damaged/tokenizer_config.json: line 1, column '
     cmp none.gguf left.gguf
     tg-convert -q damaged --lossy --to hf -o left
     [[ ! -e left/tokenizer_config.json ]]
@@ -884,6 +884,21 @@ print(json.dumps({
     cp of.gguf own.gguf
     run -2 --separate-stderr tg-convert model.npz --chat-template own.gguf -o own.gguf --force
     cmp of.gguf own.gguf
+    # it is text
+    : > empty.jinja
+    printf '<|im_start|>\xff<|im_end|>' > bytes.jinja
+    run -1 --separate-stderr tg-convert model.npz --chat-template empty.jinja -o no.gguf
+    said 'tg-convert: empty.jinja: the template is empty'
+    run -1 --separate-stderr tg-convert model.npz --chat-template bytes.jinja -o no.gguf
+    said 'tg-convert: bytes.jinja: the template is not UTF-8'
+    # weights that are named without their directory
+    (cd of && tg-convert -q model.safetensors -o ../named.gguf)
+    cmp of.gguf named.gguf
+    # the source's settings of generation stay, and may lack the end of an answer
+    cp -r plain ends
+    echo '{"eos_token_id": 299}' > ends/generation_config.json
+    run -0 --separate-stderr tg-convert ends --chat-template chatml --to hf -o ended
+    said "tg-convert: generation_config.json is the source's, and lacks token 298, which ends an answer: add it to its eos_token_id"
     # one by its name, which the tokenizer must fit
     tg-convert -q model.npz --chat-template chatml --to hf -o named
     tg-tokenize -q -m named --chat --pieces talk.jsonl | grep -qF '<|im_start|>'

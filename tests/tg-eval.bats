@@ -302,6 +302,17 @@ probed() {
     [[ $(field scored < result) = 15 ]]
 }
 
+@test "tokens of another tokenizer, and a stream that is cut" {
+    tiny
+    make_text 3000 > text
+    tg-tokenize -q -t char text -o char.npz
+    tg-tokenize -q text -o t.npz
+    run -1 --separate-stderr tg-eval char.npz
+    [[ ${stderr_lines[-1]} = 'tg-eval: char.npz: the tokens are of tokenizer "char" '* ]]
+    run -1 --separate-stderr bash -c "head -c $(($(stat -c %s t.npz) / 2)) t.npz | tg-eval"
+    [[ ${stderr_lines[-1]} = "tg-eval: standard input: "*trunc* && -z $output ]]
+}
+
 @test "bad data is refused, with the file's name" {
     tiny
     printf x > one

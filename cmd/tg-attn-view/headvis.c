@@ -249,8 +249,13 @@ static tg_status write_file(const char *directory, const char *name, put_content
 
 static tg_status make_directory(const char *path, tg_err *err)
 {
-    if (mkdir(path, 0777) == 0 || errno == EEXIST)
+    struct stat st;
+
+    if (mkdir(path, 0777) == 0)
         return TG_OK;
+    if (errno == EEXIST && (stat(path, &st) != 0 || S_ISDIR(st.st_mode)))
+        return TG_OK;
+    errno = errno == EEXIST ? ENOTDIR : errno;
     (void)tg_fail_sys(err, "cannot make the directory");
     return tg_err_in(err, path);
 }

@@ -5,6 +5,7 @@
 
 #include "cmd/cli/cli.h"
 #include "cmd/tg-convert/convert.h"
+#include "lib/base/size.h"
 #include "lib/models/chat_template.h"
 #include "lib/models/hf_settings.h"
 #include "lib/models/model_format.h"
@@ -29,21 +30,59 @@ static void put_ends(tg_model_file *f, const tg_chat *chat)
     f->settings[TG_HF_GENERATION_SETTINGS] = (tg_span){text, (size_t)n};
 }
 
+/* The template, after the token that begins a conversation, which settings of a tokenizer may lack. */
+static void put_text(tg_model_file *f, const tg_chat *chat)
+{
+    static char text[2048];
+    const char *template = tg_chat_template_text(chat->kind), *bos = "";
+    size_t length = 0;
+    int n;
+
+    if (chat->bos >= 0)
+        bos = (const char *)tg_tokenizer_token(f->tokenizer, chat->bos, &length);
+    n = length > 0 ? snprintf(text, sizeof text, "{{ '%.*s' }}%s", (int)length, bos, template)
+                   : snprintf(text, sizeof text, "%s", template);
+    f->chat_template = (tg_span){text, tg_size_min((size_t)n, sizeof text - 1)};
+    f->chat_settings = false;
+}
+
+static bool is_digit(char c)
+{
+    return c >= '0' && c <= '9';
+}
+
+/* Whether settings of generation have this id, as one of any number. */
+static bool names_id(tg_span settings, int32_t id)
+{
+    char digits[16];
+    const size_t n = (size_t)snprintf(digits, sizeof digits, "%d", (int)id);
+
+    for (size_t i = 0; i + n <= settings.n; i++)
+        if (memcmp(settings.p + i, digits, n) == 0 && (i == 0 || !is_digit(settings.p[i - 1])) &&
+            (i + n == settings.n || !is_digit(settings.p[i + n])))
+            return true;
+    return false;
+}
+
 /* One that this library knows, which the tokenizer must fit. */
 static tg_status put_named(tg_model_file *f, tg_chat_template kind, tg_err *err)
 {
-    const char *text = tg_chat_template_text(kind);
+    const tg_span settings = f->settings[TG_HF_GENERATION_SETTINGS];
     tg_chat chat;
     tg_status status;
 
-    if (!text)
+    if (!tg_chat_template_text(kind))
         return tg_fail(err, TG_EUSAGE, "--chat-template: plain is no template of other programs");
     if ((status = tg_chat_open(&chat, kind, f->tokenizer, NULL, NULL, err)))
         return status;
-    f->chat_template = (tg_span){text, strlen(text)};
-    f->chat_settings = false;
-    if (!f->settings[TG_HF_GENERATION_SETTINGS].p)
+    put_text(f, &chat);
+    if (!settings.p)
         put_ends(f, &chat);
+    else if (!names_id(settings, chat.close))
+        cli_note(
+            "generation_config.json is the source's, and lacks token %d, which ends an answer: add it to its "
+            "eos_token_id",
+            (int)chat.close);
     tg_chat_close(&chat);
     return TG_OK;
 }

@@ -295,7 +295,7 @@ static tg_status padded_length(const train_setup *s, tg_settings *asked, bool gi
     if (!s->tokens.mask)
         return TG_OK;
     if (chosen) {
-        if ((status = tg_recipe_shorten(&T, &s->tokens, packing, err)))
+        if ((status = tg_recipe_shorten(&T, &s->tokens, s->options->val ? &s->val : NULL, packing, err)))
             return status;
         asked->context = T;
         given[TG_SET_CONTEXT] = true;

@@ -128,13 +128,11 @@ static tg_status take_tensors(tg_info *info, tg_loaded *file, const tg_info_want
 /* ---- both */
 
 /* Load a file of the directory, which is one of info's. */
-static tg_status load(tg_loaded **file, tg_model_file *files, tg_info *info, const char *name, tg_err *err)
+static tg_status load(tg_loaded **file, tg_model_file *files, tg_info *info, const char *name, size_t max,
+                      tg_err *err)
 {
-    char *path = tg_path_in(info->path, name);
-    tg_status status =
-        path ? tg_model_file_add(files, path, NULL, file, err) : tg_fail_memory(err, strlen(name), "a path");
+    tg_status status = tg_model_file_add_found(files, file, info->path, name, true, max, err);
 
-    free(path);
     return status ? status : tg_info_add_file(info, (*file)->path, (*file)->n, err);
 }
 
@@ -157,9 +155,9 @@ tg_status tg_info_read_peft(tg_info *info, const tg_info_want *want, tg_err *err
 
     strcpy(info->kind, "adapter");
     info->format = "a directory of PEFT";
-    if (!(status = load(&file, &files, info, TG_PEFT_CONFIG, err)) &&
+    if (!(status = load(&file, &files, info, TG_PEFT_CONFIG, (size_t)1 << 20, err)) &&
         !(status = take_config(info, file, err)) &&
-        !(status = load(&file, &files, info, TG_PEFT_TENSORS, err)))
+        !(status = load(&file, &files, info, TG_PEFT_TENSORS, SIZE_MAX, err)))
         status = take_tensors(info, file, want, err);
     tg_model_file_close(&files);
     return status;

@@ -25,12 +25,12 @@ static const char *const texts[TG_CHAT_TEMPLATES] = {
     [TG_CHAT_CHATML] =
         "{% for m in messages %}{{ '<|im_start|>' + m['role'] + '\\n' + m['content'] + '<|im_end|>\\n' }}"
         "{% endfor %}{% if add_generation_prompt %}{{ '<|im_start|>assistant\\n' }}{% endif %}",
-    [TG_CHAT_LLAMA3] = "{{ bos_token }}{% for m in messages %}{{ '<|start_header_id|>' + m['role'] + "
+    [TG_CHAT_LLAMA3] = "{% for m in messages %}{{ '<|start_header_id|>' + m['role'] + "
                        "'<|end_header_id|>\\n\\n' + "
                        "(m['content'] | trim) + '<|eot_id|>' }}{% endfor %}{% if add_generation_prompt %}"
                        "{{ '<|start_header_id|>assistant<|end_header_id|>\\n\\n' }}{% endif %}",
     [TG_CHAT_GEMMA] =
-        "{{ bos_token }}{% for m in messages %}{% if m['role'] == 'system' %}"
+        "{% for m in messages %}{% if m['role'] == 'system' %}"
         "{{ '<start_of_turn>user\\n' + m['content'] + '\\n\\n' }}{% else %}"
         "{% if not (loop.index0 == 1 and messages[0]['role'] == 'system') %}"
         "{{ '<start_of_turn>' + ('model' if m['role'] == 'assistant' else 'user') + '\\n' }}{% endif %}"

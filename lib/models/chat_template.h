@@ -19,8 +19,8 @@ TG_API_BEGIN
  */
 TG_MUST_CHECK tg_status tg_chat_template_of(tg_chat_template *kind, const char *path, tg_err *err);
 
-/* One of lib/text/chat.h's templates as a program in Jinja, for other projects; NULL: plain, which has no
- * tokens. */
+/* One of lib/text/chat.h's templates as a program in Jinja, for other projects, without the token that begins
+ * a conversation; NULL: plain, which has no tokens. */
 const char *tg_chat_template_text(tg_chat_template kind);
 
 TG_API_END

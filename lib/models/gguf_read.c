@@ -93,7 +93,12 @@ static tg_status keep_template(tg_model_file *f, tg_gguf *g, const tg_model_ask 
 {
     const tg_status status = tg_chat_template_keep_gguf(f, g);
 
-    if (status != TG_EDATA || !ask->lossy)
+    if (status == TG_EDATA && !ask->lossy) {
+        const tg_err why = *err;
+
+        return tg_fail(err, status, "%s (--lossy leaves it out)", why.message);
+    }
+    if (status != TG_EDATA)
         return status;
     g->status = TG_OK;
     return tg_notes_add(&f->notes, err, "the template of conversations is left out: %s", err->message);

@@ -7,6 +7,7 @@
 #include "formats/format.h"
 #include "formats/json.h"
 #include "formats/path.h"
+#include "lib/base/utf8.h"
 #include "lib/models/model_format.h"
 
 #define TEMPLATES_MAX 16 /* of an array; further ones are not looked at */
@@ -55,6 +56,23 @@ static tg_status in_settings(struct found *found, tg_err *err)
     return status ? status : closed;
 }
 
+/* All of a file is the template. */
+static tg_status take_file(struct found *found, tg_err *err)
+{
+    const tg_loaded *file = found->file;
+
+    if (file->n > TG_HF_SETTINGS_MAX)
+        (void)tg_fail(err, TG_EDATA, "the file has %zu bytes, expected at most %zu", file->n,
+                      TG_HF_SETTINGS_MAX);
+    else if (file->n == 0 || !tg_utf8_valid(file->bytes, file->n))
+        (void)tg_fail(err, TG_EDATA, file->n == 0 ? "the template is empty" : "the template is not UTF-8");
+    else {
+        found->text = (tg_span){(const char *)file->bytes, file->n};
+        return TG_OK;
+    }
+    return tg_err_in(err, file->path);
+}
+
 /* The first of two files that it has. */
 static tg_status in_directory(struct found *found, tg_model_file *f, const char *directory, tg_err *err)
 {
@@ -63,10 +81,8 @@ static tg_status in_directory(struct found *found, tg_model_file *f, const char 
 
     if (status)
         return status;
-    if (found->file) {
-        found->text = (tg_span){(const char *)found->file->bytes, found->file->n};
-        return TG_OK;
-    }
+    if (found->file)
+        return take_file(found, err);
     status = tg_model_file_add_found(f, &found->file, directory, TG_CHAT_SETTINGS_FILE, false,
                                      TG_HF_SETTINGS_MAX, err);
     if (status || !found->file)
@@ -118,9 +134,7 @@ static tg_status in_jinja(struct found *found, tg_model_file *f, const char *pat
 {
     const tg_status status = tg_model_file_add(f, path, NULL, &found->file, err);
 
-    if (!status)
-        found->text = (tg_span){(const char *)found->file->bytes, found->file->n};
-    return status;
+    return status ? status : take_file(found, err);
 }
 
 static tg_format format_of(const char *path)
@@ -166,15 +180,21 @@ static tg_status find(struct found *found, tg_model_file *f, const char *path, t
     }
 }
 
+static void keep(tg_model_file *f, const struct found *found)
+{
+    if (!found->text.p)
+        return;
+    f->chat_template = found->text;
+    f->chat_settings = strcmp(tg_path_name(found->file->path), TG_CHAT_SETTINGS_FILE) == 0;
+}
+
 tg_status tg_chat_template_keep(tg_model_file *f, const char *path, tg_err *err)
 {
     struct found found;
     const tg_status status = find(&found, f, path, err);
 
-    if (!status && found.text.p) {
-        f->chat_template = found.text;
-        f->chat_settings = strcmp(tg_path_name(found.file->path), TG_CHAT_SETTINGS_FILE) == 0;
-    }
+    if (!status)
+        keep(f, &found);
     return status;
 }
 
@@ -207,8 +227,11 @@ static tg_status load(tg_model_file *f, const char *directory, tg_err *err)
 tg_status tg_hf_settings_read(tg_model_file *f, const char *directory, const tg_model_ask *ask, tg_err *err)
 {
     tg_err why = {0};
-    tg_status status = ask->chat_template ? tg_chat_template_keep(f, directory, &why) : TG_OK;
+    struct found found = {0};
+    tg_status status = ask->chat_template ? in_directory(&found, f, directory, &why) : TG_OK;
 
+    if (!status)
+        keep(f, &found);
     if (!status && ask->hf_settings)
         status = load(f, directory, &why);
     if (!status)
@@ -218,7 +241,8 @@ tg_status tg_hf_settings_read(tg_model_file *f, const char *directory, const tg_
         return tg_fail(err, status, "%s", why.message);
     if (!ask->lossy)
         return tg_fail(err, status, "%s (--lossy leaves it out)", why.message);
-    return tg_notes_add(&f->notes, err, "the template of conversations is left out: %s", why.message);
+    return tg_notes_add(&f->notes, err, "the template of conversations and its settings are left out: %s",
+                        why.message);
 }
 
 void tg_hf_settings_drop(tg_model_file *f)

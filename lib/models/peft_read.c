@@ -102,12 +102,7 @@ static void read_config(tg_json *j, tg_adapter_shape *shape)
 static tg_status load(tg_loaded **loaded, tg_model_file *files, const char *directory, const char *name,
                       tg_err *err)
 {
-    char *path = tg_path_in(directory, name);
-    const tg_status status = path ? tg_model_file_add(files, path, NULL, loaded, err)
-                                  : tg_fail_memory(err, strlen(directory), "a path");
-
-    free(path);
-    return status;
+    return tg_model_file_add_found(files, loaded, directory, name, true, SIZE_MAX, err);
 }
 
 tg_status tg_peft_read_config(tg_adapter_shape *shape, const tg_loaded *file, tg_err *err)

@@ -86,8 +86,10 @@ static tg_status read_chunk(tg_tokens_stream *s, tg_err *err)
     tg_status status;
 
     if ((status = tg_tokens_next(s->archives, &ids, &s->ready, err)) ||
-        (status = tg_tokenizer_same(s->tok, tg_tokens_tokenizer(s->archives), err)))
+        (status = tg_tokenizer_same(s->tok, tg_tokens_tokenizer(s->archives), err))) {
+        s->ready = 0;
         return status;
+    }
     s->chunk = ids;
     s->mask = tg_tokens_mask(s->archives);
     return take_room(s, s->ready, "tokens", err);

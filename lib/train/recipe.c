@@ -147,22 +147,36 @@ size_t tg_recipe_context(const tg_model *model, tg_origin origin, size_t asked, 
     return asked > 0 ? asked : n_ctx;
 }
 
-tg_status tg_recipe_shorten(size_t *T, const tg_tokens *tokens, bool packed, tg_err *err)
+/* The windows of a text with a mask, and how many documents are cut. */
+static tg_status count_windows(size_t *windows, size_t *cut, const tg_tokens *tokens, size_t T, bool packed,
+                               tg_err *err)
 {
     tg_documents d;
-    tg_status status = tg_documents_init(&d, tokens, *T, packed, 0, err);
-    size_t windows = status ? 0 : d.n;
+    const tg_status status = tg_documents_init(&d, tokens, T, packed, 0, err);
+
+    if (status)
+        return status;
+    *windows = d.n;
+    *cut = d.cut;
+    tg_documents_free(&d);
+    return TG_OK;
+}
+
+tg_status tg_recipe_shorten(size_t *T, const tg_tokens *tokens, const tg_tokens *val, bool packed,
+                            tg_err *err)
+{
+    size_t windows, cut, more = 0, unused;
+    tg_status status = count_windows(&windows, &cut, tokens, *T, packed, err);
 
     while (!status && *T / 2 >= TG_RECIPE_TUNING_SHORT &&
            TG_RECIPE_TUNING_EPOCHS * windows < TG_RECIPE_TUNING_STEPS) {
-        tg_documents_free(&d);
-        if ((status = tg_documents_init(&d, tokens, *T / 2, packed, 0, err)) || d.cut > 0)
+        if ((status = count_windows(&windows, &cut, tokens, *T / 2, packed, err)) ||
+            (val && val->mask && (status = count_windows(&unused, &more, val, *T / 2, packed, err))))
+            return status;
+        if (cut + more > 0)
             break;
         *T /= 2;
-        windows = d.n;
     }
-    if (!status)
-        tg_documents_free(&d);
     return status;
 }
 

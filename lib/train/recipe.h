@@ -95,7 +95,8 @@ size_t tg_recipe_context(const tg_model *model, tg_origin origin, size_t asked, 
  * TG_RECIPE_TUNING_SHORT, while three readings in windows of *T would be fewer than 50, and no document is
  * longer than half of it.  So a few examples are as many steps.  Fails like tg_documents_init().
  */
-TG_MUST_CHECK tg_status tg_recipe_shorten(size_t *T, const tg_tokens *tokens, bool packed, tg_err *err);
+TG_MUST_CHECK tg_status tg_recipe_shorten(size_t *T, const tg_tokens *tokens, const tg_tokens *val,
+                                          bool packed, tg_err *err);
 
 /*
  * Choose the settings that are not given (by tg_setting_id), for a model, a text of so many tokens (0: not

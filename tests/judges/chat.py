@@ -20,7 +20,7 @@ import sys
 import tempfile
 
 import numpy as np
-from transformers import PreTrainedTokenizerFast
+from transformers import AutoTokenizer, PreTrainedTokenizerFast
 
 TEMPLATES = [  # tg's name, TRL's, the rule for pieces, special tokens, whether there may be a system message, must be
     ("chatml", "qwen2_5_training", "qwen2", ["<|im_start|>", "<|im_end|>", "<|endoftext|>"], True, True),
@@ -113,8 +113,7 @@ def judge(name, theirs, split, specials, system, must):
         model, written = os.path.join(where, "m.npz"), os.path.join(where, "hf")
         run("tg-init", "-q", "-P", "baby-llama", "--n-layer", "1", "--n-embd", "16", "-t", vocabulary, "-o", model)
         run("tg-convert", "-q", model, "--chat-template", name, "--to", "hf", "-o", written)
-        with open(os.path.join(written, "chat_template.jinja")) as f:
-            own = f.read()
+        own = AutoTokenizer.from_pretrained(written)
         ours = documents(tokens)
     bad, n, predicted = int(len(ours) != len(talks)), 0, 0
     for messages, (ids, mask) in zip(talks, ours):
@@ -125,7 +124,7 @@ def judge(name, theirs, split, specials, system, must):
         if same:
             line_feed = want == tokenizer.convert_tokens_to_ids("Ċ")
             same = ((mask == 1) == without_line_feeds(marked == 1, line_feed)).all()
-        bad += not same or tokenizer.apply_chat_template(messages, chat_template=own, return_dict=True)["input_ids"] != list(ids)
+        bad += not same or own.apply_chat_template(messages, return_dict=True)["input_ids"] != list(ids)
         n, predicted = n + len(ids), predicted + int((mask == 1).sum())
     print(f"{name}, {theirs}: {len(talks)} conversations, {n} tokens, {predicted} predicted, {bad} differ: "
           f"{'DIFFERS' if bad else 'ok'}", flush=True)

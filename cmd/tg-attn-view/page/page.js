@@ -445,6 +445,10 @@ function listen() {
     byId("map").addEventListener("pointermove", onMap);
     byId("map").addEventListener("click", onMap);
     byId("map").addEventListener("keydown", onKey);
+    document.addEventListener("keydown", (event) => { // before anything has the focus; elsewhere arrows scroll the page
+        if (document.activeElement === document.body && windowed.matches && !isBare)
+            onKey(event);
+    });
     listenToGestures();
     for (const id of ["map", "text"])
         byId(id).addEventListener("pointerleave", (event) => point(event, null));
