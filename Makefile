@@ -421,7 +421,7 @@ uninstall-completions:
 	rm -f $(foreach s,$(SHELLS),$(COMP_$(s):%=$(DESTDIR)$(COMP_DIR_$(s))/%))
 
 # ---- checks
-test: all unit tiny fuzzers $(BUILD)/bench ## run all tests: ten minutes on two processors
+test: all unit tiny fuzzers $(BUILD)/bench ## run all tests: twelve minutes on two processors
 	@TG_BUILD='$(abspath $(BUILD))' tests/run $(BATSFLAGS) $(BATS)
 
 check: all unit tiny fuzzers $(if $(filter asan,$(FLAVOUR)),,$(BUILD)/bench) ## the C tests and the quick ones of the others, in a minute; VARIANT=asan: what CI does
