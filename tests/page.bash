@@ -107,3 +107,33 @@ for layer in layers:
 END
     page "$@" < cells.py
 }
+
+# no_faults FILE: axe-core finds none on the page, on a desk and a phone, after any of `steps`, a list of JavaScript that
+# Python on standard input sets.
+no_faults() {
+    need_judge axe_core_python
+    AXE=$("$TG_JUDGE_PYTHON" -c 'import axe_core_python, os; print(os.path.dirname(axe_core_python.__file__))')
+    export AXE
+    { cat; cat << 'END'; } > axe.py
+import json, os
+page.run(open(os.environ["AXE"] + "/axe.min.js", encoding="utf8").read() + "; 0")
+for width, height in ((1280, 800), (390, 844)):
+    page.size(width, height)
+    for step in steps:
+        page.run(step), page.settle()
+        found = json.loads(page.run("""axe.run().then((all) => JSON.stringify({passes: all.passes.length,
+            faults: all.violations.map(({id, nodes}) => [id, nodes.map((node) => node.failureSummary)])}))"""))
+        assert found["faults"] == [] and found["passes"] >= 30, (width, step, found)
+page.run("localStorage.clear()")
+END
+    page "$1" < axe.py
+}
+
+# two_prompts: page.html of the attention for two texts of as many tokens, in abcdefabcdef.npz and abcdefxbcdef.npz.
+two_prompts() {
+    local text
+    for text in abcdefabcdef abcdefxbcdef; do
+        tg-attn-dump -q -m "$ROOT/docs/data/induction" -p $text -o $text.npz
+    done
+    tg-attn-view -q -o page.html abcdefabcdef.npz abcdefxbcdef.npz
+}

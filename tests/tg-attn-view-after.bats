@@ -170,10 +170,7 @@ END
     slow
     need_chromium
     need_numpy
-    for text in abcdefabcdef abcdefxbcdef; do
-        tg-attn-dump -q -m "$ROOT/docs/data/induction" -p $text -o $text.npz
-    done
-    tg-attn-view -q -o page.html abcdefabcdef.npz abcdefxbcdef.npz
+    two_prompts
     page page.html << 'END'
 import numpy as np
 a, b = (np.load(f"abcdef{c}bcdef.npz") for c in "ax")
