@@ -163,6 +163,10 @@ TG_MUST_CHECK tg_status tg_archive_finish(tg_archive_writer *writer, tg_err *err
 /* Free the writer, finished or not.  fd stays open.  NULL is fine. */
 void tg_archive_abandon(tg_archive_writer *writer);
 
+/* Both, after `status`, how writing the arrays has ended: finish only if that is TG_OK.  Returns the first
+ * failure. */
+TG_MUST_CHECK tg_status tg_archive_end(tg_archive_writer *writer, tg_status status, tg_err *err);
+
 TG_API_END
 
 #endif

@@ -154,3 +154,11 @@ tg_status tg_archive_finish(tg_archive_writer *w, tg_err *err)
     w->closed = true;
     return tg_sink_flush(&w->sink, NULL) ? result(w, err) : TG_OK;
 }
+
+tg_status tg_archive_end(tg_archive_writer *w, tg_status status, tg_err *err)
+{
+    if (!status)
+        status = tg_archive_finish(w, err);
+    tg_archive_abandon(w);
+    return status;
+}

@@ -896,9 +896,13 @@ print(json.dumps({
     cmp of.gguf named.gguf
     # the source's settings of generation stay, and may lack the end of an answer
     cp -r plain ends
-    echo '{"eos_token_id": 299}' > ends/generation_config.json
+    echo '{"eos_token_id": 299, "max_length": 298}' > ends/generation_config.json
     run -0 --separate-stderr tg-convert ends --chat-template chatml --to hf -o ended
     said "tg-convert: generation_config.json is the source's, and lacks token 298, which ends an answer: add it to its eos_token_id"
+    echo '{"eos_token_id": [299, 298]}' > ends/generation_config.json
+    run -0 --separate-stderr tg-convert ends --chat-template chatml --to hf -o ended --force
+    [[ -z $stderr ]]
+    cmp ends/generation_config.json ended/generation_config.json
     # one by its name, which the tokenizer must fit
     tg-convert -q model.npz --chat-template chatml --to hf -o named
     tg-tokenize -q -m named --chat --pieces talk.jsonl | grep -qF '<|im_start|>'

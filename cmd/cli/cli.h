@@ -316,6 +316,10 @@ TG_MUST_CHECK tg_status cli_output_begin(cli_output *out, const char *path, cli_
 TG_MUST_CHECK tg_status cli_output_commit(cli_output *out, tg_err *err);
 void cli_output_abort(cli_output *out); /* no effect after a commit, or on a zeroed one */
 
+/* Make a directory for outputs, unless there is something of that name; made may be NULL.  TG_EIO, with the
+ * path. */
+TG_MUST_CHECK tg_status cli_make_directory(const char *path, bool *made, tg_err *err);
+
 /* Check that cli_output_begin() would succeed for CLI_OUT_RUN, and that the file system of a file that will
  * be replaced has room for so many bytes; where that cannot be told, it has.  Leaves no trace. */
 TG_MUST_CHECK tg_status cli_output_check(const char *path, size_t bytes, tg_err *err);

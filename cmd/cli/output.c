@@ -294,3 +294,20 @@ bool cli_output_is_stream(const char *path)
     return !path || cli_is_dash(path) ||
            (stat(path, &st) == 0 && !S_ISREG(st.st_mode) && !S_ISDIR(st.st_mode));
 }
+
+/* ---- directories */
+
+tg_status cli_make_directory(const char *path, bool *made, tg_err *err)
+{
+    bool is_new;
+
+    do
+        is_new = mkdir(path, 0777) == 0;
+    while (!is_new && errno == EINTR);
+    if (made)
+        *made = is_new;
+    if (is_new || errno == EEXIST)
+        return TG_OK;
+    (void)tg_fail_sys(err, "cannot make the directory");
+    return tg_err_in(err, path);
+}

@@ -1,11 +1,9 @@
 /* headvis: the files that HeadVis reads. */
 #include "cmd/tg-attn-view/headvis.h"
 
-#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 
 #include "cmd/cli/cli.h"
 #include "cmd/tg-attn-view/parts.h"
@@ -239,7 +237,8 @@ static tg_status write_file(const char *directory, const char *name, put_content
                             const struct content *c, tg_err *err)
 {
     char *path = tg_path_in(directory, name);
-    const tg_status status = path ? write_to(path, put, c, err) : tg_fail_memory(err, sizeof path, "a path");
+    const tg_status status =
+        path ? write_to(path, put, c, err) : tg_fail_memory(err, strlen(directory), "a path");
 
     free(path);
     return status;
@@ -247,23 +246,11 @@ static tg_status write_file(const char *directory, const char *name, put_content
 
 /* ---- the directory */
 
-static tg_status make_directory(const char *path, tg_err *err)
-{
-    struct stat st;
-
-    if (mkdir(path, 0777) == 0)
-        return TG_OK;
-    if (errno == EEXIST && (stat(path, &st) != 0 || S_ISDIR(st.st_mode)))
-        return TG_OK;
-    errno = errno == EEXIST ? ENOTDIR : errno;
-    (void)tg_fail_sys(err, "cannot make the directory");
-    return tg_err_in(err, path);
-}
-
 static tg_status make_directory_in(const char *parent, const char *name, tg_err *err)
 {
     char *path = tg_path_in(parent, name);
-    const tg_status status = path ? make_directory(path, err) : tg_fail_memory(err, sizeof path, "a path");
+    const tg_status status =
+        path ? cli_make_directory(path, NULL, err) : tg_fail_memory(err, strlen(parent), "a path");
 
     free(path);
     return status;
@@ -287,7 +274,8 @@ static tg_status write_all(const char *directory, struct content *c, tg_err *err
 {
     tg_status status;
 
-    if ((status = make_directory(directory, err)) || (status = make_directory_in(directory, "heads", err)) ||
+    if ((status = cli_make_directory(directory, NULL, err)) ||
+        (status = make_directory_in(directory, "heads", err)) ||
         (status = make_directory_in(directory, "attributions", err)) ||
         (status = write_file(directory, "config.json", put_config, c, err)) ||
         (status = write_file(directory, "scatter_data.json", put_scatter, c, err)) ||

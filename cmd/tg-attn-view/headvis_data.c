@@ -24,23 +24,6 @@ tg_status headvis_check_alike(const view *first, const view *other, tg_err *err)
 
 /* ---- measures */
 
-static void add_stats(tg_head_stats *to, const tg_head_stats *s)
-{
-    tg_head_means *a = &to->sum;
-    const tg_head_means *b = &s->sum;
-
-    to->rows += s->rows;
-    to->repeats += s->repeats;
-    to->copies += s->copies;
-    a->entropy += b->entropy;
-    a->distance += b->distance;
-    a->diagonal += b->diagonal;
-    a->previous += b->previous;
-    a->first += b->first;
-    a->induction += b->induction;
-    a->duplicate += b->duplicate;
-}
-
 /* Add a text to the sums [maps]. */
 static tg_status measure_text(tg_head_stats *sum, const view *v, tg_err *err)
 {
@@ -54,7 +37,7 @@ static tg_status measure_text(tg_head_stats *sum, const view *v, tg_err *err)
         if (m == 0 || v->map[m].layer != v->map[m - 1].layer)
             status = tg_dump_stats_of_layer(&s, v->map[m].layer, &every, err);
         if (!status)
-            add_stats(&sum[m], &s.heads[v->b * v->dump->H + v->map[m].head]);
+            tg_head_stats_merge(&sum[m], &s.heads[v->b * v->dump->H + v->map[m].head]);
     }
     tg_dump_stats_close(&s);
     return status ? tg_err_in(err, v->name) : TG_OK;

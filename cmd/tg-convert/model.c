@@ -1,10 +1,8 @@
 /* Models, from one project's files to another's. */
 #include <assert.h>
-#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include "cmd/cli/cli.h"
@@ -78,17 +76,6 @@ static tg_status write_part(const convert_options *o, const tg_model_file *f, co
     return status;
 }
 
-static tg_status make_directory(const char *path, bool *made, tg_err *err)
-{
-    do
-        *made = mkdir(path, 0777) == 0;
-    while (!*made && errno == EINTR);
-    if (*made || errno == EEXIST)
-        return TG_OK;
-    (void)tg_fail_sys(err, "cannot make the directory");
-    return tg_err_in(err, path);
-}
-
 /* The path of a part, NULL: standard output; the caller frees it. */
 static tg_status part_path(char **path, const convert_options *o, const tg_model_part *part, tg_err *err)
 {
@@ -151,7 +138,7 @@ static tg_status write_parts(const convert_options *o, const tg_model_file *f, t
     bool wanted[PARTS_MAX], made = false;
     tg_status status = check_parts(wanted, o, f, err);
 
-    if (status || (o->format->part[0].name && (status = make_directory(o->target, &made, err))))
+    if (status || (o->format->part[0].name && (status = cli_make_directory(o->target, &made, err))))
         return status;
     for (size_t i = 0; i < o->format->n_parts && !status; i++) {
         const tg_model_part *part = &o->format->part[i];

@@ -5,6 +5,7 @@
 
 #include "cmd/cli/cli.h"
 #include "cmd/tg-convert/convert.h"
+#include "formats/json.h"
 #include "lib/base/size.h"
 #include "lib/models/chat_template.h"
 #include "lib/models/hf_settings.h"
@@ -40,28 +41,30 @@ static void put_text(tg_model_file *f, const tg_chat *chat)
 
     if (chat->bos >= 0)
         bos = (const char *)tg_tokenizer_token(f->tokenizer, chat->bos, &length);
+    if (memchr(bos, '\'', length) ||
+        memchr(bos, '\\', length)) /* what a string of Jinja would end at, or change */
+        length = 0;
     n = length > 0 ? snprintf(text, sizeof text, "{{ '%.*s' }}%s", (int)length, bos, template)
                    : snprintf(text, sizeof text, "%s", template);
     f->chat_template = (tg_span){text, tg_size_min((size_t)n, sizeof text - 1)};
     f->chat_settings = false;
 }
 
-static bool is_digit(char c)
+/* Whether settings of generation end a text at this id: their eos_token_id is it, or a list that has it. */
+static bool ends_at(tg_span settings, int32_t id)
 {
-    return c >= '0' && c <= '9';
-}
+    tg_json j;
+    bool found = false;
 
-/* Whether settings of generation have this id, as one of any number. */
-static bool names_id(tg_span settings, int32_t id)
-{
-    char digits[16];
-    const size_t n = (size_t)snprintf(digits, sizeof digits, "%d", (int)id);
-
-    for (size_t i = 0; i + n <= settings.n; i++)
-        if (memcmp(settings.p + i, digits, n) == 0 && (i == 0 || !is_digit(settings.p[i - 1])) &&
-            (i + n == settings.n || !is_digit(settings.p[i + n])))
-            return true;
-    return false;
+    tg_json_open(&j, settings.p, settings.n, NULL);
+    if (tg_json_find_kind(&j, 0, "eos_token_id", TG_JSON_NUMBER)) {
+        found = tg_json_get_size(&j) == (size_t)id;
+    } else if (tg_json_find_kind(&j, 0, "eos_token_id", TG_JSON_ARRAY)) {
+        tg_json_enter(&j, TG_JSON_ARRAY);
+        while (tg_json_element(&j))
+            found = tg_json_get_size(&j) == (size_t)id || found;
+    }
+    return !tg_json_close(&j) && found;
 }
 
 /* One that this library knows, which the tokenizer must fit. */
@@ -78,7 +81,7 @@ static tg_status put_named(tg_model_file *f, tg_chat_template kind, tg_err *err)
     put_text(f, &chat);
     if (!settings.p)
         put_ends(f, &chat);
-    else if (!names_id(settings, chat.close))
+    else if (!ends_at(settings, chat.close))
         cli_note(
             "generation_config.json is the source's, and lacks token %d, which ends an answer: add it to its "
             "eos_token_id",

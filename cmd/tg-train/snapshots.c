@@ -1,8 +1,6 @@
 #include "cmd/tg-train/snapshots.h"
 
-#include <errno.h>
 #include <stdlib.h>
-#include <sys/stat.h>
 
 #include "cmd/cli/token_text.h"
 
@@ -26,21 +24,6 @@ static tg_status read_text(train_snapshots *s, const train_options *o, tg_err *e
         (status = check_length(&s->prompt, model, err)) || !tg_tokenizer_has_text(model->tokenizer))
         return status;
     return cli_token_texts(&s->text, &s->dump.text_size, model->tokenizer, s->prompt.ids, s->prompt.n, err);
-}
-
-/* ---- the directory */
-
-static tg_status make_directory(const char *path, tg_err *err)
-{
-    bool made;
-
-    do
-        made = mkdir(path, 0777) == 0;
-    while (!made && errno == EINTR);
-    if (made || errno == EEXIST)
-        return TG_OK;
-    (void)tg_fail_sys(err, "cannot make the directory");
-    return tg_err_in(err, path);
 }
 
 /* ---- all of them */
@@ -72,7 +55,7 @@ tg_status train_snapshots_open(train_snapshots *s, const train_setup *setup, siz
                        "--probe needs a place for its snapshots, as the model is not saved to a file: give "
                        "one with --probe-dir");
     if ((status = read_text(s, o, err)) || (status = take_memory(s, err)) ||
-        (status = make_directory(o->snapshots, err)))
+        (status = cli_make_directory(o->snapshots, NULL, err)))
         return status;
     tg_dump_add_extras(&s->dump, &s->layers, cli_token_text_of, &weights);
     s->dump.ids = s->prompt.ids;

@@ -74,9 +74,7 @@ static tg_status make_room(struct writer *w, const tg_circuit_kept *kept, size_t
 
 static tg_status end(struct writer *w, tg_status status, tg_err *err)
 {
-    if (!status)
-        status = tg_archive_finish(w->archive, err);
-    tg_archive_abandon(w->archive);
+    status = tg_archive_end(w->archive, status, err);
     free(w->value);
     return status;
 }

@@ -164,12 +164,9 @@ tg_status tg_dump_write_in(tg_dump_buffers *buffers, int fd, tg_attn_layers *lay
         status = tg_extras_make_next(layers, dump, put_extra, &w, err);
     if (tg_attn_layers_check(layers, err))
         status = err->code;
-    if (!status)
-        status = tg_archive_finish(w.archive, err);
 
 done:
-    tg_archive_abandon(w.archive);
-    return status;
+    return tg_archive_end(w.archive, status, err);
 }
 
 struct placing {

@@ -71,6 +71,12 @@ tg_head_pair tg_head_stats_best_pair(const double *p, size_t first, size_t i)
 
 /* ---- many rows */
 
+static void take_pair(tg_head_stats *head, const tg_head_pair *pair)
+{
+    if (pair->exists && (!head->pair.exists || pair->weight > head->pair.weight))
+        head->pair = *pair;
+}
+
 void tg_head_stats_add(tg_head_stats *head, const double *p, size_t first, size_t i, const int32_t *ids)
 {
     tg_head_means *sum = &head->sum;
@@ -94,8 +100,25 @@ void tg_head_stats_add(tg_head_stats *head, const double *p, size_t first, size_
         sum->duplicate += duplicate;
     }
     pair = tg_head_stats_best_pair(p, first, i);
-    if (pair.exists && (!head->pair.exists || pair.weight > head->pair.weight))
-        head->pair = pair;
+    take_pair(head, &pair);
+}
+
+void tg_head_stats_merge(tg_head_stats *head, const tg_head_stats *other)
+{
+    tg_head_means *sum = &head->sum;
+    const tg_head_means *more = &other->sum;
+
+    head->rows += other->rows;
+    head->repeats += other->repeats;
+    head->copies += other->copies;
+    sum->entropy += more->entropy;
+    sum->distance += more->distance;
+    sum->diagonal += more->diagonal;
+    sum->previous += more->previous;
+    sum->first += more->first;
+    sum->induction += more->induction;
+    sum->duplicate += more->duplicate;
+    take_pair(head, &other->pair);
 }
 
 tg_head_means tg_head_stats_means(const tg_head_stats *head)

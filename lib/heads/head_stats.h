@@ -71,6 +71,9 @@ tg_head_pair tg_head_stats_best_pair(const double *p, size_t first, size_t i);
 /* Add a row; *head is zeroed before the first.  i = 0 adds nothing. */
 void tg_head_stats_add(tg_head_stats *head, const double *p, size_t first, size_t i, const int32_t *ids);
 
+/* Add the rows of another text. */
+void tg_head_stats_merge(tg_head_stats *head, const tg_head_stats *other);
+
 /* The means; all 0 without rows. */
 tg_head_means tg_head_stats_means(const tg_head_stats *head);
 

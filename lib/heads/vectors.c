@@ -67,10 +67,9 @@ tg_status tg_vectors_write(int fd, tg_attn_layers *layers, tg_err *err)
         return tg_fail_memory(err, layers->C * sizeof *w.mean, "a vector");
     if (!(status = tg_archive_create(&w.archive, fd, err)) &&
         !(status = tg_archive_put_text(w.archive, "kind", "vectors", err)) &&
-        !(status = tg_archive_put_i64(w.archive, "version", TG_VECTORS_VERSION, err)) &&
-        !(status = put_layers(&w, layers, err)))
-        status = tg_archive_finish(w.archive, err);
-    tg_archive_abandon(w.archive);
+        !(status = tg_archive_put_i64(w.archive, "version", TG_VECTORS_VERSION, err)))
+        status = put_layers(&w, layers, err);
+    status = tg_archive_end(w.archive, status, err);
     free(w.mean);
     return status;
 }

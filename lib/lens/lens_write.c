@@ -46,14 +46,6 @@ static tg_status begin(struct writer *w, int fd, const char *kind, const tg_mode
     return tg_token_ids_put(w->archive, ids_name, text_name, w->tok, w->text_of, ids, T, err);
 }
 
-static tg_status end(const struct writer *w, tg_status status, tg_err *err)
-{
-    if (!status)
-        status = tg_archive_finish(w->archive, err);
-    tg_archive_abandon(w->archive);
-    return status;
-}
-
 /* ---- predictions */
 
 /* All rows, [layers,positions] of each value. */
@@ -154,7 +146,7 @@ tg_status tg_lens_write(int fd, tg_lens *lens, const int32_t *ids, tg_token_text
     if (!(status = tg_lens_run(lens, ids, take, &r, err)) &&
         !(status = begin(&w, fd, "lens", lens->model, ids, lens->T, err)))
         status = put_rows(&w, &r, err);
-    status = w.archive ? end(&w, status, err) : status;
+    status = tg_archive_end(w.archive, status, err);
     tg_arena_free(&arena);
     return status;
 }
@@ -224,5 +216,5 @@ tg_status tg_attribution_write(int fd, const tg_attribution *a, const int32_t *i
 
     if (!status)
         status = put_attribution(&w, a, err);
-    return w.archive ? end(&w, status, err) : status;
+    return tg_archive_end(w.archive, status, err);
 }

@@ -45,8 +45,7 @@ tg_status tg_model_write_watched(const tg_model *m, int fd, const tg_watch *watc
 
     if (status)
         return status;
-    if (!(status = tg_model_put_header(m, w, err)) && !(status = tg_model_put_tensors(m, w, watch, err)))
-        status = tg_archive_finish(w, err);
-    tg_archive_abandon(w);
-    return status;
+    if (!(status = tg_model_put_header(m, w, err)))
+        status = tg_model_put_tensors(m, w, watch, err);
+    return tg_archive_end(w, status, err);
 }

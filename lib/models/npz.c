@@ -180,10 +180,9 @@ static tg_status write_archive(int fd, const tg_model_file *f, const tg_model *h
 
     if (status)
         return status;
-    if (!(status = tg_model_put_header(header, w, err)) && !(status = put_tensors(w, f, o, err)))
-        status = tg_archive_finish(w, err);
-    tg_archive_abandon(w);
-    return status;
+    if (!(status = tg_model_put_header(header, w, err)))
+        status = put_tensors(w, f, o, err);
+    return tg_archive_end(w, status, err);
 }
 
 static tg_status write_own(int fd, const tg_model_file *f, const tg_write_options *o, tg_err *err)

@@ -98,13 +98,6 @@ static void read_config(tg_json *j, tg_adapter_shape *shape)
     shape->rank_stabilized = tg_json_find(j, 0, "use_rslora") && tg_json_get_bool(j);
 }
 
-/* Load a file of the directory, which `files` closes. */
-static tg_status load(tg_loaded **loaded, tg_model_file *files, const char *directory, const char *name,
-                      tg_err *err)
-{
-    return tg_model_file_add_found(files, loaded, directory, name, true, SIZE_MAX, err);
-}
-
 tg_status tg_peft_read_config(tg_adapter_shape *shape, const tg_loaded *file, tg_err *err)
 {
     tg_json j;
@@ -227,9 +220,11 @@ tg_status tg_peft_read(tg_adapter *a, const char *directory, const tg_model_file
     if (base->config.family > 0 && tg_names_hf(family))
         return tg_fail(err, TG_EDATA, "%s: PEFT has other matrices in %s than this library", directory,
                        family);
-    if (!(status = load(&config, &files, directory, TG_PEFT_CONFIG, err)) &&
+    if (!(status =
+              tg_model_file_add_found(&files, &config, directory, TG_PEFT_CONFIG, true, SIZE_MAX, err)) &&
         !(status = tg_peft_read_config(&shape, config, err)) &&
-        !(status = load(&tensors, &files, directory, TG_PEFT_TENSORS, err)))
+        !(status =
+              tg_model_file_add_found(&files, &tensors, directory, TG_PEFT_TENSORS, true, SIZE_MAX, err)))
         status = read_tensors(a, &shape, tensors, &base->table, err);
     tg_model_file_close(&files);
     return status;

@@ -101,8 +101,8 @@ static tg_status write_tensors(int fd, const tg_model_file *f, const tg_write_op
     return status;
 }
 
-static const tg_model_part parts[] = {{.name = "adapter_model.safetensors", .write = write_tensors},
-                                      {.name = "adapter_config.json", .write = write_config}};
+static const tg_model_part parts[] = {{.name = TG_PEFT_TENSORS, .write = write_tensors},
+                                      {.name = TG_PEFT_CONFIG, .write = write_config}};
 
 const tg_model_writer tg_writer_peft = {
     .name = "peft", .check = check, .part = parts, .n_parts = sizeof parts / sizeof parts[0]};

@@ -110,7 +110,7 @@ struct lending {
     bool *row;         /* [V] rows of the token embedding that are in its place */
     size_t rows;       /* their number */
     size_t head;       /* the entry of the output head */
-    float *strip;      /* of rows of the head: in memory */
+    float *strip;      /* of rows of the head: room for all, of which few are used */
     size_t checked;    /* rows of the head that are finite, or of which that has been told */
     tg_bf16 *halves;   /* a mapping, [floats], of what has been rounded, likewise; NULL: nothing is */
     size_t *rounded;   /* [table.n] of each place: 1 + the entry that is there; 0: none */

@@ -1,20 +1,5 @@
 #include "lib/patch/ablation_write.h"
 
-static tg_status put_tokens(tg_archive_writer *w, const tg_ablation_grid *g, tg_err *err)
-{
-    const tg_patch_settings *s = &g->settings;
-    tg_status status;
-
-    if (!g->clean_ids)
-        return TG_OK;
-    status =
-        tg_token_ids_put(w, "ablation/ids", "ablation/text", s->tok, s->text_of, g->clean_ids, g->T, err);
-    if (status || !g->corrupt_ids)
-        return status;
-    return tg_token_ids_put(w, "ablation/corrupt_ids", "ablation/corrupt_text", s->tok, s->text_of,
-                            g->corrupt_ids, g->T, err);
-}
-
 static tg_status put_settings(tg_archive_writer *w, const tg_ablation_grid *g, tg_err *err)
 {
     const tg_patch_settings *s = &g->settings;
@@ -38,7 +23,9 @@ static tg_status put_all(tg_archive_writer *w, const tg_ablation_grid *g, tg_err
 
     if ((status = tg_archive_put_text(w, "kind", "ablation", err)) ||
         (status = tg_archive_put_i64(w, "version", TG_ABLATION_VERSION, err)) ||
-        (status = put_tokens(w, g, err)) || (status = put_settings(w, g, err)) ||
+        (status =
+             tg_patch_prompts_put(w, "ablation", &g->settings, g->clean_ids, g->corrupt_ids, g->T, err)) ||
+        (status = put_settings(w, g, err)) ||
         (status = tg_archive_put(w, "ablation/named", TG_I64, 2, shape, g->named, err)) ||
         (status = tg_archive_put(w, "ablation/part", TG_I64, 2, shape, g->part, err)) ||
         (status = tg_archive_put(w, "ablation/value", TG_F64, 2, shape, g->value, err)) ||
@@ -50,12 +37,7 @@ static tg_status put_all(tg_archive_writer *w, const tg_ablation_grid *g, tg_err
 tg_status tg_ablation_write(int fd, const tg_ablation_grid *g, tg_err *err)
 {
     tg_archive_writer *w;
-    tg_status status = tg_archive_create(&w, fd, err);
+    const tg_status status = tg_archive_create(&w, fd, err);
 
-    if (status)
-        return status;
-    if (!(status = put_all(w, g, err)))
-        status = tg_archive_finish(w, err);
-    tg_archive_abandon(w);
-    return status;
+    return status ? status : tg_archive_end(w, put_all(w, g, err), err);
 }

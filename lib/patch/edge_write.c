@@ -108,11 +108,8 @@ tg_status tg_edges_write(int fd, const tg_edge_grid *g, tg_err *err)
     tg_archive_writer *w;
     tg_status status = tg_archive_create(&w, fd, err);
 
-    if (status)
-        return status;
-    if (!(status = put_all(w, &axes, g, err)))
-        status = tg_archive_finish(w, err);
-    tg_archive_abandon(w);
+    if (!status)
+        status = tg_archive_end(w, put_all(w, &axes, g, err), err);
     drop(&axes);
     return status;
 }

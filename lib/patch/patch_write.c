@@ -53,25 +53,30 @@ static tg_status put_axes(tg_archive_writer *w, const tg_patch_grid *g, const si
 
 /* ---- the rest */
 
-static tg_status put_tokens(tg_archive_writer *w, const tg_patch_grid *g, tg_err *err)
-{
-    const tg_patch_settings *s = &g->settings;
-    tg_status status;
-
-    if (!g->clean_ids)
-        return TG_OK;
-    if ((status =
-             tg_token_ids_put(w, "patch/ids", "patch/text", s->tok, s->text_of, g->clean_ids, g->T, err)))
-        return status;
-    return tg_token_ids_put(w, "patch/corrupt_ids", "patch/corrupt_text", s->tok, s->text_of, g->corrupt_ids,
-                            g->T, err);
-}
-
 /* "patch/metric" */
 static const char *array_name(char out[64], const char *kind, const char *name)
 {
     snprintf(out, 64, "%s/%s", kind, name);
     return out;
+}
+
+static tg_status put_ids(tg_archive_writer *w, const char *kind, const char *ids_name, const char *text_name,
+                         const tg_patch_settings *s, const int32_t *ids, size_t T, tg_err *err)
+{
+    char name[2][64];
+
+    return tg_token_ids_put(w, array_name(name[0], kind, ids_name), array_name(name[1], kind, text_name),
+                            s->tok, s->text_of, ids, T, err);
+}
+
+tg_status tg_patch_prompts_put(tg_archive_writer *w, const char *kind, const tg_patch_settings *s,
+                               const int32_t *clean, const int32_t *corrupt, size_t T, tg_err *err)
+{
+    tg_status status;
+
+    if (!clean || (status = put_ids(w, kind, "ids", "text", s, clean, T, err)) || !corrupt)
+        return clean ? status : TG_OK;
+    return put_ids(w, kind, "corrupt_ids", "corrupt_text", s, corrupt, T, err);
 }
 
 tg_status tg_patch_answers_put(tg_archive_writer *w, const char *kind, const tg_patch_settings *s,
@@ -121,7 +126,7 @@ static tg_status put_all(tg_archive_writer *w, const tg_patch_grid *g, tg_err *e
     find_shape(shape, g);
     if ((status = tg_archive_put_text(w, "kind", "patch", err)) ||
         (status = tg_archive_put_i64(w, "version", TG_PATCH_VERSION, err)) ||
-        (status = put_tokens(w, g, err)) ||
+        (status = tg_patch_prompts_put(w, "patch", &g->settings, g->clean_ids, g->corrupt_ids, g->T, err)) ||
         (status = tg_archive_put_choice(w, "patch/site", TG_PATCH_SITE_NAMES, g->edit->site, err)) ||
         (status = tg_patch_settings_put(w, "patch", &g->settings, err)) ||
         (status = tg_archive_put_i64(w, "patch/n_layer", (int64_t)g->n_layer, err)) ||
@@ -134,12 +139,7 @@ static tg_status put_all(tg_archive_writer *w, const tg_patch_grid *g, tg_err *e
 tg_status tg_patch_write(int fd, const tg_patch_grid *g, tg_err *err)
 {
     tg_archive_writer *w;
-    tg_status status = tg_archive_create(&w, fd, err);
+    const tg_status status = tg_archive_create(&w, fd, err);
 
-    if (status)
-        return status;
-    if (!(status = put_all(w, g, err)))
-        status = tg_archive_finish(w, err);
-    tg_archive_abandon(w);
-    return status;
+    return status ? status : tg_archive_end(w, put_all(w, g, err), err);
 }

@@ -48,6 +48,11 @@ typedef struct tg_patch_grid {
 TG_MUST_CHECK tg_status tg_patch_settings_put(tg_archive_writer *w, const char *kind,
                                               const tg_patch_settings *settings, tg_err *err);
 
+/* The tokens [T] of both prompts; clean NULL: of neither; corrupt NULL: not of that. */
+TG_MUST_CHECK tg_status tg_patch_prompts_put(tg_archive_writer *w, const char *kind,
+                                             const tg_patch_settings *settings, const int32_t *clean,
+                                             const int32_t *corrupt, size_t T, tg_err *err);
+
 /* Of them the answer and the wrong answer, if there is one pair. */
 TG_MUST_CHECK tg_status tg_patch_answers_put(tg_archive_writer *w, const char *kind,
                                              const tg_patch_settings *settings, tg_err *err);

@@ -92,8 +92,9 @@ size_t tg_recipe_context(const tg_model *model, tg_origin origin, size_t asked, 
 
 /*
  * Shorten *T, the context of a run that tunes a model on a text with a loss mask: halved, but to no less than
- * TG_RECIPE_TUNING_SHORT, while three readings in windows of *T would be fewer than 50, and no document is
- * longer than half of it.  So a few examples are as many steps.  Fails like tg_documents_init().
+ * TG_RECIPE_TUNING_SHORT, while three readings in windows of *T would be fewer than 50, and no document, nor
+ * one of `val` (NULL: none), is longer than half of it.  So a few examples are as many steps.  Fails like
+ * tg_documents_init().
  */
 TG_MUST_CHECK tg_status tg_recipe_shorten(size_t *T, const tg_tokens *tokens, const tg_tokens *val,
                                           bool packed, tg_err *err);

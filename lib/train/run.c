@@ -480,10 +480,9 @@ static tg_status put_all(const tg_run *run, tg_archive_writer *w, tg_err *err)
     tg_status status;
 
     if ((status = put_header(run, w, err)) || (status = put_state(run, w, err)) ||
-        (status = put_tensors(run, w, err)) ||
-        (status = tg_moments_put(&run->moments, trained(run), &run->settings, w, err)))
+        (status = put_tensors(run, w, err)))
         return status;
-    return tg_archive_finish(w, err);
+    return tg_moments_put(&run->moments, trained(run), &run->settings, w, err);
 }
 
 tg_status tg_run_write(const tg_run *run, int fd, tg_err *err)
@@ -496,7 +495,5 @@ tg_status tg_run_write(const tg_run *run, int fd, tg_err *err)
                                           &run->settings, err)) ||
         (status = tg_archive_create(&w, fd, err)))
         return status;
-    status = put_all(run, w, err);
-    tg_archive_abandon(w);
-    return status;
+    return tg_archive_end(w, put_all(run, w, err), err);
 }

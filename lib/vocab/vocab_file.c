@@ -300,11 +300,9 @@ static tg_status write_archive(int fd, const tg_tokenizer *tok, tg_err *err)
         return status;
     if (!(status = tg_archive_put_text(w, "kind", "tokenizer", err)) &&
         /* unreached: fails: there is room in the buffer */
-        !(status = tg_archive_put_i64(w, "version", VERSION, err)) &&
-        !(status = tg_tokenizer_put(tok, w, err)))
-        status = tg_archive_finish(w, err);
-    tg_archive_abandon(w);
-    return status;
+        !(status = tg_archive_put_i64(w, "version", VERSION, err)))
+        status = tg_tokenizer_put(tok, w, err);
+    return tg_archive_end(w, status, err);
 }
 
 static tg_status write_foreign(int fd, const tg_tokenizer *tok, tg_vocab_format format, size_t first,
