@@ -229,6 +229,8 @@ assert page.run("[...byId('patch-which').options].map((o) => o.textContent)") ==
 read_all = {name: read(f"{name}.npz", "patch") for name in files}
 off = {name: a["effect"] - (name == "k") for name, a in read_all.items()}  # that of noise
 most = max(np.abs(x).max() for x in off.values())
+if bare:
+    assert page.run("[patchGrid.at.r, patchGrid.at.c]") == list(np.unravel_index(np.abs(off["x"]).argmax(), (2, 11)))
 for n, name in [*enumerate(files), (0, "x"), (1, "z")]:
     page.run(f"(s => {{ s.value = {n}; s.dispatchEvent(new Event('change')); }})(byId('patch-which'))"); page.settle()
     a = read_all[name]

@@ -77,11 +77,19 @@ function goToPatched(r, c) {
     goToMap(layer, head < 0 ? view.head : head, position < 0 ? view.i : position);
 }
 
-// The cell of the view's layer, head and position, as far as there is one.
+// The place of the greatest change in value and effect.
+function greatestPatch() {
+    const changes = readPatch().effect.map((x) => Math.abs(x - unchanged()));
+    return changes.indexOf(greatest(changes));
+}
+
+// The cell to begin with: of the view's layer, head and position, as far as there is one; on a page of patches alone the
+// greatest change.
 function firstPatched() {
     const {layers, heads, positions} = patch, of = (places, place) => Math.max(places.indexOf(place), 0);
-    const m = of(layers, view.layer), n = of(heads, view.head);
-    return headsAcross() ? {r: m, c: n} : {r: m * heads.length + n, c: of(positions, view.i)};
+    const at = isBare ? greatestPatch() : (of(layers, view.layer) * heads.length + of(heads, view.head)) * positions.length + of(positions, view.i);
+    const columns = headsAcross() ? heads.length : positions.length; // both are stored row after row
+    return {r: Math.floor(at / columns), c: at % columns};
 }
 
 // ---- the grid
