@@ -88,3 +88,65 @@ setup() {
     run -1 --separate-stderr tg-sample -m bytes.npz --chat --template gemma
     said "tg-sample: bytes.npz: the tokenizer has no special token <start_of_turn>, which template gemma needs"
 }
+
+@test "a model, and an adapter, note the template that they were trained on" {
+    for i in {1..20}; do
+        echo '{"messages": [{"role": "user", "content": "a b"}, {"role": "assistant", "content": "c d"}]}'
+    done > talk.jsonl
+    mv chatml.npz base.npz
+    for t in chatml plain; do
+        tg-tokenize -q -m base.npz --chat --template $t -o $t-tokens.npz talk.jsonl
+        tg-info $t-tokens.npz | grep -qx "chat_template $t"
+        tg-train -q -m base.npz -o $t-whole.npz -n 2 -b 2 -c 32 $t-tokens.npz
+        tg-train -q -m base.npz --lora 2 -o $t.npz -n 2 -b 2 -c 32 $t-tokens.npz
+        tg-train -q -m base.npz --lora 2 -o $t.npz -n 4 -b 2 -c 32 $t-tokens.npz # resumed
+        tg-info $t.npz | grep -q "chat_template $t\$"
+    done
+    ask() { tg-sample --greedy -n 5 --chat "$@" <<< a; }
+    for t in chatml plain; do
+        ask -m $t-whole.npz --template $t > want 2>&1
+        ask -m $t-whole.npz > got 2>&1
+        cmp want got
+        ask -m base.npz --adapter $t.npz --template $t > want 2>&1
+        ask -m base.npz --adapter $t.npz > got 2>&1
+        cmp want got
+    done
+    # another one than that
+    run -0 --separate-stderr ask -q -m base.npz --adapter plain.npz --template chatml
+    said 'tg-sample: plain.npz was trained on the template plain, and this conversation has chatml'
+    # of texts with different templates, or of others, none is known
+    make_text 500 | tg-tokenize -q -m base.npz > text-tokens.npz
+    cat chatml-tokens.npz plain-tokens.npz > both-tokens.npz
+    for text in both text; do
+        tg-train -q -m base.npz --lora 2 -o $text.npz -n 1 -b 2 -c 32 $text-tokens.npz
+        run -0 tg-info $text.npz
+        [[ $output != *chat_template* ]]
+    done
+    # for other programs
+    tg-convert -q base.npz --chat-template chatml --to hf -o named
+    tg-convert base.npz --adapter chatml.npz --to hf -o given 2> err
+    grep -qx 'tg-convert: the target has the template chatml, which chatml.npz was trained on' err
+    cmp {named,given}/chat_template.jinja
+    cmp {named,given}/generation_config.json
+    tg-convert -q named --adapter chatml.npz --to hf -o kept
+    cmp {named,kept}/chat_template.jinja
+    tg-convert chatml-whole.npz --to gguf -o whole.gguf 2> err
+    grep -qx 'tg-convert: the target has the template chatml, which chatml-whole.npz was trained on' err
+    tg-convert base.npz --adapter plain.npz --to hf -o without 2> err
+    grep -qx 'tg-convert: plain.npz was trained on the template plain, which other programs do not have' err
+    [[ ! -e without/chat_template.jinja ]]
+    sed -i 's/im_start/start_of_turn/; s/im_end/end_of_turn/' named/chat_template.jinja
+    run -0 --separate-stderr tg-convert -q named --adapter chatml.npz --to hf -o other
+    said 'tg-convert: chatml.npz was trained on the template chatml, and the target has another one, of the model: --chat-template chatml writes that'
+    cmp {named,other}/chat_template.jinja
+}
+
+@test "a conversation with a head silenced is that text with it silenced" {
+    # of a model whose heads matter
+    tg-train -q -m letters.npz -o trained.npz -n 100 -b 2 -c 16 --lr 0.01 letters-of.npz
+    local options=(-m trained.npz -n 9 --greedy)
+    tg-sample -q "${options[@]}" --ablate '0.*,1.1' --no-prompt --stop $'\n' -p $'user: Who?\nassistant: ' > want
+    tg-sample "${options[@]}" --ablate '0.*,1.1' --chat --template plain <<< 'Who?' | cmp - want
+    tg-sample "${options[@]}" --chat --template plain <<< 'Who?' > whole
+    run -1 cmp -s whole want
+}

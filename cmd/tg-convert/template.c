@@ -6,6 +6,7 @@
 #include "cmd/cli/cli.h"
 #include "cmd/tg-convert/convert.h"
 #include "formats/json.h"
+#include "lib/base/choice.h"
 #include "lib/base/size.h"
 #include "lib/models/chat_template.h"
 #include "lib/models/hf_settings.h"
@@ -111,6 +112,59 @@ static tg_status put_given(const convert_options *o, tg_model_file *f, tg_err *e
                    o->chat);
 }
 
+/* The template that the source was trained on, or the last of the adapters; *path: whose it is. */
+static tg_status ask_training(tg_chat_note *chat, const char **path, const convert_options *o, tg_err *err)
+{
+    tg_status status;
+
+    *path = o->source;
+    if (cli_is_dash(o->source))
+        *chat = 0;
+    else if ((status = tg_chat_template_trained(chat, o->source, err)))
+        return status;
+    for (size_t i = 0; i < cli_adapters.n; i++) {
+        tg_chat_note note;
+
+        if ((status = tg_chat_template_trained(&note, cli_adapters.file[i].path, err)))
+            return status;
+        if (note == 0)
+            continue;
+        *chat = note;
+        *path = cli_adapters.file[i].path;
+    }
+    return TG_OK;
+}
+
+/* Give the target the template that the training was on, or say why it has another one. */
+static tg_status put_trained(const convert_options *o, tg_model_file *f, tg_err *err)
+{
+    char name[TG_CHOICE_SIZE];
+    const tg_span own = f->chat_template;
+    const char *path;
+    tg_chat_note note;
+    tg_chat_template kind;
+    const tg_status status = ask_training(&note, &path, o, err);
+
+    if (status || note == 0)
+        return status;
+    kind = (tg_chat_template)(note - 1);
+    (void)tg_choice_name(name, TG_CHAT_NAMES, kind);
+    if (own.p && tg_chat_recognize(own.p, own.n) == kind)
+        return TG_OK;
+    if (!tg_chat_template_text(kind)) {
+        cli_note("%s was trained on the template plain, which other programs do not have", path);
+        return TG_OK;
+    }
+    if (own.p) {
+        cli_say("%s was trained on the template %s, and the target has another one, of the model: "
+                "--chat-template %s writes that",
+                path, name, name);
+        return TG_OK;
+    }
+    cli_note("the target has the template %s, which %s was trained on", name, path);
+    return put_named(f, kind, err);
+}
+
 /* Other programs would not know how to ask a model that has such tokens. */
 static void say_lacking(const convert_options *o, const tg_model_file *f)
 {
@@ -127,6 +181,8 @@ static void say_lacking(const convert_options *o, const tg_model_file *f)
 
 tg_status convert_settle_template(const convert_options *o, tg_model_file *f, tg_err *err)
 {
+    tg_status status;
+
     if (!f->tokenizer || !tg_tokenizer_has_text(f->tokenizer)) {
         tg_hf_settings_drop(f);
         return o->chat ? tg_fail(err, TG_EUSAGE, "--chat-template: %s has no tokenizer of text",
@@ -137,7 +193,10 @@ tg_status convert_settle_template(const convert_options *o, tg_model_file *f, tg
         f->chat_settings = false;
     if (o->chat)
         return put_given(o, f, err);
-    if (convert_has_template(o) && !o->write.lossy) /* else it may have been left out */
-        say_lacking(o, f);
+    if (!convert_has_template(o) || o->write.lossy) /* it may have been left out */
+        return TG_OK;
+    if ((status = put_trained(o, f, err)))
+        return status;
+    say_lacking(o, f);
     return TG_OK;
 }

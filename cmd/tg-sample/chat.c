@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include "cmd/tg-sample/output.h"
+#include "cmd/tg-sample/steering.h"
 #include "lib/base/grow.h"
 #include "lib/base/size.h"
 #include "lib/text/chat.h"
@@ -16,6 +17,7 @@ typedef struct conversation {
     const sample_options *o;
     tg_chat chat;
     tg_generator g;
+    sample_steering steering;
     int32_t *ids; /* [n] all that has been said; owned */
     size_t n, capacity;
     size_t run;  /* of them, those that the model has run */
@@ -170,7 +172,8 @@ tg_status sample_chat(const cli_model *m, const sample_options *o, tg_err *err)
     if ((status = open_chat(&c, err)))
         return status;
     if (!(status = tg_generator_open(&c.g, &m->model, (tg_weight_type)o->type, 1, c.room, err))) {
-        if (o->system)
+        status = steering_begin(&c.steering, &c.g.infer, o, m, err);
+        if (!status && o->system)
             status = tg_chat_message(&c.chat, TG_CHAT_SYSTEM, o->system, strlen(o->system), err);
         if (!status)
             status = converse(&c, err);
@@ -178,6 +181,7 @@ tg_status sample_chat(const cli_model *m, const sample_options *o, tg_err *err)
     } else if (status == TG_EDATA) {
         (void)tg_err_in(err, cli_input_name(m->path));
     }
+    steering_free(&c.steering);
     tg_chat_close(&c.chat);
     free(c.ids);
     return status;

@@ -90,8 +90,6 @@ static int check_chat(const sample_options *o)
                         : o->no_newline ? "no-newline"
                         : o->logprobs   ? "logprobs"
                         : o->attention  ? "attention"
-                        : o->add        ? "add"
-                        : o->ablate     ? "ablate"
                                         : NULL;
 
     if (o->chat && other)

@@ -123,7 +123,11 @@ static tg_status begin_archive(tokenize_job *job, const tg_tokenizer *tok, tg_er
         return TG_OK;
     if (tg_tokens_create(&job->w, job->out.fd, tok, err))
         return tg_err_in(err, job->out.name);
-    return job->has_mask ? tg_tokens_begin_mask(job->w, err) : TG_OK;
+    if (job->has_mask && tg_tokens_begin_mask(job->w, err))
+        return err->code;
+    if (job->chat.tok && tg_tokens_note_chat(job->w, 1 + (tg_chat_note)job->chat.kind, err))
+        return tg_err_in(err, job->out.name);
+    return TG_OK;
 }
 
 static tg_status take_archive(tokenize_job *job, const tg_tokenizer *tok, const int32_t *ids, size_t n,

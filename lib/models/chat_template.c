@@ -1,13 +1,94 @@
 #include "lib/models/chat_template.h"
 
+#include <string.h>
+#include <unistd.h>
+
+#include "formats/archive.h"
+#include "formats/format.h"
+#include "formats/path.h"
+#include "lib/base/choice.h"
 #include "lib/models/hf_settings.h"
 #include "lib/models/model_format.h"
+
+/* ---- archives of training */
+
+/* Whether an array may come before train/..., or is of that. */
+static bool is_of_header(const char *name)
+{
+    static const char *const begin[] = {"kind",   "version",  "config/", "tokenizer/",
+                                        "probe/", "adapter/", "train/"};
+
+    for (size_t i = 0; i < sizeof begin / sizeof *begin; i++)
+        if (strncmp(name, begin[i], strlen(begin[i])) == 0)
+            return true;
+    return false;
+}
+
+static tg_status find_note(tg_chat_note *chat, tg_archive_reader *r, tg_err *err)
+{
+    tg_archive_event event;
+    char name[TG_CHOICE_SIZE];
+    size_t number;
+    tg_array a;
+    tg_status status;
+
+    do {
+        if ((status = tg_archive_next(r, &a, &event, err)))
+            return status;
+        if (event != TG_ARCHIVE_ARRAY || !is_of_header(a.name))
+            return TG_OK;
+    } while (strcmp(a.name, TG_TRAINED_TEMPLATE) != 0);
+    if ((status = tg_archive_get_text(r, &a, name, sizeof name, err)))
+        return status;
+    if (!tg_choice_find(&number, TG_CHAT_NAMES, name))
+        return tg_fail(err, TG_EDATA, "%s is '%s', expected " TG_CHAT_NAMES, a.name, name);
+    *chat = 1 + (tg_chat_note)number;
+    return TG_OK;
+}
+
+static tg_status read_note(tg_chat_note *chat, int fd, tg_err *err)
+{
+    tg_archive_reader *r;
+    tg_status status = tg_archive_open(&r, fd, err);
+
+    if (!status)
+        status = find_note(chat, r, err);
+    tg_archive_close(r);
+    return status;
+}
+
+tg_status tg_chat_template_trained(tg_chat_note *chat, const char *path, tg_err *err)
+{
+    unsigned char first[TG_FORMAT_BYTES];
+    struct stat st;
+    bool exists;
+    size_t n;
+    int fd;
+    tg_status status = tg_path_examine(path, &st, &exists, err);
+
+    *chat = 0;
+    if (status || !exists || !S_ISREG(st.st_mode))
+        return status;
+    if ((status = tg_path_peek(path, first, sizeof first, &n, err)))
+        return status;
+    if (tg_format_recognize(first, n) != TG_FORMAT_ZIP)
+        return TG_OK;
+    if ((fd = tg_path_open(path)) < 0)
+        return tg_fail_sys(err, "%s", path);
+    if ((status = read_note(chat, fd, err)))
+        (void)tg_err_in(err, path);
+    close(fd);
+    return status;
+}
+
+/* ---- files of other projects */
 
 tg_status tg_chat_template_of(tg_chat_template *kind, const char *path, tg_err *err)
 {
     tg_model_file f = {0};
     tg_status status = tg_chat_template_keep(&f, path, err);
     const tg_span text = f.chat_template;
+    tg_chat_note chat;
 
     *kind = TG_CHAT_TEMPLATES;
     if (!status && text.p && (*kind = tg_chat_recognize(text.p, text.n)) == TG_CHAT_TEMPLATES) {
@@ -17,7 +98,11 @@ tg_status tg_chat_template_of(tg_chat_template *kind, const char *path, tg_err *
         (void)tg_err_in(err, f.file[f.n_files - 1]->path);
     }
     tg_model_file_close(&f);
-    return status;
+    if (status || *kind != TG_CHAT_TEMPLATES || (status = tg_chat_template_trained(&chat, path, err)))
+        return status;
+    if (chat > 0)
+        *kind = (tg_chat_template)(chat - 1);
+    return TG_OK;
 }
 
 /* Roles that do not alternate, where they should, are refused by who asks. */

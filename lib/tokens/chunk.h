@@ -1,7 +1,7 @@
 /*
  * chunk: how a token archive is divided.
  *
- * Archive: kind = "tokens", version = 1, tokenizer/..., then the chunks tokens/00000000,
+ * Archive: kind = "tokens", version = 1, tokenizer/..., chat_template, then the chunks tokens/00000000,
  * tokens/00000001, ... of at most TG_TOKENS_CHUNK_MAX ids each, as lib/text/ids.h stores them.  The loss mask
  * of a chunk, mask/00000000, comes before it.
  */
@@ -11,6 +11,9 @@
 #include <stddef.h>
 
 #define TG_TOKENS_VERSION 1
+/* The template of conversations that the text was made with (lib/text/chat.h); other texts have none. */
+#define TG_TOKENS_CHAT "chat_template"
+
 /* After the last chunk of an archive whose text continues in the next one. */
 #define TG_TOKENS_GOES_ON "goes_on"
 

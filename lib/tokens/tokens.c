@@ -61,6 +61,11 @@ static tg_status adopt_tokenizer(tg_tokens *t, const tg_tokens_reader *r, tg_err
     return TG_OK;
 }
 
+static void note_chat(tg_tokens *t, tg_chat_note chat, bool is_first)
+{
+    t->chat = is_first || t->chat == chat ? chat : 0;
+}
+
 tg_status tg_tokens_load_source(tg_tokens *t, tg_source *source, size_t max, tg_err *err)
 {
     struct room room = {t->count * t->width, t->mask ? t->count : 0};
@@ -80,6 +85,7 @@ tg_status tg_tokens_load_source(tg_tokens *t, tg_source *source, size_t max, tg_
         if (status || (status = append(t, &room, ids, n, err)))
             break;
         masked = tg_tokens_mask(r) != NULL;
+        note_chat(t, tg_tokens_chat(r), t->count == n);
     }
     tg_tokens_close(r);
     return status;

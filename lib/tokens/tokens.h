@@ -10,6 +10,7 @@
 #include "formats/source.h"
 #include "lib/base/api.h"
 #include "lib/base/status.h"
+#include "lib/text/chat.h"
 #include "lib/text/tokenizer.h"
 #include "lib/tokens/mask.h"
 
@@ -21,6 +22,7 @@ typedef struct tg_tokens {
     size_t width;        /* bytes of an id, as in lib/text/ids.h */
     unsigned char *data; /* count * width bytes; owned */
     unsigned char *mask; /* [count] (lib/tokens/mask.h); NULL: there is none; owned */
+    tg_chat_note chat;   /* of all archives; 0 also if they differ */
 } tg_tokens;
 
 /*

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "formats/archive.h"
+#include "lib/base/choice.h"
 #include "lib/base/grow.h"
 #include "lib/text/ids.h"
 #include "lib/tokens/chunk.h"
@@ -20,6 +21,7 @@ struct tg_tokens_reader {
     bool in_archive;          /* kind and version have been read, */
     bool header_done;         /* and the tokenizer */
     bool goes_on;             /* this archive's text does, in another one */
+    tg_chat_note chat;        /* of this archive */
     size_t chunks;            /* seen in this archive */
     unsigned char *stored;    /* a chunk as stored in the file, unless that is mapped */
     unsigned char *ids;       /* the same in `width` bytes per id, if the file's width differs */
@@ -47,6 +49,7 @@ static tg_status enter_archive(tg_tokens_reader *r, const tg_array *a, tg_err *e
     r->in_archive = true;
     r->header_done = false;
     r->goes_on = false;
+    r->chat = 0;
     r->chunks = 0;
     return TG_OK;
 }
@@ -105,6 +108,11 @@ done:
 const tg_tokenizer *tg_tokens_tokenizer(const tg_tokens_reader *r)
 {
     return r->tok;
+}
+
+tg_chat_note tg_tokens_chat(const tg_tokens_reader *r)
+{
+    return r->chat;
 }
 
 const unsigned char *tg_tokens_mask(const tg_tokens_reader *r)
@@ -236,6 +244,20 @@ static tg_status take_goes_on(tg_tokens_reader *r, const tg_array *a, tg_err *er
     return status;
 }
 
+static tg_status take_chat(tg_tokens_reader *r, const tg_array *a, tg_err *err)
+{
+    char name[TG_CHOICE_SIZE];
+    size_t number;
+    const tg_status status = tg_archive_get_text(r->archive, a, name, sizeof name, err);
+
+    if (status)
+        return status;
+    if (!tg_choice_find(&number, TG_CHAT_NAMES, name))
+        return tg_fail(err, TG_EDATA, "%s is '%s', expected " TG_CHAT_NAMES, a->name, name);
+    r->chat = 1 + (tg_chat_note)number;
+    return TG_OK;
+}
+
 /* Read an array after "version".  *n = the number of its ids, 0 when it is not a chunk. */
 static tg_status take_array(tg_tokens_reader *r, const tg_array *a, const void **ids, size_t *n, tg_err *err)
 {
@@ -252,6 +274,8 @@ static tg_status take_array(tg_tokens_reader *r, const tg_array *a, const void *
         *n = a->count;
         return TG_OK;
     }
+    if (!r->header_done && strcmp(a->name, TG_TOKENS_CHAT) == 0)
+        return take_chat(r, a, err);
     if (!r->header_done && ((status = tg_tokenizer_take(&r->draft, r->archive, a, &taken, err)) || taken))
         return status;
     return tg_fail(err, TG_EDATA, "%s does not belong %s", a->name,

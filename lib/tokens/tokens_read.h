@@ -9,6 +9,7 @@
 #include "formats/source.h"
 #include "lib/base/api.h"
 #include "lib/base/status.h"
+#include "lib/text/chat.h"
 #include "lib/text/tokenizer.h"
 
 TG_API_BEGIN
@@ -25,6 +26,9 @@ TG_MUST_CHECK tg_status tg_tokens_open_source(tg_tokens_reader **r, tg_source *s
 
 /* The tokenizer, which the reader owns; NULL before the first successful tg_tokens_next(). */
 const tg_tokenizer *tg_tokens_tokenizer(const tg_tokens_reader *r);
+
+/* The template of conversations that the archive of the last chunk notes; after tg_tokens_next(). */
+tg_chat_note tg_tokens_chat(const tg_tokens_reader *r);
 
 /*
  * The next chunk: *ids points to *n ids of tg_ids_width() bytes each, valid until the next call;

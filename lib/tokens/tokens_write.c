@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "formats/archive.h"
+#include "lib/base/choice.h"
 #include "lib/base/size.h"
 #include "lib/text/ids.h"
 #include "lib/tokens/chunk.h"
@@ -19,6 +20,7 @@ struct tg_tokens_writer {
     int fd;
     const tg_tokenizer *tok;
     tg_archive_writer *archive;
+    tg_chat_note chat;
     size_t width;        /* bytes of an id */
     size_t full;         /* ids in a full chunk */
     size_t chunks;       /* written to this archive */
@@ -28,6 +30,15 @@ struct tg_tokens_writer {
     unsigned char ids[]; /* [TG_TOKENS_CHUNK] these, packed */
 };
 
+static tg_status put_chat(tg_tokens_writer *w, tg_err *err)
+{
+    char name[TG_CHOICE_SIZE];
+
+    if (w->chat == 0)
+        return TG_OK;
+    return tg_archive_put_text(w->archive, TG_TOKENS_CHAT, tg_choice_name(name, TG_CHAT_NOTES, w->chat), err);
+}
+
 /* Begin an archive on fd and write all that precedes its chunks. */
 static tg_status begin_archive(tg_tokens_writer *w, tg_err *err)
 {
@@ -36,9 +47,10 @@ static tg_status begin_archive(tg_tokens_writer *w, tg_err *err)
     w->chunks = 0;
     if (status || (status = tg_archive_put_text(w->archive, "kind", "tokens", err)) ||
         /* unreached: there is room in the buffer */
-        (status = tg_archive_put_i64(w->archive, "version", TG_TOKENS_VERSION, err)))
+        (status = tg_archive_put_i64(w->archive, "version", TG_TOKENS_VERSION, err)) ||
+        (status = tg_tokenizer_put(w->tok, w->archive, err)))
         return status;
-    return tg_tokenizer_put(w->tok, w->archive, err);
+    return put_chat(w, err);
 }
 
 static tg_status end_archive(tg_tokens_writer *w, tg_err *err)
@@ -108,6 +120,12 @@ tg_status tg_tokens_begin_mask(tg_tokens_writer *w, tg_err *err)
 {
     w->mask = malloc(w->full);
     return w->mask ? TG_OK : tg_fail_memory(err, w->full, "a mask");
+}
+
+tg_status tg_tokens_note_chat(tg_tokens_writer *w, tg_chat_note chat, tg_err *err)
+{
+    w->chat = chat;
+    return put_chat(w, err);
 }
 
 tg_status tg_tokens_write(tg_tokens_writer *w, const int32_t *ids, size_t n, tg_err *err)

@@ -12,6 +12,7 @@
 
 #include "lib/base/api.h"
 #include "lib/base/status.h"
+#include "lib/text/chat.h"
 #include "lib/text/tokenizer.h"
 
 TG_API_BEGIN
@@ -35,6 +36,9 @@ TG_MUST_CHECK tg_status tg_tokens_write_packed(tg_tokens_writer *w, const void *
 
 /* Give the archive a loss mask (lib/tokens/mask.h): call before any ids.  TG_ENOMEM. */
 TG_MUST_CHECK tg_status tg_tokens_begin_mask(tg_tokens_writer *w, tg_err *err);
+
+/* Note the template of conversations that the text is made with: call before any ids, and once.  TG_EIO. */
+TG_MUST_CHECK tg_status tg_tokens_note_chat(tg_tokens_writer *w, tg_chat_note chat, tg_err *err);
 
 /* Append n ids of an archive with a mask, of which they all have this value.  Fails like tg_tokens_write(),
  * which appends predicted ones. */
