@@ -34,6 +34,23 @@ loss_of() {
         -v c="$(loss_of -m base.npz --adapter adapter.npz c.npz)" 'BEGIN { exit !(c < b && b < a - 0.05) }'
 }
 
+@test "what is tuned is validated before the first step: as the model without the adapter" {
+    local options=(-m base.npz --lora 4 -n 2 --val t.npz c.npz)
+    tg-train "${options[@]}" -o a.npz 2> err
+    loss=$(sed -n 's/^tg-train: before the first step, validation loss \([0-9.]*\),.*/\1/p' err)
+    tg-train -q "${options[@]}" -o zero.npz --lr 1e-30 --log log.tsv # which changes nothing
+    [[ $loss = "$(tail -n 1 log.tsv | awk -F '\t' '{ printf "%.4f", $3 }')" ]]
+    # also of a whole model, but not of a new one, nor of a run that continues, nor where it is not wanted
+    tg-train -m base.npz -o whole.npz -n 62 --val t.npz c.npz 2> err
+    run -1 grep 'before the first step' err
+    tg-convert -q base.npz --to hf -o base
+    tg-train -m base -o tuned.npz -n 2 -b 4 --val t.npz c.npz 2> err
+    grep -q "before the first step, validation loss $loss," err
+    tg-train "${options[@]}" -o b.npz --eval-every 0 2> err
+    run -1 grep 'before the first step' err
+    cmp a.npz b.npz
+}
+
 @test "an adapter learns as much in bf16: the same bytes with any number of threads, after a stop, with what is recomputed" {
     local loss half options=(-m base.npz --lora 4 -n 40 --precision bf16 --save-every 5)
     tg-train -q "${options[@]}" -o half.npz c.npz

@@ -126,7 +126,7 @@ static tg_status evaluate(struct job *job, bool *best, tg_err *err)
     r->val_step = r->step;
     if (isfinite(r->val_loss)) {
         compare_losses(job);
-        *best = job->o->keep_best && tg_run_note_val(&job->setup.run, loss);
+        *best = r->step > 0 && job->o->keep_best && tg_run_note_val(&job->setup.run, loss);
         return TG_OK;
     }
     return tg_fail(err, TG_EDATA, "step %zu: the validation loss is %g, expected a finite number", r->step,
@@ -256,14 +256,35 @@ static tg_status conclude(struct job *job, tg_err *err)
     return TG_OK;
 }
 
+/* The validation loss of weights that are tuned, before the first step; its time is no part of --minutes. */
+static tg_status evaluate_origin(struct job *job, tg_err *err)
+{
+    const train_setup *s = &job->setup;
+    bool best = false;
+    tg_status status;
+
+    if (s->origin != TG_ORIGIN_TRAINED || s->run.step > 0 || s->run.minutes > 0 || job->o->eval_every == 0 ||
+        s->batches.val_windows == 0)
+        return TG_OK;
+    cli_let_abandon(true);
+    train_report_pause(&job->report);
+    status = evaluate(job, &best, err);
+    cli_let_abandon(false);
+    train_report_resume(&job->report);
+    if (!status)
+        train_report_begin(&job->report);
+    return status;
+}
+
 static tg_status train(struct job *job, tg_err *err)
 {
     const tg_run *run = &job->setup.run;
-    tg_status status = TG_OK;
+    tg_status status;
     int agreed;
 
     job->trainer.watch = &job->watch;
     job->report.start = cli_now();
+    status = evaluate_origin(job, err);
     while ((agreed = agree(job, status)) == GO_ON && run->step < run->settings.steps) {
         status = one_step(job, err);
         if (cli_status_asked())

@@ -135,16 +135,32 @@ tg_status train_report_step(train_report *r, tg_err *err)
     return r->log.path ? write_log(r, evaluated, err) : TG_OK;
 }
 
+/* ", validation loss 1.2345, 0.6789 bits per byte"; nothing, if there is none. */
+static void add_validation(char *line, size_t size, const train_report *r)
+{
+    if (isnan(r->val_loss))
+        return;
+    add(line, size, ", validation loss %.4f", r->val_loss);
+    if (r->val_bytes > 0)
+        add(line, size, ", %.4f bits per byte", r->val_loss / log(2) / r->val_bytes);
+}
+
+void train_report_begin(const train_report *r)
+{
+    char validation[120] = "";
+
+    add_validation(validation, sizeof validation, r);
+    if (*validation)
+        cli_note("before the first step%s", validation);
+}
+
 void train_report_conclude(const train_report *r)
 {
     char validation[120] = "";
 
     if (r->step == r->first)
         return;
-    if (!isnan(r->val_loss))
-        add(validation, sizeof validation, ", validation loss %.4f", r->val_loss);
-    if (!isnan(r->val_loss) && r->val_bytes > 0)
-        add(validation, sizeof validation, ", %.4f bits per byte", r->val_loss / log(2) / r->val_bytes);
+    add_validation(validation, sizeof validation, r);
     if (!isnan(r->val_loss) && r->val_step != r->step)
         add(validation, sizeof validation, " (at step %s)", cli_count(r->val_step));
     cli_note("step %s: loss %.4f%s", cli_count(r->step), r->last.loss, validation);

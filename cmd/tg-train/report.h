@@ -56,6 +56,9 @@ typedef struct train_report {
 TG_MUST_CHECK tg_status train_report_open(train_report *r, const tg_settings *settings, size_t first,
                                           const char *log_path, tg_err *err);
 
+/* Print the validation loss before the first step, if there is one. */
+void train_report_begin(const train_report *r);
+
 /* Call this after a step, with r->step, r->last and r->val_loss set.  It writes a log line, and shows a
  * progress line if one is due.  TG_EIO: the message names the log. */
 TG_MUST_CHECK tg_status train_report_step(train_report *r, tg_err *err);
