@@ -201,11 +201,18 @@ loss_of() {
     [[ $(ls peft) = $'adapter_config.json\nadapter_model.safetensors' ]]
     grep -q '"r": 4,' peft/adapter_config.json
     grep -q '"base_model_name_or_path": null,' peft/adapter_config.json
+    grep -qx 'peft: adapter_config.json does not name the model, which was read from a file: --base NAME gives its directory, or its name on Hugging Face' <<< "${stderr#tg-convert: }"
     # a base that PEFT can read is named
     tg-convert -q base.npz --to hf -o 'the "base"'
     tg-convert -q 'the "base"' --adapter adapter.npz --to peft -o named
     grep -qF '"base_model_name_or_path": "the \"base\"",' named/adapter_config.json
     cmp peft/adapter_model.safetensors named/adapter_model.safetensors
+    run -0 --separate-stderr tg-convert base.npz --adapter adapter.npz --to peft --base 'some/base"-1' -o based
+    [[ $stderr != *adapter_config.json* ]]
+    grep -qF '"base_model_name_or_path": "some/base\"-1",' based/adapter_config.json
+    tg-info based | grep -q 'adapter/base some/base"-1'
+    run -2 --separate-stderr tg-convert base.npz --adapter adapter.npz --to hf --base a -o no
+    said "tg-convert: --base is for --to peft: other formats do not name an adapter's model"
     grep -q '"target_modules": \["self_attn.q_proj", ' peft/adapter_config.json
     tg-info peft/adapter_model.safetensors | grep -q 'base_model.model.model.layers.0.self_attn.q_proj.lora_A.weight'
     tg-eval -q -m base.npz --adapter adapter.npz -p Hello --per-token > a

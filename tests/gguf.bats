@@ -47,6 +47,21 @@ same_model() {
     cmp <(tg-attn-dump -m a.npz --ids '1 2 6') <(tg-attn-dump -m a.gguf --ids '1 2 6')
 }
 
+@test "texts about the model stay from GGUF to GGUF" {
+    # a text of any name that begins so: that of a template, under another name of the same length
+    printf '<|im_start|>MIT or so<|im_end|>' > t.jinja
+    tg-convert -q model.npz --chat-template t.jinja -o with.gguf
+    LC_ALL=C sed 's/tokenizer\.chat_template/general.license.comment/' with.gguf > licensed.gguf
+    tg-convert -q licensed.gguf --to gguf --dtype f16 -o again.gguf
+    tg-info again.gguf | grep -qx 'general.license.comment <|im_start|>MIT or so<|im_end|>'
+    run -1 grep -qa chat_template again.gguf
+    [[ $(grep -ao 'general.architecture' again.gguf | wc -l) = 1 ]]
+    tg-convert -q again.gguf -o back.npz
+    tg-convert -q model.npz --to gguf --dtype f16 -o plain.gguf
+    tg-convert -q plain.gguf -o plain.npz
+    cmp plain.npz back.npz
+}
+
 # there_and_back PRESET...
 there_and_back() {
     local name

@@ -57,6 +57,8 @@ static int check_target(convert_options *o, const char *names)
         return cli_usage("--chat-template is for --to hf and --to gguf: other formats have none");
     if (o->chat && cli_is_dash(o->chat))
         return cli_usage("--chat-template names a file: standard input is none");
+    if (o->write.base && !(o->format && strcmp(o->format->name, "peft") == 0))
+        return cli_usage("--base is for --to peft: other formats do not name an adapter's model");
     if (o->format && o->format->part[0].name && (!o->target || cli_is_dash(o->target)))
         return cli_usage("--to %s writes a directory: name it with -o DIR", o->format->name);
     if (is_directory(o->target) && !(o->format && o->format->part[0].name))
@@ -86,6 +88,8 @@ static int parse(int argc, char **argv, convert_options *o)
             0, "chat-template", &o->chat, "NAME",
             "the template of conversations that is written (hf, gguf): chatml, llama3 or gemma, or that of a "
             "model's directory, a GGUF file or a file .jinja (default: the SOURCE's)"),
+        CLI_TEXT_OPTION(0, "base", &o->write.base, "NAME",
+                        "with --to peft: what the adapter's model is called (default: its directory)"),
         CLI_SIZE_OPTION(0, "vocab-size", &o->vocab_size, "V", 1, TG_SIZE_LIMIT,
                         "the number of ids of tokens without a tokenizer"),
         CLI_ENUM_OPTION(0, "dtype", &o->write.type, TG_WRITE_TYPE_NAMES,

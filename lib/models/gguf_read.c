@@ -3,6 +3,7 @@
 #include "lib/base/size.h"
 #include "lib/models/gguf_archs.h"
 #include "lib/models/gguf_families.h"
+#include "lib/models/gguf_general.h"
 #include "lib/models/gguf_keys.h"
 #include "lib/models/gguf_vocab.h"
 #include "lib/models/hf_settings.h"
@@ -118,6 +119,8 @@ static tg_status open_model(tg_model_file *f, const char *path, const tg_model_a
         status = tg_gguf_vocab_read(&f->tokenizer, &g, ask->lossy, &f->notes);
     if (!status && !(status = tg_gguf_vocab_adds_bos(&f->config.add_bos, &g)))
         drop_stopgap(f, &g);
+    if (!status)
+        tg_gguf_general_keep(f, &g);
     if (!status && ask->chat_template)
         status = keep_template(f, &g, ask, err);
     tg_gguf_free(&g);

@@ -1,6 +1,7 @@
 /* Models as GGUF files for llama.cpp; of GPT-2 here, of other families by gguf_write_families.c. */
 
 #include "formats/gguf_writer.h"
+#include "lib/models/gguf_general.h"
 #include "lib/models/gguf_vocab.h"
 #include "lib/models/gguf_write_families.h"
 #include "lib/models/writing.h"
@@ -114,6 +115,7 @@ static tg_status write_model(int fd, const tg_model_file *f, const tg_write_opti
     tg_gguf_begin(&w, fd);
     if (!status) {
         (gpt2 ? put_config : tg_gguf_family_config)(&w, &f->config, o->type);
+        tg_gguf_general_put(&w, f);
         put_vocab(&w, &vocab, &f->config);
         if (f->chat_template.p)
             tg_gguf_put_text(&w, "tokenizer.chat_template", f->chat_template.p, f->chat_template.n);

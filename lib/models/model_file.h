@@ -72,6 +72,12 @@ typedef struct tg_values {
 /* tokenizer_config.json and generation_config.json. */
 enum { TG_HF_TOKENIZER_SETTINGS, TG_HF_GENERATION_SETTINGS, TG_HF_SETTINGS };
 
+/* A text of a GGUF file about its model (lib/models/gguf_general.h). */
+typedef struct tg_general {
+    tg_span key, text; /* "general.license", "apache-2.0" */
+} tg_general;
+#define TG_GENERAL_MAX 32
+
 typedef struct tg_model_file {
     const char *kind; /* what the format is called in messages: "a Hugging Face checkpoint" */
     tg_config config;
@@ -91,6 +97,9 @@ typedef struct tg_model_file {
     tg_span chat_template;            /* the template's text (lib/models/hf_settings.h), */
     bool chat_settings;               /* which is in the settings of the tokenizer, */
     tg_span settings[TG_HF_SETTINGS]; /* files of a Hugging Face checkpoint */
+
+    tg_general general[TG_GENERAL_MAX]; /* [n_general] */
+    size_t n_general;
 } tg_model_file;
 
 /* The user's options for the files. */
@@ -213,6 +222,7 @@ typedef struct tg_write_options {
     tg_write_type type; /* of matrices; some formats keep vectors in float32 */
     bool lossy;         /* leave out what the format cannot hold, and say so in the notes */
     bool split_qkv;     /* write q, k and v separately */
+    const char *base;   /* of an adapter: what its model is called; NULL: as the user named its directory */
     void (*progress)(void *context, uint64_t done, uint64_t total); /* bytes as float32; NULL: none */
     void *context;
 } tg_write_options;

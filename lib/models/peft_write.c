@@ -13,35 +13,47 @@
 
 #define PREFIX "base_model.model."
 
+/* The directory that the model was read from, as the user named it, in which PEFT looks for it; p NULL: it
+ * was a file. */
+static tg_span directory_of(const tg_model_file *f)
+{
+    const char *path = f->n_files > 1 ? f->file[0]->path : "", *name = tg_path_name(path);
+
+    return name > path && strcmp(name, "config.json") == 0 ? (tg_span){path, (size_t)(name - path) - 1}
+                                                           : (tg_span){0};
+}
+
 static tg_status check(const tg_model_file *f, const tg_write_options *o, tg_notes *notes, tg_err *err)
 {
     const char *family = tg_config_family(&f->config)->name;
 
-    (void)notes;
     if (f->n_adapters != 1)
         return tg_fail(err, TG_EUSAGE, "PEFT's directory has one adapter: name it with --adapter");
     if (f->adapter[0]->weight != 1)
         return tg_fail(err, TG_EUSAGE, "PEFT's files have no weight of an adapter: name it without *X");
     if (o->type != TG_WRITE_F32)
         return tg_fail(err, TG_EUSAGE, "an adapter is written in float32 alone");
-    if (f->config.family == 0 || !tg_names_hf(family))
-        return TG_OK;
+    if (f->config.family == 0 || !tg_names_hf(family)) {
+        if (o->base || directory_of(f).p)
+            return TG_OK;
+        return tg_notes_add(notes, err,
+                            "adapter_config.json does not name the model, which was read from a file: --base "
+                            "NAME gives its directory, or its name on Hugging Face");
+    }
     return tg_fail(err, TG_EUSAGE,
                    "PEFT has other matrices in %s, several of this model's in one: write the changed model "
                    "instead, with another --to",
                    family);
 }
 
-/* The directory that the model was read from, as the user named it, in which PEFT looks for it. */
-static void put_base(tg_sink *sink, const tg_model_file *f)
+static void put_base(tg_sink *sink, const tg_model_file *f, const tg_write_options *o)
 {
-    const char *path = f->n_files > 1 ? f->file[0]->path : "", *name = tg_path_name(path);
-    const bool known = name > path && strcmp(name, "config.json") == 0;
+    const tg_span base = o->base ? (tg_span){o->base, strlen(o->base)} : directory_of(f);
 
-    tg_sink_print(sink, "  \"base_model_name_or_path\": %s", known ? "\"" : "null");
-    if (known)
-        tg_json_put(sink, path, (size_t)(name - path) - 1);
-    tg_sink_print(sink, "%s,\n", known ? "\"" : "");
+    tg_sink_print(sink, "  \"base_model_name_or_path\": %s", base.p ? "\"" : "null");
+    if (base.p)
+        tg_json_put(sink, base.p, base.n);
+    tg_sink_print(sink, "%s,\n", base.p ? "\"" : "");
 }
 
 static tg_status write_config(int fd, const tg_model_file *f, const tg_write_options *o, tg_err *err)
@@ -52,12 +64,11 @@ static tg_status write_config(int fd, const tg_model_file *f, const tg_write_opt
     const char *gap = "";
     tg_status status;
 
-    (void)o;
     if (!sink)
         return tg_fail_memory(err, sizeof *sink, "a buffer");
     *sink = (tg_sink){.fd = fd};
     tg_sink_print(sink, "{\n  \"peft_type\": \"LORA\",\n  \"task_type\": \"CAUSAL_LM\",\n");
-    put_base(sink, f);
+    put_base(sink, f, o);
     tg_sink_print(sink, "  \"r\": %zu,\n  \"lora_alpha\": %.17g,\n  \"use_rslora\": %s,\n", a->shape.rank,
                   a->shape.alpha, a->shape.rank_stabilized ? "true" : "false");
     tg_sink_print(sink, "  \"lora_dropout\": 0.0,\n  \"bias\": \"none\",\n  \"fan_in_fan_out\": %s,\n",
