@@ -35,8 +35,8 @@ static int mask_of(const char *document, size_t i)
     return i == 0 ? TG_MASK_FIRST : document[i] < 'a' ? TG_MASK_PREDICTED : TG_MASK_READ;
 }
 
-/* An archive of the documents first .. end - 1. */
-static void write_documents(int fd, size_t first, size_t end)
+/* An archive of the documents first .. end - 1, with a note of their template. */
+static void write_noted(int fd, size_t first, size_t end, tg_chat_note chat)
 {
     const tg_tokenizer *tok;
     tg_tokens_writer *w;
@@ -45,6 +45,7 @@ static void write_documents(int fd, size_t first, size_t end)
     CHECK_OK(tg_tokenizer_create(&tok, "bytes", &err), &err);
     CHECK_OK(tg_tokens_create(&w, fd, tok, &err), &err);
     CHECK_OK(tg_tokens_begin_mask(w, &err), &err);
+    CHECK_OK(tg_tokens_note_chat(w, chat, &err), &err);
     for (size_t d = first; d < end; d++)
         for (size_t i = 0; documents[d][i] != '\0'; i++)
             CHECK_OK(
@@ -53,6 +54,11 @@ static void write_documents(int fd, size_t first, size_t end)
     CHECK_OK(tg_tokens_finish(w, &err), &err);
     tg_tokens_abandon(w);
     tg_tokenizer_free(tok);
+}
+
+static void write_documents(int fd, size_t first, size_t end)
+{
+    write_noted(fd, first, end, 0);
 }
 
 static void write_plain(int fd, const char *text)
@@ -107,6 +113,26 @@ static void a_mask_is_kept(void)
     tokens.mask[1] ^= 1;
     CHECK(tg_tokens_crc(&tokens) != crc); /* it is another text */
     tg_tokens_free(&tokens);
+}
+
+/* The template is known if all archives have the same. */
+static void notes_of_templates(void)
+{
+    static const struct {
+        tg_chat_note of[3], all;
+    } cases[] = {{{2, 2, 2}, 2}, {{4, 4, 4}, 4}, {{0, 0, 0}, 0},
+                 {{1, 1, 2}, 0}, {{0, 3, 3}, 0}, {{3, 0, 3}, 0}};
+
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        const int fd = temp_file();
+        tg_tokens tokens;
+
+        for (size_t k = 0; k < 3; k++)
+            write_noted(fd, k, k + 1, cases[i].of[k]);
+        tokens = load(fd);
+        CHECK_EQ(tokens.chat, cases[i].all);
+        tg_tokens_free(&tokens);
+    }
 }
 
 /* Plain texts among them are documents of their own. */
@@ -374,6 +400,7 @@ static void only_predicted_tokens_are_scored(void)
 int main(void)
 {
     RUN(a_mask_is_kept);
+    RUN(notes_of_templates);
     RUN(with_and_without_a_mask);
     RUN(windows_of_documents);
     RUN(windows_that_are_shared);

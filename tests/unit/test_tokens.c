@@ -444,6 +444,20 @@ static void an_archive_that_ends_early(void)
     close(fd);
 }
 
+static void a_template_that_is_none(void)
+{
+    const int fd = temp_file();
+    tg_archive_writer *w;
+    tg_err err;
+
+    CHECK_OK(tg_archive_create(&w, fd, &err), &err);
+    CHECK_OK(tg_archive_put_text(w, "kind", "tokens", &err), &err);
+    CHECK_OK(tg_archive_put_i64(w, "version", 1, &err), &err);
+    CHECK_OK(tg_archive_put_text(w, "chat_template", "none", &err), &err);
+    finish_refused(w, fd, "chat_template is 'none', expected chatml|llama3|gemma|plain");
+    close(fd);
+}
+
 /* An archive up to the mark that another one follows. */
 static tg_archive_writer *begin_marked(int fd)
 {
@@ -709,6 +723,7 @@ int main(void)
     RUN(too_long_a_chunk);
     RUN(order_of_arrays);
     RUN(an_archive_that_ends_early);
+    RUN(a_template_that_is_none);
     RUN(the_mark);
     RUN(more_after_the_mark);
     RUN(more_than_an_archive);
