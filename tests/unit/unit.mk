@@ -103,8 +103,12 @@ ALL_UNIT = $(foreach build,$(BUILD) $(if $(NO_TINY),,$(TINY)), \
                $(foreach isa,$(ISAS),$(call with_isa,$(build),$(isa),$(UNIT_ISA))) \
                $(patsubst %,$(build)/unit/%,$(filter-out $(UNIT_ISA),$(if $(filter $(TINY),$(build)),$(UNIT_TINY),$(UNIT)))))
 
-# What `make check` runs: kernels with every instruction set, with tiny blocks the portable ones and the
-# best; what is made of them with the best.
+# What `make check` runs: kernels, and what is made of them, with the best instruction set.
+QUICK_UNIT = $(call with_isa,$(BUILD),best,$(UNIT_ISA) test_split) \
+             $(patsubst %,$(BUILD)/unit/%,$(filter-out $(UNIT_ISA) test_split,$(UNIT)))
+
+# With the sanitizers, and for other processors: kernels with every instruction set, with tiny blocks the portable
+# ones and the best; what is made of them with the best.
 KERNEL_TESTS = test_kernels test_products test_attend16
 CHECK_UNIT = $(foreach isa,$(ISAS),$(call with_isa,$(BUILD),$(isa),$(KERNEL_TESTS))) \
              $(call with_isa,$(TINY),portable,$(KERNEL_TESTS)) \
