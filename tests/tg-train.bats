@@ -1165,6 +1165,9 @@ print(bytes(np.load("model.npz")["probe/tokens"].astype(np.uint8)) == open("text
     said "tg-train: standard input: plain text, expected a token archive; try  tg-tokenize < text | tg-train"
     run -1 --separate-stderr tg-train text
     said "tg-train: text: plain text, expected a token archive; try  tg-tokenize text | tg-train"
+    echo '{"prompt": "a", "completion": "b"}' > 'a b.jsonl'
+    run -1 --separate-stderr tg-train 'a b.jsonl'
+    said "tg-train: a b.jsonl: JSON lines, expected a token archive; try  tg-tokenize -m MODEL --chat 'a b.jsonl' | tg-train, or --prompt-completion for pairs"
 }
 
 @test "tokens of another tokenizer, and a model with one, are refused" {

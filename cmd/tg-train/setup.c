@@ -25,6 +25,12 @@ static tg_status suggest_tokenize(const char *path, tg_err *err)
     char command[TRAIN_COMMAND_SIZE] = "";
 
     cli_command_add(command, sizeof command, cli_is_dash(path) ? "text" : path);
+    if (cli_is_json_lines(path))
+        return tg_fail(
+            err, TG_EDATA,
+            "JSON lines, expected a token archive; try  tg-tokenize -m MODEL --chat %s | tg-train, "
+            "or --prompt-completion for pairs",
+            command);
     return tg_fail(err, TG_EDATA, "plain text, expected a token archive; try  tg-tokenize %s%s | tg-train",
                    cli_is_dash(path) ? "< " : "", command);
 }
