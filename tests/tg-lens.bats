@@ -205,6 +205,27 @@ np.savez("idle.npz", **{k: a[k] * 0 if "c_proj" in k else a[k] for k in a.files}
     done
 }
 
+@test "a token that may lack its leading space: a note says how probable both are" {
+    spaced_model
+    for option in --target --attribute; do
+        run -0 --separate-stderr tg-lens -m ab.npz -p a $option b
+        [[ $stderr =~ ^'tg-lens: "b" has probability '[0-9.e-]+' after token 0, " b" '[01.]+': a leading space may be missing'$ ]]
+        for token in ' b' a x; do
+            run -0 --separate-stderr tg-lens -m ab.npz -p a $option "$token"
+            [[ -z $stderr ]]
+        done
+    done
+    run -0 --separate-stderr tg-lens -m ab.npz -p a --attribute x-b
+    [[ $stderr = *'"b" has probability '* && $stderr != *'"x"'* ]]
+    # where it is not probable, and where an id was given
+    run -0 --separate-stderr tg-lens -m ab.npz -p $'a b\na b' --position 1 --target b
+    [[ -z $stderr ]]
+    for option in --target-id --attribute-ids; do
+        run -0 --separate-stderr tg-lens -m ab.npz -p a $option 98
+        [[ -z $stderr ]]
+    done
+}
+
 @test "--target and --target-id: the same token after each position, also the last" {
     need_numpy
     induction

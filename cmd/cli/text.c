@@ -1,10 +1,12 @@
 #include "cmd/cli/text.h"
 
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
 #include "lib/base/size.h"
+#include "lib/gpt/score.h"
 #include "lib/models/chat_template.h"
 
 /* ---- --ids */
@@ -337,6 +339,62 @@ tg_status cli_text_token(int32_t *id, const tg_model *model, const char *option,
         status = tg_fail(err, TG_EUSAGE, "%s must be one token, but '%s' is %zu", option, shown, tokens.n);
     tg_tokens_prompt_free(&tokens);
     return status;
+}
+
+/* ---- a space that is missing */
+
+#define MUCH_MORE 100  /* times as probable, */
+#define PROBABLE 0.001 /* and at least so probable */
+
+int32_t cli_text_spaced(const tg_model *model, int32_t id)
+{
+    size_t n;
+    const unsigned char *text = tg_tokenizer_token(model->tokenizer, id, &n);
+    tg_tokens_prompt tokens = {0};
+    char *spaced;
+    int32_t found = -1;
+
+    if (n == 0 || strchr(" \t\r\n", text[0]) || !(spaced = malloc(n + 1)))
+        return -1;
+    spaced[0] = ' ';
+    memcpy(spaced + 1, text, n);
+    if (!tg_tokens_prompt_continue(&tokens, model->tokenizer, spaced, n + 1, NULL) && tokens.n == 1)
+        found = tokens.ids[0];
+    tg_tokens_prompt_free(&tokens);
+    free(spaced);
+    return found;
+}
+
+bool cli_text_note_space(const tg_model *model, int32_t id, double p, int32_t spaced, double p_spaced,
+                         const char *where)
+{
+    char shown[2][SHOWN_SIZE];
+    const int32_t ids[2] = {id, spaced};
+
+    if (p_spaced < PROBABLE || p_spaced < MUCH_MORE * p)
+        return false;
+    for (size_t i = 0; i < 2; i++) {
+        size_t n;
+        const unsigned char *text = tg_tokenizer_token(model->tokenizer, ids[i], &n);
+
+        cli_escape(shown[i], sizeof shown[i], text, n);
+    }
+    cli_note("\"%s\" has probability %.2g %s, \"%s\" %.2g: a leading space may be missing", shown[0], p,
+             where, shown[1], p_spaced);
+    return true;
+}
+
+bool cli_text_check_space(const tg_model *model, int32_t id, const float *logits, const char *where)
+{
+    const size_t V = model->config.vocab_size;
+    const int32_t spaced = cli_text_spaced(model, id);
+    tg_score score;
+
+    if (spaced < 0)
+        return false;
+    score = tg_score_row(logits, V, V, -1);
+    return cli_text_note_space(model, id, exp(tg_score_log_prob(&score, logits[id])), spaced,
+                               exp(tg_score_log_prob(&score, logits[spaced])), where);
 }
 
 tg_status cli_chat_open(tg_chat *chat, tg_chat_template kind, const char *path, const tg_tokenizer *tok,

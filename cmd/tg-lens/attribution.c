@@ -298,12 +298,26 @@ static tg_status find_plan(struct parts *p, tg_err *err)
     return o->attribute ? find_texts(&p->plan, job, err) : find_ids(&p->plan, job, err);
 }
 
+/* The texts of --attribute may lack a space. */
+static void note_spaces(const struct parts *p)
+{
+    const tg_model *model = &p->job->m.model;
+    char where[32];
+
+    snprintf(where, sizeof where, "after token %zu", p->plan.position);
+    (void)cli_text_check_space(model, p->plan.token, p->a.logits, where);
+    if (p->plan.minus >= 0)
+        (void)cli_text_check_space(model, p->plan.minus, p->a.logits, where);
+}
+
 static tg_status show(struct parts *p, tg_err *err)
 {
     tg_status status = tg_attribution_run(&p->a, p->job->prompt.ids, err);
 
     if (status)
         return status;
+    if (p->job->o->attribute)
+        note_spaces(p);
     if (p->job->o->output)
         return lens_write(p->job, put_archive, p, err);
     if ((status = make_labels(p, err)))

@@ -15,6 +15,7 @@ struct predictions {
     lens_job *job;
     record record;
     int32_t *targets; /* [T] */
+    int32_t spaced;   /* --target's with a space before it; -1: not one token, or no more to be looked for */
     size_t top;
     bool titled; /* or no titles are wanted */
     tg_lens lens;
@@ -127,12 +128,28 @@ static tg_status put_titles(struct predictions *p, const tg_lens_row *row, tg_er
     return put_row(p, row, err);
 }
 
+/* --target may lack a space: at the position that is asked for, or the last one. */
+static void note_space(struct predictions *p, const tg_lens_row *row)
+{
+    const lens_job *job = p->job;
+    char where[32];
+
+    if (p->spaced < 0 ||
+        row->position != (job->o->position != NOT_GIVEN ? job->o->position : job->prompt.n - 1))
+        return;
+    snprintf(where, sizeof where, "after token %zu", row->position);
+    (void)cli_text_note_space(&job->m.model, row->target, row->p_last[row->target], p->spaced,
+                              row->p_last[p->spaced], where);
+    p->spaced = -1;
+}
+
 static tg_status take(void *context, const tg_lens_row *row, tg_err *err)
 {
     struct predictions *p = context;
     const table_format format = p->job->o->format;
     tg_status status = TG_OK;
 
+    note_space(p, row);
     if (cli_stdout_failed())
         return tg_fail(err, TG_EIO, "cannot write to standard output"); /* cli_close_stdout() says why */
     if (format == TABLE_TEXT) {
@@ -167,6 +184,7 @@ static tg_status find_targets(struct predictions *p, tg_err *err)
         status = cli_text_token(&id, &job->m.model, "--target", job->o->target, err);
     else if (job->o->target_id != NOT_GIVEN)
         status = lens_check_id(&id, job, "--target-id", job->o->target_id, err);
+    p->spaced = !status && job->o->target ? cli_text_spaced(&job->m.model, id) : -1;
     if (!status && !(p->targets = malloc(T * sizeof *p->targets)))
         status = tg_fail_memory(err, T * sizeof *p->targets, "the targets");
     for (size_t t = 0; t < T && !status; t++)
