@@ -411,6 +411,26 @@ if "lm_head.bias" in m:
     done
 }
 
+@test "--attribute --top: the largest parts by their absolute values, and the sum of all" {
+    induction
+    for more in '' '--keys --neurons 3'; do
+        # shellcheck disable=SC2086 # options are words
+        attribute() { tg-lens -q -m induction -p abcdefghabc --attribute d-a $more -f tsv "$@"; }
+        attribute > all
+        tail -n 3 all > ends
+        head -n -3 all | sed 1d | awk -F '\t' -v OFS='\t' '{ print $6 < 0 ? -$6 : $6, $0 }' |
+            sort -s -t $'\t' -grk 1,1 | cut -f 2- > sorted
+        for n in 0 1 4 1000; do
+            { head -n 1 all; head -n $n sorted; cat ends; } > want
+            attribute --top $n | cmp - want
+        done
+    done
+    [[ $(wc -l < sorted) -gt 100 ]]
+    run -0 --separate-stderr tg-lens -q -m induction -p abcdefghabc --attribute d --top 2
+    [[ ${lines[2]} = '# the 2 largest of 17 parts, by their absolute values' && ${#lines[@]} = 9 ]]
+    [[ ${lines[4]} =~ ^'head           1    0 ' && ${lines[5]} =~ ^'mlp            1    - ' && ${lines[6]} =~ ^sum ]]
+}
+
 @test "--attribute: tokens with hyphens, and two that can be told apart in one way only" {
     model gpt2
     first_line() { tg-lens "$@" 2>&1 | head -n 1 | sed 's/ after.*//'; }
@@ -653,8 +673,8 @@ print(resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss >> 20)'
     done
     refused -a a --layer 1
     said '--layer does not go with --attribute, which adds up all layers'
-    refused -a a --top 1
-    said '--top does not go with --attribute, which prints parts of one logit'
+    refused -a a --top 1 -o a.npz
+    said '--top does not go with --attribute and --output, whose archive has all parts'
     refused --keys
     said '--keys goes with --attribute'
     refused --neurons 2
