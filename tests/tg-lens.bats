@@ -226,6 +226,27 @@ np.savez("idle.npz", **{k: a[k] * 0 if "c_proj" in k else a[k] for k in a.files}
     done
 }
 
+@test "text: large numbers stay in their columns, with fewer decimals" {
+    need_numpy
+    induction
+    tg-convert -q induction -o small.npz
+    for factor in 1 300 1e4 1e8; do
+        python3 -c 'import sys, numpy as np
+np.savez("large.npz", **{n: v * np.float32(sys.argv[1]) if n.startswith("ln_f") else v for n, v in np.load("small.npz").items()})' $factor
+        tg-lens -q -m large.npz -p abca > got
+        [[ $(grep -c '^ ' got) = 12 ]]
+        # where the columns end
+        awk '/^ / && (!/^ +[0-9]+ +[0-9]+ +[0-9.e+]+ / || substr($0, 20, 1) != " " || substr($0, 28, 1) != " " ||
+            substr($0, 35, 1) != " " || substr($0, 43, 1) != " " || substr($0, 54, 2) != "  " ||
+            substr($0, 56, 1) !~ /["-]/) { print; bad = 1 } END { exit bad }' got
+        case $factor in
+            1) grep -q '^    0     0  [0-9]\.[0-9][0-9][0-9][0-9] ' got ;;
+            300) grep -qE '^ +[0-9]+ +[0-9]+ +[0-9]{3,4}\.[0-9]{2,3} ' got ;;
+            1e8) grep -q '^ .* [0-9]e+[0-9][0-9] ' got ;;
+        esac
+    done
+}
+
 @test "--target and --target-id: the same token after each position, also the last" {
     need_numpy
     induction

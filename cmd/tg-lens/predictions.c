@@ -1,6 +1,7 @@
 /* What the model would predict after each layer. */
 #include <math.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "cmd/cli/token_text.h"
 #include "cmd/lines/record.h"
@@ -53,13 +54,28 @@ static void print_quoted(const struct predictions *p, int32_t id, size_t width)
         putchar(' ');
 }
 
+#define NUMBER 32 /* bytes of a number, with NUL */
+
+/* A number in a column, with as many of the decimals as fit. */
+static const char *fit(char out[NUMBER], double x, int width, int decimals)
+{
+    while (snprintf(out, NUMBER, "%*.*f", width, decimals, x) > width && decimals > 0)
+        decimals--;
+    if (strlen(out) > (size_t)width)
+        snprintf(out, NUMBER, "%*.0e", width, x);
+    return out;
+}
+
 static void print_line(const struct predictions *p, const tg_lens_row *row)
 {
-    printf("%5zu %5zu %7.4f %7.4f ", row->position, row->layer, row->kl, row->score.entropy);
+    char kl[NUMBER], logit[NUMBER];
+
+    printf("%5zu %5zu %s %7.4f ", row->position, row->layer, fit(kl, row->kl, 7, 4), row->score.entropy);
     if (row->target < 0) {
         printf("%6s %7s %10s  %-20s", "-", "-", "-", "-");
     } else {
-        printf("%6zu %7.5f %10.5f  ", row->score.rank, probability(row, row->logit), (double)row->logit);
+        printf("%6zu %7.5f %s  ", row->score.rank, probability(row, row->logit),
+               fit(logit, (double)row->logit, 10, 5));
         print_quoted(p, row->target, 20);
     }
     for (size_t k = 0; k < p->top; k++) {
