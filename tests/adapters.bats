@@ -71,6 +71,22 @@ loss_of() {
     done
 }
 
+@test "the addresses of a model that is converted as it is used count where they are limited" {
+    need_plain_build
+    local settings model=(tg-train -m vast.gguf --lora 4 --context 128)
+    tg-init -q -P baby-llama --n-layer 2 --n-ctx 128 --vocab-size 80000 -o vast.npz
+    tg-convert -q vast.npz --dtype bf16 -o vast.gguf
+    head -c 3000 "$ROOT/docs/data/alice.txt" | tg-tokenize -q -o alice.npz
+    run -3 --separate-stderr bash -c 'ulimit -v 240000; exec "$@"' - "${model[@]}" -o new.npz -n 2 -b 32 alice.npz
+    [[ $stderr = *" MiB of memory is available: with --batch "* ]]
+    settings=$(sed -n 's/.* is available: with \(.*\), the run needs .*/\1/p' <<< "$stderr")
+    # shellcheck disable=SC2086 # settings are words
+    run -0 --separate-stderr bash -c 'ulimit -v 240000; exec "$@"' - "${model[@]}" -o new.npz -n 1 $settings alice.npz
+    [[ $stderr != *" is available: "* ]]
+    run -3 --separate-stderr bash -c 'ulimit -v 100000; exec "$@"' - "${model[@]}" -o other.npz -n 1 alice.npz
+    said " bytes of address space for the model's converted weights, which a limit (ulimit -v) may not allow"
+}
+
 @test "all-linear is all matrices; -o - is the adapter on standard output, and nothing else is" {
     tg-train -q -m base.npz -o all.npz --lora 4 -n 6 c.npz
     tg-train -q -m base.npz -o linear.npz --lora 4 --lora-targets all-linear -n 6 c.npz

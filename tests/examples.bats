@@ -50,6 +50,19 @@ show() {
     [[ $(head -n 1 got) = '| "<|begin_of_text|>"' && $(grep -c '^> "<|endoftext|>"' got) = 2 ]]
 }
 
+@test "JSON lines that are read as text: a note names the options that read them" {
+    echo '{"prompt": "2+2=", "completion": "4"}' > two.jsonl
+    for options in -c --pieces '-o two.npz' '-t char -o two.npz' '-t bpe.npz -o two.npz'; do
+        # shellcheck disable=SC2086 # options are words
+        run -0 --separate-stderr tg-tokenize $options two.jsonl two.jsonl
+        said "tg-tokenize: two.jsonl is read as text; --chat reads conversations, --prompt-completion examples"
+    done
+    run -0 --separate-stderr tg-tokenize -q -c two.jsonl
+    [[ $output = 38 && -z $stderr ]]
+    run -0 --separate-stderr tg-tokenize --prompt-completion -c two.jsonl
+    [[ $stderr != *"read as text"* ]]
+}
+
 @test "the mask, as NumPy reads it" {
     need_numpy
     printf '%s\n' '{"prompt": "2+2=", "completion": "4"}' '{"prompt": "?", "completion": "Ab"}' > two.jsonl

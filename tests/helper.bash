@@ -228,6 +228,13 @@ make_docs_model() {
     tg-tokenize < text | tg-train --steps 30 2> /dev/null
 }
 
+# A model, ab.npz, that has learned lines of "a b", in which " b" is a token.
+spaced_model() {
+    yes 'a b' | head -c 4000 > ab
+    tg-bpe -q -n 258 -o ab-bpe.npz ab
+    tg-tokenize -t ab-bpe.npz ab | tg-train -q -m ab.npz -n 60
+}
+
 # ---- checks
 
 # said TEXT: standard error of the last run is one line, and contains TEXT.

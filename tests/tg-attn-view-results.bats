@@ -103,6 +103,17 @@ patched=(-q -p CatDogCat --corrupt CatPigCat --answer D --wrong P)
     [[ ${lines[1]} =~ ^\ +C\ +a\ +t\ +D/P\ +o/i\ +g\ +C\ +a\ +t\ $ ]]
     [[ ${lines[0]} =~ ^token(\ +[0-8]){9}\ $ && ${lines[2]} =~ ^\ +0\ +0\ +0\ +0\ +0\.99\  ]]
     [[ ${lines[4]} = 'effect of patches of x -'*' .:-=+*#%@ '* && ${lines[5]} = 'diff of "D" less "P": clean '*', corrupt -'* ]]
+    # tokens that do not fit side by side are below each other, and those that a column cuts show where they differ
+    tg-init -q -P baby -t ids --vocab-size 100000 --n-layer 1 --n-head 1 --n-embd 2 -o ids.npz
+    tg-patch -q -m ids.npz --ids '7 99990 12' --corrupt-ids '7 99991 13' --metric kl -o ids-patch.npz
+    run -0 tg-attn-view ids-patch.npz
+    [[ ${lines[1]} =~ ^\ +7\ +99990\ +12\ $ && ${lines[2]} =~ ^\ +/99991\ +/13\ $ ]]
+    need_numpy
+    alter ids-patch.npz long.npz 'a["patch/text"] = np.array([b"a", b"responsible", b"x"]); a["patch/corrupt_text"] = np.array([b"a", b"responsibility", b"y"])'
+    run -0 tg-attn-view long.npz
+    [[ ${lines[1]} =~ ^\ +a\ +resp~ble\ +x\ $ && ${lines[2]} =~ ^\ +/res~ity\ +/y\ $ ]]
+    tg-attn-view -o long.svg long.npz
+    grep -qF '1 responsible/re' long.svg
     # archives that lack the answers, or their texts
     need_numpy
     alter patch.npz old.npz 'for name in ("answer", "wrong"): del a["patch/" + name], a["patch/" + name + "_text"]'

@@ -336,6 +336,21 @@ probed() {
     said 'missing: No such file or directory'
 }
 
+@test "JSON lines that are read as text: a note says what reads examples" {
+    tiny
+    echo '{"prompt": "a", "completion": "b"}' > x.jsonl
+    cp x.jsonl x.txt
+    tg-eval x.txt x.txt > want 2> err
+    [[ ! -s err ]]
+    run -0 --separate-stderr tg-eval x.jsonl x.jsonl
+    [[ $output = "$(< want)" ]]
+    said "tg-eval: x.jsonl is read as text; --choices reads questions with answers, tg-tokenize --chat and"
+    run -0 --separate-stderr tg-eval -q x.jsonl
+    [[ -z $stderr ]]
+    run -0 --separate-stderr tg-eval --choices <(echo '{"context": "a", "continuations": ["b"]}')
+    [[ $stderr != *"read as text"* ]]
+}
+
 @test "a full disk is noticed" {
     need_dev_full
     tiny

@@ -205,6 +205,48 @@ np.savez("idle.npz", **{k: a[k] * 0 if "c_proj" in k else a[k] for k in a.files}
     done
 }
 
+@test "a token that may lack its leading space: a note says how probable both are" {
+    spaced_model
+    for option in --target --attribute; do
+        run -0 --separate-stderr tg-lens -m ab.npz -p a $option b
+        [[ $stderr =~ ^'tg-lens: "b" has probability '[0-9.e-]+' after token 0, " b" '[01.]+': a leading space may be missing'$ ]]
+        for token in ' b' a x; do
+            run -0 --separate-stderr tg-lens -m ab.npz -p a $option "$token"
+            [[ -z $stderr ]]
+        done
+    done
+    run -0 --separate-stderr tg-lens -m ab.npz -p a --attribute x-b
+    [[ $stderr = *'"b" has probability '* && $stderr != *'"x"'* ]]
+    # where it is not probable, and where an id was given
+    run -0 --separate-stderr tg-lens -m ab.npz -p $'a b\na b' --position 1 --target b
+    [[ -z $stderr ]]
+    for option in --target-id --attribute-ids; do
+        run -0 --separate-stderr tg-lens -m ab.npz -p a $option 98
+        [[ -z $stderr ]]
+    done
+}
+
+@test "text: large numbers stay in their columns, with fewer decimals" {
+    need_numpy
+    induction
+    tg-convert -q induction -o small.npz
+    for factor in 1 300 1e4 1e8; do
+        python3 -c 'import sys, numpy as np
+np.savez("large.npz", **{n: v * np.float32(sys.argv[1]) if n.startswith("ln_f") else v for n, v in np.load("small.npz").items()})' $factor
+        tg-lens -q -m large.npz -p abca > got
+        [[ $(grep -c '^ ' got) = 12 ]]
+        # where the columns end
+        awk '/^ / && (!/^ +[0-9]+ +[0-9]+ +[0-9.e+]+ / || substr($0, 20, 1) != " " || substr($0, 28, 1) != " " ||
+            substr($0, 35, 1) != " " || substr($0, 43, 1) != " " || substr($0, 54, 2) != "  " ||
+            substr($0, 56, 1) !~ /["-]/) { print; bad = 1 } END { exit bad }' got
+        case $factor in
+            1) grep -q '^    0     0  [0-9]\.[0-9][0-9][0-9][0-9] ' got ;;
+            300) grep -qE '^ +[0-9]+ +[0-9]+ +[0-9]{3,4}\.[0-9]{2,3} ' got ;;
+            1e8) grep -q '^ .* [0-9]e+[0-9][0-9] ' got ;;
+        esac
+    done
+}
+
 @test "--target and --target-id: the same token after each position, also the last" {
     need_numpy
     induction
@@ -388,6 +430,26 @@ if "lm_head.bias" in m:
     assert abs(of(p, "head_bias") - (float(m["lm_head.bias"][98]) - float(m["lm_head.bias"][99]))) < 1e-8
 ' "$options"
     done
+}
+
+@test "--attribute --top: the largest parts by their absolute values, and the sum of all" {
+    induction
+    for more in '' '--keys --neurons 3'; do
+        # shellcheck disable=SC2086 # options are words
+        attribute() { tg-lens -q -m induction -p abcdefghabc --attribute d-a $more -f tsv "$@"; }
+        attribute > all
+        tail -n 3 all > ends
+        head -n -3 all | sed 1d | awk -F '\t' -v OFS='\t' '{ print $6 < 0 ? -$6 : $6, $0 }' |
+            sort -s -t $'\t' -grk 1,1 | cut -f 2- > sorted
+        for n in 0 1 4 1000; do
+            { head -n 1 all; head -n $n sorted; cat ends; } > want
+            attribute --top $n | cmp - want
+        done
+    done
+    [[ $(wc -l < sorted) -gt 100 ]]
+    run -0 --separate-stderr tg-lens -q -m induction -p abcdefghabc --attribute d --top 2
+    [[ ${lines[2]} = '# the 2 largest of 17 parts, by their absolute values' && ${#lines[@]} = 9 ]]
+    [[ ${lines[4]} =~ ^'head           1    0 ' && ${lines[5]} =~ ^'mlp            1    - ' && ${lines[6]} =~ ^sum ]]
 }
 
 @test "--attribute: tokens with hyphens, and two that can be told apart in one way only" {
@@ -632,8 +694,8 @@ print(resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss >> 20)'
     done
     refused -a a --layer 1
     said '--layer does not go with --attribute, which adds up all layers'
-    refused -a a --top 1
-    said '--top does not go with --attribute, which prints parts of one logit'
+    refused -a a --top 1 -o a.npz
+    said '--top does not go with --attribute and --output, whose archive has all parts'
     refused --keys
     said '--keys goes with --attribute'
     refused --neurons 2

@@ -85,6 +85,24 @@ near() {
     cmp text ids
 }
 
+@test "an answer that may lack its leading space: a note says how probable both are, once" {
+    spaced_model
+    prompts=(tg-patch -m ab.npz -p a -c z)
+    run -0 --separate-stderr "${prompts[@]}" --answer b --wrong a
+    said 'tg-patch: "b" has probability '
+    [[ $stderr =~ ' after the clean prompt, " b" '[01.]+': a leading space may be missing'$ ]]
+    run -0 --separate-stderr "${prompts[@]}" --answer a --wrong b
+    said 'a leading space may be missing'
+    for answer in '--answer=a --wrong=x' '--answer-id=98 --wrong-id=97'; do
+        # shellcheck disable=SC2086 # options are words
+        run -0 --separate-stderr "${prompts[@]}" $answer
+        [[ -z $stderr ]]
+    done
+    printf 'a\tz\tb\ta\na\ty\tb\tx\n' > pairs
+    run -0 --separate-stderr tg-patch -m ab.npz --pairs pairs
+    said 'a leading space may be missing'
+}
+
 @test "what replaces numbers by the same numbers changes nothing, to the last bit" {
     tiny
     tg-patch "${both[@]}" --tsv > x

@@ -1165,6 +1165,9 @@ print(bytes(np.load("model.npz")["probe/tokens"].astype(np.uint8)) == open("text
     said "tg-train: standard input: plain text, expected a token archive; try  tg-tokenize < text | tg-train"
     run -1 --separate-stderr tg-train text
     said "tg-train: text: plain text, expected a token archive; try  tg-tokenize text | tg-train"
+    echo '{"prompt": "a", "completion": "b"}' > 'a b.jsonl'
+    run -1 --separate-stderr tg-train 'a b.jsonl'
+    said "tg-train: a b.jsonl: JSON lines, expected a token archive; try  tg-tokenize -m MODEL --chat 'a b.jsonl' | tg-train, or --prompt-completion for pairs"
 }
 
 @test "tokens of another tokenizer, and a model with one, are refused" {
@@ -1175,6 +1178,19 @@ print(bytes(np.load("model.npz")["probe/tokens"].astype(np.uint8)) == open("text
     said 'tg-train: words.npz: tokenizer/kind is "words"'
     run -1 --separate-stderr tg-train t.npz words.npz
     said 'tg-train: words.npz: tokenizer/kind is "words"'
+    tg-tokenize -q -t char -o char.npz text
+    run -1 --separate-stderr tg-train char.npz
+    said 'tg-train: char.npz: the tokens are of tokenizer "char" with '
+    [[ $stderr = *' ids, expected "bytes" with 256 ids, that of model.npz; tg-tokenize -m model.npz makes such tokens of a text' ]]
+    run -1 --separate-stderr tg-train --val char.npz t.npz
+    said 'tg-train: char.npz: the tokens are of tokenizer "char" with '
+    cp model.npz 'a model.npz'
+    run -1 --separate-stderr tg-train -m 'a model.npz' - < char.npz
+    said "tg-tokenize -m 'a model.npz' makes such tokens of a text"
+    [[ $stderr = 'tg-train: standard input: the tokens are of '* ]]
+    # an adapter's model
+    run -1 --separate-stderr tg-train -m 'a model.npz' --lora 2 -o adapter.npz char.npz
+    said "expected \"bytes\" with 256 ids, that of a model.npz; tg-tokenize -m 'a model.npz' makes such tokens of a text"
     cmp model.npz untrained.npz
 }
 
@@ -1350,8 +1366,11 @@ refused() {
     said "tg-train: missing/new.npz: "
     run -3 --separate-stderr tg-train -n 2 -o / t.npz
     said "tg-train: /: "
-    run -2 --separate-stderr tg-train -n 2 -m . t.npz # it could be a model of another project
-    said "tg-train: .: another project's model, which is not overwritten: name the new one with -o FILE"
+    run -1 --separate-stderr tg-train -n 2 -m . t.npz
+    said "tg-train: .: a directory without a model's files: expected config.json and model.safetensors, model.safetensors.index.json or pytorch_model.bin; a .gguf or .npz file is named itself"
+    tg-convert -q model.npz --to hf -o hf
+    run -2 --separate-stderr tg-train -n 2 -m hf t.npz
+    said "tg-train: hf: another project's model, which is not overwritten: name the new one with -o FILE"
     run -1 --separate-stderr tg-train -n 2 -m . -o new.npz t.npz
     said "tg-train: .: a directory without a model's files"
     run_pipe 3 'tg-train -n 2 -o - t.npz >&-'

@@ -30,6 +30,7 @@ tiny() {
 }
 
 @test "unit: base" { unit base; }
+@test "unit: memory" { unit memory; }
 @test "unit: threads" { unit threads; }
 @test "unit: decimal" { unit decimal; }
 @test "unit: json" { unit json; }

@@ -244,6 +244,12 @@ typedef tg_status cli_take_line(void *context, char *line, size_t n, size_t numb
 /* Give each line of a file to take(); they are numbered from 1.  Messages name the file. */
 TG_MUST_CHECK tg_status cli_each_line(const char *path, cli_take_line *take, void *context, tg_err *err);
 
+/* Whether a file's name says that it has JSON lines: "talk.jsonl". */
+bool cli_is_json_lines(const char *path);
+
+/* Note that the first such file of paths [n] is read as text, and what reads examples: `instead`. */
+void cli_note_json_lines(char *const *path, size_t n, const char *instead);
+
 /* What to do where a context is too short. */
 #define CLI_LONGER_CONTEXT "tg-init --n-ctx makes models with a longer one"
 

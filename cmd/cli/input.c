@@ -23,6 +23,22 @@ const char *cli_ending(const char *path)
     return dot && dot > name && dot[1] != '\0' ? dot + 1 : NULL;
 }
 
+bool cli_is_json_lines(const char *path)
+{
+    const char *ending = cli_ending(path);
+
+    return ending && strcmp(ending, "jsonl") == 0;
+}
+
+void cli_note_json_lines(char *const *path, size_t n, const char *instead)
+{
+    for (size_t i = 0; i < n; i++)
+        if (cli_is_json_lines(path[i])) {
+            cli_note("%s is read as text; %s", path[i], instead);
+            return;
+        }
+}
+
 bool cli_is_one_of(const char *name, const char *const *names)
 {
     while (*names && strcmp(name, *names) != 0)

@@ -1,12 +1,12 @@
 #include "cmd/cli/text.h"
 
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
 #include "lib/base/size.h"
-#include "lib/base/choice.h"
-#include "lib/models/chat_template.h"
+#include "lib/gpt/score.h"
 
 /* ---- --ids */
 
@@ -340,37 +340,58 @@ tg_status cli_text_token(int32_t *id, const tg_model *model, const char *option,
     return status;
 }
 
-/* Take the template that the adapters were trained on, if none is given; say where it is another one. */
-static tg_status ask_adapters(tg_chat_template *kind, tg_err *err)
-{
-    char names[2][TG_CHOICE_SIZE];
-    tg_chat_note trained;
-    tg_status status;
+/* ---- a space that is missing */
 
-    for (size_t i = 0; i < cli_adapters.n; i++) {
-        if ((status = tg_chat_template_trained(&trained, cli_adapters.file[i].path, err)))
-            return status;
-        if (trained == 0)
-            continue;
-        if (*kind == TG_CHAT_TEMPLATES)
-            *kind = (tg_chat_template)(trained - 1);
-        else if (*kind + 1 != trained)
-            cli_say("%s was trained on the template %s, and this conversation has %s",
-                    cli_adapters.file[i].path, tg_choice_name(names[0], TG_CHAT_NOTES, trained),
-                    tg_choice_name(names[1], TG_CHAT_NAMES, *kind));
-    }
-    return TG_OK;
+#define MUCH_MORE 100  /* times as probable, */
+#define PROBABLE 0.001 /* and at least so probable */
+
+int32_t cli_text_spaced(const tg_model *model, int32_t id)
+{
+    size_t n;
+    const unsigned char *text = tg_tokenizer_token(model->tokenizer, id, &n);
+    tg_tokens_prompt tokens = {0};
+    char *spaced;
+    int32_t found = -1;
+
+    if (n == 0 || strchr(" \t\r\n", text[0]) || !(spaced = malloc(n + 1)))
+        return -1;
+    spaced[0] = ' ';
+    memcpy(spaced + 1, text, n);
+    if (!tg_tokens_prompt_continue(&tokens, model->tokenizer, spaced, n + 1, NULL) && tokens.n == 1)
+        found = tokens.ids[0];
+    tg_tokens_prompt_free(&tokens);
+    free(spaced);
+    return found;
 }
 
-tg_status cli_chat_open(tg_chat *chat, tg_chat_template kind, const char *path, const tg_tokenizer *tok,
-                        tg_chat_take *take, void *context, tg_err *err)
+bool cli_text_note_space(const tg_model *model, int32_t id, double p, int32_t spaced, double p_spaced,
+                         const char *where)
 {
-    tg_status status = ask_adapters(&kind, err);
+    char shown[2][SHOWN_SIZE];
+    const int32_t ids[2] = {id, spaced};
 
-    if (status)
-        return status;
-    if (kind == TG_CHAT_TEMPLATES && path && (status = tg_chat_template_of(&kind, path, err)))
-        return status;
-    status = tg_chat_open(chat, kind, tok, take, context, err);
-    return status && path ? tg_err_in(err, path) : status;
+    if (p_spaced < PROBABLE || p_spaced < MUCH_MORE * p)
+        return false;
+    for (size_t i = 0; i < 2; i++) {
+        size_t n;
+        const unsigned char *text = tg_tokenizer_token(model->tokenizer, ids[i], &n);
+
+        cli_escape(shown[i], sizeof shown[i], text, n);
+    }
+    cli_note("\"%s\" has probability %.2g %s, \"%s\" %.2g: a leading space may be missing", shown[0], p,
+             where, shown[1], p_spaced);
+    return true;
+}
+
+bool cli_text_check_space(const tg_model *model, int32_t id, const float *logits, const char *where)
+{
+    const size_t V = model->config.vocab_size;
+    const int32_t spaced = cli_text_spaced(model, id);
+    tg_score score;
+
+    if (spaced < 0)
+        return false;
+    score = tg_score_row(logits, V, V, -1);
+    return cli_text_note_space(model, id, exp(tg_score_log_prob(&score, logits[id])), spaced,
+                               exp(tg_score_log_prob(&score, logits[spaced])), where);
 }

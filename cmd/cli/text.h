@@ -92,6 +92,18 @@ TG_MUST_CHECK tg_status cli_text_check_length(const tg_tokens_prompt *p, const t
 TG_MUST_CHECK tg_status cli_text_token(int32_t *id, const tg_model *model, const char *option,
                                        const char *text, tg_err *err);
 
+/* The id of that token's text with a space before it; -1: it is not one token, or the text begins with white
+ * space. */
+int32_t cli_text_spaced(const tg_model *model, int32_t id);
+
+/* Note that a space may be missing before a token that an option names, of probability p, if the one with it
+ * is much more probable.  where: "after the prompt".  Returns whether it is said. */
+bool cli_text_note_space(const tg_model *model, int32_t id, double p, int32_t spaced, double p_spaced,
+                         const char *where);
+
+/* Both, by the logits [V] at that place. */
+bool cli_text_check_space(const tg_model *model, int32_t id, const float *logits, const char *where);
+
 /* The text that cli_text_or_probe() would read, without a token before it, as a stream of any length.  The
  * caller closes it. */
 typedef struct cli_stream {

@@ -77,6 +77,7 @@ void heat_free(heat *h)
     free(h->row);
     free(h->column);
     free(h->token);
+    free(h->other);
     free(h->value);
     free(h->text);
 }

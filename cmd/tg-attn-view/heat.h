@@ -31,6 +31,8 @@ typedef struct heat {
     char (*row)[HEAT_NAME];    /* [rows] "3", or "3.1" */
     char (*column)[HEAT_NAME]; /* [columns] "12", "mlp" */
     char (*token)[VIEW_LABEL]; /* [columns], or NULL */
+    char (*other)[VIEW_LABEL]; /* [columns] "/" and the token of another prompt, or "" if that has the same
+                                  one; or NULL */
     double *value;             /* [rows,columns]; NaN: none */
     char (*text)[VIEW_LABEL];  /* [rows,columns] the most probable token, in place of the number; or NULL */
     const char *rows_are, *columns_are;

@@ -18,6 +18,7 @@ struct heat_layout {
     size_t cell;   /* columns of a cell, */
     size_t block;  /* and cells of a block */
     bool compact;
+    bool joined; /* a token that differs is followed by the other one, else that one is on a line below */
 };
 
 static size_t widest_of(const struct ansi *a, char (*label)[VIEW_LABEL], size_t n, size_t max)
@@ -28,6 +29,21 @@ static size_t widest_of(const struct ansi *a, char (*label)[VIEW_LABEL], size_t 
     for (size_t i = 0; label && i < n && widest < max; i++)
         widest = tg_size_max(widest, tg_label_width(ansi_visible(a, label[i], buffer)));
     return tg_size_min(widest, max);
+}
+
+/* The widest token with the one that it is compared with. */
+static size_t widest_pair(const struct ansi *a, const heat *h)
+{
+    char buffer[ANSI_TOKEN];
+    size_t widest = 0;
+
+    for (size_t j = 0; h->other && j < h->columns; j++)
+        if (h->other[j][0] != '\0') {
+            const size_t width = tg_label_width(ansi_visible(a, h->token[j], buffer));
+
+            widest = tg_size_max(widest, width + tg_label_width(ansi_visible(a, h->other[j], buffer)));
+        }
+    return widest;
 }
 
 static struct heat_layout lay_out(const struct ansi *a, const heat *h)
@@ -41,6 +57,8 @@ static struct heat_layout lay_out(const struct ansi *a, const heat *h)
     l.margin++;
     text = h->text ? tg_size_max(widest_of(a, h->text, h->rows * h->columns, TEXT_MAX), TEXT_MIN)
                    : tg_size_max(heat_widest_number(h), widest_of(a, h->token, h->columns, TOKEN_MAX));
+    l.joined = widest_pair(a, h) <= TOKEN_MAX;
+    text = tg_size_max(text, l.joined ? widest_pair(a, h) : widest_of(a, h->other, h->columns, TOKEN_MAX));
     for (size_t j = 0; j < h->columns; j++)
         text = tg_size_max(text, strlen(h->column[j]));
     l.cell = text + 1 + shades;
@@ -95,6 +113,27 @@ static void put_above(struct ansi *a, const struct heat_layout *l, const heat *h
     }
 }
 
+/* Of a token that is compared with another, the beginning and the end: the two may differ in either. */
+static void put_compared(struct ansi *a, const struct heat_layout *l, const heat *h, const char *name)
+{
+    const size_t width = l->cell - 1;
+    const char *end = name;
+    char shown[5 * ANSI_TOKEN];
+    size_t used, n;
+
+    if (tg_label_width(name) <= width) {
+        put_above(a, l, h, name);
+        return;
+    }
+    while (tg_label_width(end) > (width - 1) / 2)
+        do
+            end++;
+        while (((unsigned char)*end & 0xC0) == 0x80); /* the rest of a character */
+    n = tg_label_fit(name, width - 1 - tg_label_width(end), &used);
+    snprintf(shown, sizeof shown, "%.*s%s%s", (int)n, name, a->more, end);
+    put_above(a, l, h, shown);
+}
+
 /* Names of narrow columns, as far apart as they need. */
 static void put_ticks(struct ansi *a, const struct heat_layout *l, const heat *h, size_t first, size_t end)
 {
@@ -109,10 +148,38 @@ static void put_ticks(struct ansi *a, const struct heat_layout *l, const heat *h
     }
 }
 
+/* What is compared in some columns: the first tokens, alone or joined, or the others alone. */
+static void put_tokens(struct ansi *a, const struct heat_layout *l, const heat *h, size_t first, size_t end,
+                       bool others)
+{
+    char buffer[2][ANSI_TOKEN], both[2 * ANSI_TOKEN];
+
+    ansi_repeat(a, " ", l->margin);
+    for (size_t j = first; j < end; j++) {
+        const char *token = ansi_visible(a, h->token[j], buffer[0]);
+        const char *other = h->other ? ansi_visible(a, h->other[j], buffer[1]) : "";
+
+        snprintf(both, sizeof both, "%s%s", others ? "" : token, others || l->joined ? other : "");
+        if (*other != '\0')
+            put_compared(a, l, h, both);
+        else
+            put_above(a, l, h, both);
+    }
+    ansi_end_line(a);
+}
+
+/* Whether some of these columns compare two tokens. */
+static bool compares(const heat *h, size_t first, size_t end)
+{
+    bool any = false;
+
+    for (size_t j = first; h->other && j < end; j++)
+        any = any || h->other[j][0] != '\0';
+    return any;
+}
+
 static void put_titles(struct ansi *a, const struct heat_layout *l, const heat *h, size_t first, size_t end)
 {
-    char buffer[ANSI_TOKEN];
-
     view_field(a->out, h->columns_are, l->margin, a->more);
     if (l->compact)
         put_ticks(a, l, h, first, end);
@@ -121,10 +188,9 @@ static void put_titles(struct ansi *a, const struct heat_layout *l, const heat *
     ansi_end_line(a);
     if (l->compact || !h->token)
         return;
-    ansi_repeat(a, " ", l->margin);
-    for (size_t j = first; j < end; j++)
-        put_above(a, l, h, ansi_visible(a, h->token[j], buffer));
-    ansi_end_line(a);
+    put_tokens(a, l, h, first, end, false);
+    if (!l->joined && compares(h, first, end))
+        put_tokens(a, l, h, first, end, true);
 }
 
 static void put_block(struct ansi *a, const struct heat_layout *l, const heat *h, size_t first, size_t end)

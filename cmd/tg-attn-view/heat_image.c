@@ -28,16 +28,19 @@ struct heat_picture {
 
 /* ---- labels */
 
-/* "12 token" */
+/* "12 token", or "12 token/other" */
 static void make_label(char out[LABEL_SIZE], const struct heat_picture *p, size_t column)
 {
     const heat *h = p->h;
     const size_t n = (size_t)snprintf(out, LABEL_SIZE, "%s ", h->column[column]);
+    char both[2 * VIEW_LABEL];
 
-    if (!h->token || h->token[column][0] == '\0')
+    if (!h->token || h->token[column][0] == '\0') {
         out[n - 1] = '\0';
-    else
-        (void)picture_label(out + n, LABEL_SIZE - n, p->ascii, LABEL_MAX - n, h->token[column]);
+        return;
+    }
+    snprintf(both, sizeof both, "%s%s", h->token[column], h->other ? h->other[column] : "");
+    (void)picture_label(out + n, LABEL_SIZE - n, p->ascii, LABEL_MAX - n, both);
 }
 
 /* What a cell has: its token, cut, or its number. */
@@ -210,7 +213,7 @@ static bool lacks_letters(const struct heat_picture *p)
     bool lacks = !picture_is_ascii(h->title ? h->title : h->name);
 
     for (size_t j = 0; h->token && j < h->columns; j++)
-        lacks = lacks || !picture_is_ascii(h->token[j]);
+        lacks = lacks || !picture_is_ascii(h->token[j]) || (h->other && !picture_is_ascii(h->other[j]));
     for (size_t i = 0; h->text && p->texts && i < h->rows * h->columns; i++)
         lacks = lacks || !picture_is_ascii(h->text[i]);
     return lacks && p->ascii;

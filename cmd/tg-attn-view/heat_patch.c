@@ -1,5 +1,6 @@
 /* heat: maps of what tg-patch wrote: the patches of a site. */
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "cmd/tg-attn-view/heat.h"
@@ -60,18 +61,18 @@ void heat_describe_patches(heat *h, const tg_results *r, bool effect, const char
              noise ? "corrupt" : "clean", method_of(r));
 }
 
-/* The clean prompt's token, and after it the corrupt one's where that is another. */
+/* The clean prompt's token, and the corrupt one's where that is another. */
 static void name_tokens(heat *h, size_t column, const tg_results *r, size_t position)
 {
     const tg_results_array *ids = tg_results_find(r, "ids"), *other = tg_results_find(r, "corrupt_ids");
-    char corrupt[VIEW_LABEL], both[2 * VIEW_LABEL];
+    char corrupt[VIEW_LABEL], label[VIEW_LABEL + 1];
 
     heat_name_position(h, column, r, position);
-    if (!h->token || !ids || !other || ids->whole[position] == other->whole[position])
+    if (!h->other || !ids || !other || ids->whole[position] == other->whole[position])
         return;
     heat_label(corrupt, r, "corrupt_ids", "corrupt_text", position);
-    snprintf(both, sizeof both, "%s/%s", h->token[column], corrupt);
-    tg_label_copy(h->token[column], VIEW_LABEL, VIEW_LABEL, both);
+    snprintf(label, sizeof label, "/%s", corrupt);
+    tg_label_copy(h->other[column], VIEW_LABEL, VIEW_LABEL, label);
 }
 
 /* Heads are rows with positions as columns, else columns. */
@@ -110,6 +111,8 @@ static tg_status place_patches(heat *h, const struct patches *p, tg_err *err)
 
     h->rows_are = head_rows ? "layer.head" : "layer";
     h->columns_are = tokens ? "token" : p->by_position ? "position" : p->by_head ? "head" : "patch";
+    if (tokens && !(h->other = calloc(p->P, sizeof *h->other)))
+        return tg_fail_memory(err, p->P * sizeof *h->other, "the tokens");
     return heat_place(h, head_rows ? p->layers.n * p->heads.n : p->layers.n,
                       p->by_position ? p->P : p->heads.n, tokens, false, err);
 }

@@ -118,6 +118,9 @@ static tg_status eval_all(eval_job *job, tg_err *err)
 {
     tg_status status = TG_OK;
 
+    cli_note_json_lines(job->o->file, job->o->files,
+                        "--choices reads questions with answers, tg-tokenize --chat and --prompt-completion "
+                        "make tokens of examples");
     if (job->o->per_token)
         eval_print_titles(job);
     if (job->o->files == 0)

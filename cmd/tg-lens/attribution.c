@@ -12,12 +12,28 @@
 enum { PART, LAYER, HEAD, KEY, UNIT, VALUE, TOKEN, COLUMNS };
 #define BIT(column) (1u << (column))
 
+/* Where a part is; NOT_GIVEN: it has no such number. */
+struct at {
+    size_t layer, head, key, unit;
+};
+#define NOWHERE ((struct at){NOT_GIVEN, NOT_GIVEN, NOT_GIVEN, NOT_GIVEN})
+
+/* A line, for --top. */
+struct part {
+    const char *name;
+    struct at at;
+    double value;
+    size_t order;
+};
+
 struct parts {
     lens_job *job;
     tg_attribution a;
     tg_attribute_plan plan;
     token_labels labels, values; /* of the text, as lines and as values show them */
     size_t *units;               /* [neurons] of a layer */
+    struct part *part; /* [n] all of them, where the largest are wanted; before that they are counted */
+    size_t n;
     table table;
 };
 
@@ -121,12 +137,6 @@ static void set_table(struct parts *p)
         p->table.hidden = (o->keys ? 0 : BIT(KEY) | BIT(TOKEN)) | (o->neurons > 0 ? 0 : BIT(UNIT));
 }
 
-/* Where a part is; NOT_GIVEN: it has no such number. */
-struct at {
-    size_t layer, head, key, unit;
-};
-#define NOWHERE ((struct at){NOT_GIVEN, NOT_GIVEN, NOT_GIVEN, NOT_GIVEN})
-
 static table_cell number(size_t n)
 {
     return (table_cell){.kind = n == NOT_GIVEN ? CELL_MISSING : CELL_VALUE, .size = n};
@@ -156,7 +166,19 @@ static void print_part(const struct parts *p, const char *part, struct at at, do
     table_print_line(&t, cells);
 }
 
-static void print_heads(const struct parts *p, size_t layer)
+/* Print a part; or count it or keep it, if the largest are wanted. */
+static void put_part(struct parts *p, const char *name, struct at at, double value)
+{
+    if (p->job->o->top == NOT_GIVEN) {
+        print_part(p, name, at, value);
+        return;
+    }
+    if (p->part)
+        p->part[p->n] = (struct part){name, at, value, p->n};
+    p->n++;
+}
+
+static void put_heads(struct parts *p, size_t layer)
 {
     const tg_attribution *a = &p->a;
     struct at at = NOWHERE;
@@ -164,27 +186,27 @@ static void print_heads(const struct parts *p, size_t layer)
     at.layer = layer;
     for (size_t h = 0; h < a->H; h++) {
         at.head = h;
-        print_part(p, "head", at, a->head[layer * a->H + h]);
+        put_part(p, "head", at, a->head[layer * a->H + h]);
         for (size_t j = 0; j <= a->plan.position && p->job->o->keys; j++) {
             at.key = j;
-            print_part(p, "key", at, a->key[(layer * a->H + h) * a->T + j]);
+            put_part(p, "key", at, a->key[(layer * a->H + h) * a->T + j]);
         }
         at.key = NOT_GIVEN;
     }
 }
 
-static void print_mlp(const struct parts *p, size_t layer)
+static void put_mlp(struct parts *p, size_t layer)
 {
     const tg_attribution *a = &p->a;
     const size_t n = p->job->o->neurons;
     struct at at = NOWHERE;
 
     at.layer = layer;
-    print_part(p, "mlp", at, a->mlp[layer]);
+    put_part(p, "mlp", at, a->mlp[layer]);
     tg_attribution_top_units(p->units, n, a, layer);
     for (size_t i = 0; i < n; i++) {
         at.unit = p->units[i];
-        print_part(p, "unit", at, a->unit[layer * a->inner + at.unit]);
+        put_part(p, "unit", at, a->unit[layer * a->inner + at.unit]);
     }
 }
 
@@ -195,27 +217,59 @@ static bool has(const struct parts *p, tg_param_kind kind)
     return tg_params_index(params, kind, 0) < params->n;
 }
 
-static void print_parts(const struct parts *p)
+static void put_parts(struct parts *p)
 {
     const tg_attribution *a = &p->a;
 
-    print_part(p, "embedding", NOWHERE, a->embedding);
+    put_part(p, "embedding", NOWHERE, a->embedding);
     if (has(p, TG_WPE))
-        print_part(p, "position", NOWHERE, a->wpe);
+        put_part(p, "position", NOWHERE, a->wpe);
     for (size_t l = 0; l < a->L; l++) {
         const struct at at = {l, NOT_GIVEN, NOT_GIVEN, NOT_GIVEN};
 
-        print_heads(p, l);
+        put_heads(p, l);
         if (has(p, TG_ATT_PROJ_B))
-            print_part(p, "att_bias", at, a->bias[TG_SUBLAYER_ATTENTION][l]);
-        print_mlp(p, l);
+            put_part(p, "att_bias", at, a->bias[TG_SUBLAYER_ATTENTION][l]);
+        put_mlp(p, l);
         if (has(p, TG_FC_PROJ_B))
-            print_part(p, "mlp_bias", at, a->bias[TG_SUBLAYER_MLP][l]);
+            put_part(p, "mlp_bias", at, a->bias[TG_SUBLAYER_MLP][l]);
     }
     if (has(p, TG_LNF_B))
-        print_part(p, "norm_bias", NOWHERE, a->shift);
+        put_part(p, "norm_bias", NOWHERE, a->shift);
     if (has(p, TG_HEAD_B))
-        print_part(p, "head_bias", NOWHERE, a->head_bias);
+        put_part(p, "head_bias", NOWHERE, a->head_bias);
+}
+
+static int larger_first(const void *a, const void *b)
+{
+    const struct part *x = a, *y = b;
+    const double more = fabs(y->value) - fabs(x->value);
+
+    return more != 0 ? (more > 0) - (more < 0) : (x->order > y->order) - (x->order < y->order);
+}
+
+/* For --top: all parts, the largest first. */
+static tg_status sort_parts(struct parts *p, tg_err *err)
+{
+    if (p->job->o->top == NOT_GIVEN)
+        return TG_OK;
+    put_parts(p);
+    if (!(p->part = calloc(p->n + 1, sizeof *p->part)))
+        return tg_fail_memory(err, (p->n + 1) * sizeof *p->part, "the parts");
+    p->n = 0;
+    put_parts(p);
+    qsort(p->part, p->n, sizeof *p->part, larger_first);
+    return TG_OK;
+}
+
+static void print_parts(struct parts *p)
+{
+    const tg_attribution *a = &p->a;
+
+    if (!p->part)
+        put_parts(p);
+    for (size_t i = 0; i < tg_size_min(p->n, p->job->o->top); i++)
+        print_part(p, p->part[i].name, p->part[i].at, p->part[i].value);
     print_part(p, "sum", NOWHERE, a->sum);
     print_part(p, "residue", NOWHERE, tg_attribution_residue(a));
     print_part(p, "logit", NOWHERE, a->logit);
@@ -250,9 +304,12 @@ static void print_header(const struct parts *p)
         printf("# the keys' lines add up to their head's\n");
     if (p->job->o->neurons > 0)
         printf("# the units' lines are parts of their mlp's\n");
+    if (p->part)
+        printf("# the %zu largest of %zu parts, by their absolute values\n",
+               tg_size_min(p->n, p->job->o->top), p->n);
 }
 
-static void print_lines(const struct parts *p)
+static void print_lines(struct parts *p)
 {
     if (!p->job->o->no_header) {
         if (p->table.format == TABLE_TEXT)
@@ -298,15 +355,29 @@ static tg_status find_plan(struct parts *p, tg_err *err)
     return o->attribute ? find_texts(&p->plan, job, err) : find_ids(&p->plan, job, err);
 }
 
+/* The texts of --attribute may lack a space. */
+static void note_spaces(const struct parts *p)
+{
+    const tg_model *model = &p->job->m.model;
+    char where[32];
+
+    snprintf(where, sizeof where, "after token %zu", p->plan.position);
+    (void)cli_text_check_space(model, p->plan.token, p->a.logits, where);
+    if (p->plan.minus >= 0)
+        (void)cli_text_check_space(model, p->plan.minus, p->a.logits, where);
+}
+
 static tg_status show(struct parts *p, tg_err *err)
 {
     tg_status status = tg_attribution_run(&p->a, p->job->prompt.ids, err);
 
     if (status)
         return status;
+    if (p->job->o->attribute)
+        note_spaces(p);
     if (p->job->o->output)
         return lens_write(p->job, put_archive, p, err);
-    if ((status = make_labels(p, err)))
+    if ((status = make_labels(p, err)) || (status = sort_parts(p, err)))
         return status;
     cli_progress_end();
     set_table(p);
@@ -327,5 +398,6 @@ tg_status lens_attribution(lens_job *job, tg_err *err)
     labels_free(&p.labels);
     labels_free(&p.values);
     free(p.units);
+    free(p.part);
     return status;
 }

@@ -10,6 +10,9 @@ static const char examples[] = "  $ tg-lens -p 'To be, or not to'\n"
                                "  $ tg-lens -p 'To be' -a n-e --tsv | sort -t \"$(printf '\\t')\" -gk6\n"
                                "  $ tg-lens -p 'To be, or not to' -o lens.npz";
 
+static const char top_help[] = "the K most probable tokens of each line (default: 3); with --attribute: only "
+                               "the K largest parts, the largest first";
+
 /* Which options go together. */
 static int check(const lens_options *o)
 {
@@ -23,8 +26,8 @@ static int check(const lens_options *o)
         return cli_usage("--target does not go with --attribute, which names its token");
     if (attributes && o->layer != NOT_GIVEN)
         return cli_usage("--layer does not go with --attribute, which adds up all layers");
-    if (attributes && o->top != NOT_GIVEN)
-        return cli_usage("--top does not go with --attribute, which prints parts of one logit");
+    if (attributes && o->output && o->top != NOT_GIVEN)
+        return cli_usage("--top does not go with --attribute and --output, whose archive has all parts");
     if (!attributes && (o->keys || o->neurons > 0))
         return cli_usage("--%s goes with --attribute", o->keys ? "keys" : "neurons");
     if (o->output && (o->format_given || o->no_header || o->keys || o->neurons > 0))
@@ -55,8 +58,7 @@ int lens_parse(int argc, char **argv, lens_options *o)
                         "only after so many blocks: 0 is before the first"),
         CLI_SIZE_OPTION('t', "position", &o->position, "T", 0, INDEX_MAX,
                         "only after this token, from 0; of --attribute: default the last one"),
-        CLI_SIZE_OPTION('k', "top", &o->top, "K", 0, INDEX_MAX,
-                        "the K most probable tokens of each line (default: 3)"),
+        CLI_SIZE_OPTION('k', "top", &o->top, "K", 0, INDEX_MAX, top_help),
         CLI_TEXT_OPTION(
             0, "target", &o->target, "TOKEN",
             "the token whose rank, probability and logit are shown (default: the text's next one)"),

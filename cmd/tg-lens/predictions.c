@@ -1,6 +1,7 @@
 /* What the model would predict after each layer. */
 #include <math.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "cmd/cli/token_text.h"
 #include "cmd/lines/record.h"
@@ -15,6 +16,7 @@ struct predictions {
     lens_job *job;
     record record;
     int32_t *targets; /* [T] */
+    int32_t spaced;   /* --target's with a space before it; -1: not one token, or no more to be looked for */
     size_t top;
     bool titled; /* or no titles are wanted */
     tg_lens lens;
@@ -52,13 +54,28 @@ static void print_quoted(const struct predictions *p, int32_t id, size_t width)
         putchar(' ');
 }
 
+#define NUMBER 32 /* bytes of a number, with NUL */
+
+/* A number in a column, with as many of the decimals as fit. */
+static const char *fit(char out[NUMBER], double x, int width, int decimals)
+{
+    while (snprintf(out, NUMBER, "%*.*f", width, decimals, x) > width && decimals > 0)
+        decimals--;
+    if (strlen(out) > (size_t)width)
+        snprintf(out, NUMBER, "%*.0e", width, x);
+    return out;
+}
+
 static void print_line(const struct predictions *p, const tg_lens_row *row)
 {
-    printf("%5zu %5zu %7.4f %7.4f ", row->position, row->layer, row->kl, row->score.entropy);
+    char kl[NUMBER], logit[NUMBER];
+
+    printf("%5zu %5zu %s %7.4f ", row->position, row->layer, fit(kl, row->kl, 7, 4), row->score.entropy);
     if (row->target < 0) {
         printf("%6s %7s %10s  %-20s", "-", "-", "-", "-");
     } else {
-        printf("%6zu %7.5f %10.5f  ", row->score.rank, probability(row, row->logit), (double)row->logit);
+        printf("%6zu %7.5f %s  ", row->score.rank, probability(row, row->logit),
+               fit(logit, (double)row->logit, 10, 5));
         print_quoted(p, row->target, 20);
     }
     for (size_t k = 0; k < p->top; k++) {
@@ -127,12 +144,28 @@ static tg_status put_titles(struct predictions *p, const tg_lens_row *row, tg_er
     return put_row(p, row, err);
 }
 
+/* --target may lack a space: at the position that is asked for, or the last one. */
+static void note_space(struct predictions *p, const tg_lens_row *row)
+{
+    const lens_job *job = p->job;
+    char where[32];
+
+    if (p->spaced < 0 ||
+        row->position != (job->o->position != NOT_GIVEN ? job->o->position : job->prompt.n - 1))
+        return;
+    snprintf(where, sizeof where, "after token %zu", row->position);
+    (void)cli_text_note_space(&job->m.model, row->target, row->p_last[row->target], p->spaced,
+                              row->p_last[p->spaced], where);
+    p->spaced = -1;
+}
+
 static tg_status take(void *context, const tg_lens_row *row, tg_err *err)
 {
     struct predictions *p = context;
     const table_format format = p->job->o->format;
     tg_status status = TG_OK;
 
+    note_space(p, row);
     if (cli_stdout_failed())
         return tg_fail(err, TG_EIO, "cannot write to standard output"); /* cli_close_stdout() says why */
     if (format == TABLE_TEXT) {
@@ -167,6 +200,7 @@ static tg_status find_targets(struct predictions *p, tg_err *err)
         status = cli_text_token(&id, &job->m.model, "--target", job->o->target, err);
     else if (job->o->target_id != NOT_GIVEN)
         status = lens_check_id(&id, job, "--target-id", job->o->target_id, err);
+    p->spaced = !status && job->o->target ? cli_text_spaced(&job->m.model, id) : -1;
     if (!status && !(p->targets = malloc(T * sizeof *p->targets)))
         status = tg_fail_memory(err, T * sizeof *p->targets, "the targets");
     for (size_t t = 0; t < T && !status; t++)

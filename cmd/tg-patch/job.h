@@ -69,6 +69,7 @@ typedef struct patch_job {
     patch_pair *pair; /* [pairs] */
     size_t pairs;
     bool same_length; /* of all pairs' prompts */
+    bool noted_space; /* an answer may lack a space, which has been said */
     tg_patch patch;
     cli_job progress;
 } patch_job;

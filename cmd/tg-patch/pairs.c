@@ -173,6 +173,22 @@ void patch_free_pairs(patch_job *job)
     free(job->pair);
 }
 
+/* The texts of answers may lack a space. */
+static void note_spaces(patch_job *job, const patch_pair *pair, const float *logits)
+{
+    const patch_options *o = job->o;
+    const struct {
+        int32_t id;
+        bool is_text;
+    } answers[] = {{pair->answer, o->answer_id == SIZE_MAX}, {pair->wrong, o->wrong_id == SIZE_MAX}};
+    bool noted = job->noted_space;
+
+    for (size_t i = 0; i < 2 && !job->noted_space; i++)
+        if (answers[i].id >= 0 && answers[i].is_text)
+            noted |= cli_text_check_space(&job->m.model, answers[i].id, logits, "after the clean prompt");
+    job->noted_space = noted;
+}
+
 tg_patch_metric patch_keep_pair(patch_job *job, const patch_pair *pair)
 {
     tg_patch *p = &job->patch;
@@ -184,6 +200,7 @@ tg_patch_metric patch_keep_pair(patch_job *job, const patch_pair *pair)
 
     tg_patch_keep(&p->kept[TG_PATCH_CLEAN], &p->pass, pair->clean.ids, pair->clean.n);
     tg_patch_keep(&p->kept[TG_PATCH_CORRUPT], &p->pass, pair->corrupt.ids, pair->corrupt.n);
+    note_spaces(job, pair, m.reference);
     if (m.kind == TG_PATCH_KL)
         m.of_reference = tg_score_row(m.reference, m.V, m.V, -1);
     return m;

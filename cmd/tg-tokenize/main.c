@@ -78,6 +78,9 @@ static tg_status work(tokenize_job *job, tg_err *err)
 {
     tg_status status;
 
+    if (!job->o->examples && job->o->work < WORK_DECODE)
+        cli_note_json_lines(job->o->files.path, job->o->files.n,
+                            "--chat reads conversations, --prompt-completion examples");
     switch (job->o->work) {
     case WORK_CONVERT:
         return write_tokenizer(job, err);

@@ -330,11 +330,10 @@ static tg_status open_trainer(struct job *job, size_t bytes, tg_err *err)
 {
     train_setup *s = &job->setup;
     char why[TG_ERR_MAX];
+    const bool advised = bytes > train_memory_available(s); /* now, while the trainer has nothing */
     const tg_status status = tg_trainer_open(&job->trainer, &s->run, &s->batches, job->team, err);
 
-    if (status != TG_ENOMEM)
-        return status;
-    if (bytes > job->o->available) /* advice has been given */
+    if (status != TG_ENOMEM || advised)
         return status;
     snprintf(why, sizeof why, "%s", err->message);
     return tg_fail(err, TG_ENOMEM, "%s; --recompute, or a smaller --batch with more --accumulate, needs less",

@@ -1,5 +1,6 @@
 /* The memory that a run needs, and, where there is less, the settings with which it would fit. */
 #include "cmd/tg-train/setup.h"
+#include "lib/base/memory.h"
 #include "lib/base/size.h"
 
 size_t train_values_kept(const tg_model *m)
@@ -26,6 +27,15 @@ static size_t bytes_of(const train_setup *s, const tg_run *run, size_t more)
     for (size_t i = 0; i < sizeof parts / sizeof parts[0]; i++)
         bytes = tg_size_add_sat(bytes, parts[i]);
     return bytes;
+}
+
+size_t train_memory_available(const train_setup *s)
+{
+    const size_t more = tg_memory_addresses(), all = bytes_of(s, &s->run, 0),
+                 later = tg_trainer_bytes(&s->run, &s->batches, s->team);
+
+    /* what is there has its addresses; others are taken by files, and kept for what is converted */
+    return tg_size_min(s->options->available, tg_size_add_sat(more, all - tg_size_min(all, later)));
 }
 
 tg_status train_memory_needed(const train_setup *s, size_t more, size_t *bytes, tg_err *err)
@@ -57,7 +67,7 @@ static struct way way_of(const train_setup *s, size_t more, size_t batch, bool r
 
 /* The first way that fits, or the one that needs least: with smaller batches, which cost least time, then
  * with recomputation. */
-static struct way find_way(const train_setup *s, size_t more)
+static struct way find_way(const train_setup *s, size_t more, size_t available)
 {
     const tg_settings *now = &s->run.settings;
     struct way least = way_of(s, more, now->batch, s->run.recompute);
@@ -71,7 +81,7 @@ static struct way find_way(const train_setup *s, size_t more)
             w = way_of(s, more, batch, recompute);
             if (w.bytes < least.bytes)
                 least = w;
-            if (least.bytes <= s->options->available)
+            if (least.bytes <= available)
                 return least;
         }
     return least;
@@ -99,14 +109,14 @@ static const char *what_needs_less(const tg_run *run)
 
 void train_memory_advise(const train_setup *s, size_t more, size_t bytes)
 {
-    const size_t available = s->options->available;
+    const size_t available = train_memory_available(s);
     const char *fewer = what_needs_less(&s->run);
     struct way w;
     char text[96] = "";
 
     if (bytes <= available)
         return;
-    w = find_way(s, more);
+    w = find_way(s, more, available);
     name_way(text, sizeof text, &w, s);
     if (w.bytes <= available)
         cli_say("%s of memory is available: with %s, the run needs %s", cli_bytes(available), text,

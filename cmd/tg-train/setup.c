@@ -25,6 +25,12 @@ static tg_status suggest_tokenize(const char *path, tg_err *err)
     char command[TRAIN_COMMAND_SIZE] = "";
 
     cli_command_add(command, sizeof command, cli_is_dash(path) ? "text" : path);
+    if (cli_is_json_lines(path))
+        return tg_fail(
+            err, TG_EDATA,
+            "JSON lines, expected a token archive; try  tg-tokenize -m MODEL --chat %s | tg-train, "
+            "or --prompt-completion for pairs",
+            command);
     return tg_fail(err, TG_EDATA, "plain text, expected a token archive; try  tg-tokenize %s%s | tg-train",
                    cli_is_dash(path) ? "< " : "", command);
 }
@@ -155,16 +161,20 @@ static tg_status new_model(train_setup *s, tg_err *err)
 /* Another project's model is where a run begins; its files are never written. */
 static tg_status load_foreign(train_setup *s, tg_err *err)
 {
+    tg_model_file f;
     tg_model model;
     tg_status status;
 
-    if (strcmp(s->source, s->target) == 0)
-        return tg_fail(err, TG_EUSAGE,
-                       "%s: another project's model, which is not overwritten: name the new one "
-                       "with -o FILE",
-                       s->source);
-    status = cli_model_convert(&model, s->source, err);
-    return status ? status : tg_run_begin(&s->run, &model, err);
+    if (strcmp(s->source, s->target) != 0) {
+        status = cli_model_convert(&model, s->source, err);
+        return status ? status : tg_run_begin(&s->run, &model, err);
+    }
+    if ((status = tg_model_file_open(&f, s->source, NULL, err))) /* such as a directory without one */
+        return status;
+    tg_model_file_close(&f);
+    return tg_fail(err, TG_EUSAGE,
+                   "%s: another project's model, which is not overwritten: name the new one with -o FILE",
+                   s->source);
 }
 
 /* There is no such file: a new model is made, unless the name was meant for one that is there. */
@@ -307,6 +317,22 @@ static tg_status padded_length(const train_setup *s, tg_settings *asked, bool gi
     return TG_OK;
 }
 
+/* The tokens of a file must be the model's. */
+static tg_status check_tokenizer(const train_setup *s, const tg_tokens *tokens, const char *path, tg_err *err)
+{
+    const char *model = cli_model_path(s->options->model);
+    const tg_status status = tg_tokenizer_same(s->run.model.tokenizer, tokens->tokenizer, err);
+    const tg_err why = *err;
+    char command[TRAIN_COMMAND_SIZE] = "";
+
+    if (!status)
+        return TG_OK;
+    cli_command_add(command, sizeof command, model);
+    (void)tg_fail(err, status, "%s, that of %s; tg-tokenize -m %s makes such tokens of a text", why.message,
+                  cli_input_name(model), command);
+    return tg_err_in(err, cli_input_name(path));
+}
+
 static tg_status choose_settings(train_setup *s, tg_err *err)
 {
     const tg_settings saved = s->run.settings;
@@ -315,12 +341,10 @@ static tg_status choose_settings(train_setup *s, tg_err *err)
     tg_settings asked = o->asked;
     bool given[TG_SETTINGS];
     size_t tokens;
-    tg_status status = tg_tokenizer_same(s->run.model.tokenizer, s->tokens.tokenizer, err);
+    tg_status status = check_tokenizer(s, &s->tokens, o->n_files > 0 ? o->files[0] : "-", err);
 
-    if (status)
+    if (status || (o->val && (status = check_tokenizer(s, &s->val, o->val, err))))
         return status;
-    if (o->val && tg_tokenizer_same(s->run.model.tokenizer, s->val.tokenizer, err))
-        return tg_err_in(err, cli_input_name(o->val));
     if (o->asked.context > n_ctx)
         return tg_fail(err, TG_EUSAGE, "--context %zu exceeds the model's %zu; " CLI_LONGER_CONTEXT,
                        o->asked.context, n_ctx);

@@ -67,6 +67,10 @@ size_t train_values_kept(const tg_model *m);
 TG_MUST_CHECK tg_status train_memory_needed(const train_setup *setup, size_t more, size_t *bytes,
                                             tg_err *err);
 
+/* The bytes that there are for all of it: what was available before anything was read, and no more than the
+ * limit of the address space allows now, before the trainer is opened. */
+size_t train_memory_available(const train_setup *setup);
+
 /* Where there is less than these bytes: say so, and with which settings the run would fit. */
 void train_memory_advise(const train_setup *setup, size_t more, size_t bytes);
 

@@ -190,7 +190,8 @@ static void take_logits(tg_attribution *a)
 
     tg_head_forward_uncapped(&a->pass.acts, tg_matrix_of(logits, TG_TYPE_FLOAT, V), x, block);
     a->logit = logit_of(a, logits + (a->plan.position - first) * V);
-    a->capped = logit_of(a, tg_pass_logits(&a->pass, x, block) + (a->plan.position - first) * V);
+    a->logits = tg_pass_logits(&a->pass, x, block) + (a->plan.position - first) * V;
+    a->capped = logit_of(a, a->logits);
 }
 
 /* ---- what a sublayer writes */

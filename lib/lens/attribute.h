@@ -46,6 +46,7 @@ typedef struct tg_attribution {
     double scale;               /* of the last norm */
     double logit;               /* as the model has it, before a cap, in float32; */
     double capped;              /* and after it; the same where there is none */
+    const float *logits;        /* [V] at the position, after the cap; until the next run */
     double sum;                 /* of all parts */
     double *head;               /* [L,H] */
     double *key;                /* [L,H,T] their parts by key; 0 for keys that the query does not see */

@@ -153,7 +153,8 @@ static void score_rows(void *context, size_t begin, size_t end)
                              .layer = b->layer,
                              .target = n->plan.targets[t],
                              .top = n->top + at * K,
-                             .top_logits = n->top_logits + at * K};
+                             .top_logits = n->top_logits + at * K,
+                             .p_last = p_last};
         row->score = tg_score_row(x, n->V, n->ids, row->target);
         if (b->layer == n->L)
             tg_score_probs(p_last, &row->score, x, n->V);

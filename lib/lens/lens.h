@@ -46,6 +46,7 @@ typedef struct tg_lens_row {
     double kl;
     const int32_t *top; /* [plan.top] the greatest logit first */
     const float *top_logits;
+    const double *p_last; /* [V] what the last layer predicts at this position */
 } tg_lens_row;
 
 typedef struct tg_lens {

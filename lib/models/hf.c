@@ -160,9 +160,11 @@ static tg_status find_weights(const char **name, const char *directory, tg_err *
 
     if (status || *name)
         return status;
-    return tg_fail(err, TG_EDATA,
-                   "a directory without a model's files: expected config.json and "
-                   "model.safetensors, model.safetensors.index.json or pytorch_model.bin");
+    return tg_fail(
+        err, TG_EDATA,
+        "a directory without a model's files: expected config.json and "
+        "model.safetensors, model.safetensors.index.json or pytorch_model.bin; a .gguf or .npz file is "
+        "named itself");
 }
 
 static tg_status load_weights(tg_model_file *f, const char *directory, const char *name, tg_err *err)

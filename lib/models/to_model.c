@@ -339,6 +339,16 @@ static void renew(void *source, uint64_t step)
     l->rng.step = step;
 }
 
+/* Memory for lent values is mapped, and used as they are converted. */
+static tg_status no_addresses(size_t bytes, tg_err *err)
+{
+    return tg_fail(
+        err, TG_ENOMEM,
+        "out of memory: %zu bytes of address space for the model's converted weights, which a limit "
+        "(ulimit -v) may not allow",
+        bytes);
+}
+
 static tg_status round_changes(void *source, uint64_t seed, size_t *bytes, tg_err *err)
 {
     struct lending *l = source;
@@ -349,7 +359,7 @@ static tg_status round_changes(void *source, uint64_t seed, size_t *bytes, tg_er
     at = mmap(NULL, l->floats * sizeof *l->halves, PROT_READ | PROT_WRITE,
               MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
     if (at == MAP_FAILED)
-        return tg_fail_memory(err, l->floats * sizeof *l->halves, "the rounded tensors of a layer");
+        return no_addresses(l->floats * sizeof *l->halves, err);
     l->halves = at;
     l->rng = (tg_rng){.seed = seed, .purpose = TG_RNG_LEND};
     for (size_t i = 0; i < l->file.table.n; i++)
@@ -387,7 +397,7 @@ static tg_status make_places(struct lending *l, tg_err *err)
     at = mmap(NULL, l->floats * sizeof *at, PROT_READ | PROT_WRITE,
               MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
     if (at == MAP_FAILED)
-        return tg_fail_memory(err, l->floats * sizeof *at, "the tensors of a layer");
+        return no_addresses(l->floats * sizeof *at, err);
     l->memory = at;
     for (size_t i = 0; i < table->n; i++)
         if (place_of(l, i) == i) {
