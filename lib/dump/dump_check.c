@@ -4,6 +4,8 @@
 #include <pthread.h>
 #include <string.h>
 
+#include "lib/nn/ref/ref.h"
+
 static void add(tg_dump_difference *sum, const tg_dump_difference *d)
 {
     if (sum->count == 0 || d->first < sum->first) {
@@ -59,6 +61,35 @@ void tg_dump_compare(tg_dump_difference *d, const tg_dump *dump, const tg_dump_l
     *d = (tg_dump_difference){0};
     tg_stage_walk(scratch, stage, layer, compare_row, &c);
     pthread_mutex_destroy(&c.lock);
+}
+
+/* Where an element [b,h,t,d] of a shape is in [B,T,H,D]. */
+static size_t bthd_offset(const tg_attn_shape *s, size_t offset)
+{
+    const size_t heads = s->size[1], T = s->size[2], D = s->size[3];
+    const size_t d = offset % D, t = offset / D % T, h = offset / D / T % heads, b = offset / D / T / heads;
+
+    return ((b * T + t) * heads + h) * D + d;
+}
+
+void tg_dump_compare_numbers(tg_dump_difference *d, const tg_dump *dump, const tg_dump_layer *dumped,
+                             tg_attn_stage stage, const double *numbers, double tolerance)
+{
+    const tg_qkv_view view = tg_dump_shape(dump);
+    const bool moved =
+        dump->layout == TG_ATTN_BHTD && !tg_attn_stage_whole(stage) && !tg_attn_stage_square(stage);
+    const float *data = dumped->data[stage];
+    tg_attn_shape shape;
+
+    *d = (tg_dump_difference){0};
+    tg_attn_stage_shape(&shape, stage, &view);
+    for (size_t n = 0; n < tg_attn_shape_count(&shape); n++) {
+        const double x = numbers[moved ? bthd_offset(&shape, n) : n];
+        const bool masked = stage == TG_ATTN_SCORES && x <= TG_MASKED;
+
+        compare(d, n, (double)data[n], (double)(masked ? tg_attn_mask_value(dump->mask) : (float)x),
+                tolerance);
+    }
 }
 
 static double number_at(const void *data, tg_dtype type, size_t n)
