@@ -316,6 +316,28 @@ END
     done
 }
 
+@test "--check --plain: numbers near zero among large ones are as exact as these" {
+    need_numpy
+    model llama
+    python3 -c '
+import numpy as np
+m = dict(np.load("llama.npz"))
+m["model.embed_tokens.weight"][:, 0] = 1e5
+np.savez("large.npz", **m)'
+    tg-attn-dump -m large.npz -p 'To be, or not' -o d.npz
+    python3 -c '
+import numpy as np
+d = dict(np.load("d.npz"))
+assert abs(d["h.1.resid"]).max() > 9e4
+d["h.1.resid"][0, 2, 3] += 0.05
+np.savez("near.npz", **d)
+d["h.1.resid"][0, 2, 3] += 0.1
+np.savez("far.npz", **d)'
+    run -0 --separate-stderr tg-attn-dump -m large.npz --check near.npz --plain --tolerance 1
+    run -1 --separate-stderr tg-attn-dump -m large.npz --check far.npz --plain --tolerance 1
+    [[ $stderr = "tg-attn-dump: far.npz: h.1.resid differs from the plain model's: offset 23 is "* ]]
+}
+
 # Each setting of a model is the plain model's as well: with another one it computes other numbers, first here.
 @test "--check --plain goes by every setting" {
     slow

@@ -15,8 +15,12 @@ static const char *path;
 static double tolerance;
 static bool plain;
 
-/* The fast pass's numbers are float32's: after dozens of layers their errors are some 1e-5 of the largest. */
+/* The fast pass's numbers are float32's: after dozens of layers their errors are some 1e-5 of a number.  A
+ * sum whose terms cancel is only as exact as the terms: in the residual stream of Gemma 3 270M, whose largest
+ * number is 100,000, numbers below 1 are off by 1e-3; that is 1e-8 of the largest, and no number is off by
+ * more than 1e-7 of it. */
 #define PLAIN_TOLERANCE 1e-3
+#define PLAIN_OF_LARGEST 1e-6
 
 struct check {
     const char *name; /* of the dump, for messages */
@@ -196,9 +200,9 @@ static tg_status check_plain_array(const struct check *c, const tg_dump_layer *d
     tg_dump_difference d;
 
     tg_dump_array_name(name, dumped->number, stage);
-    tg_dump_compare_numbers(&d, &c->dump, dumped, stage, numbers, 0);
+    tg_dump_compare_numbers(&d, &c->dump, dumped, stage, numbers, 0, 0);
     printf("%s and the plain model's: the largest difference is %.3g\n", name, d.largest);
-    tg_dump_compare_numbers(&d, &c->dump, dumped, stage, numbers, PLAIN_TOLERANCE);
+    tg_dump_compare_numbers(&d, &c->dump, dumped, stage, numbers, PLAIN_TOLERANCE, PLAIN_OF_LARGEST);
     if (d.count == 0)
         return TG_OK;
     return tg_fail(err, TG_EDATA, "%s differs from the plain model's: offset %zu is %.9g, computed %.9g",

@@ -327,19 +327,23 @@ static void compared_with_numbers(void)
         scores[i] = one[i % 4];
         of_scores[i] = i % 4 == 1 ? TG_MASKED : 1;
     }
-    tg_dump_compare_numbers(&d, &dump, &layer, TG_ATTN_ATT, numbers, 0);
+    tg_dump_compare_numbers(&d, &dump, &layer, TG_ATTN_ATT, numbers, 0, 0);
     CHECK_EQ(d.count, 0);
-    tg_dump_compare_numbers(&d, &dump, &layer, TG_ATTN_K, numbers, 0);
+    tg_dump_compare_numbers(&d, &dump, &layer, TG_ATTN_K, numbers, 0, 0);
     CHECK_EQ(d.count, 0);
-    tg_dump_compare_numbers(&d, &dump, &layer, TG_ATTN_SCORES, of_scores, 0);
+    tg_dump_compare_numbers(&d, &dump, &layer, TG_ATTN_SCORES, of_scores, 0, 0);
     CHECK_EQ(d.count, 0);
     numbers[3] += 0.25; /* [0,0,1,1]: token 0, head 1 */
-    tg_dump_compare_numbers(&d, &dump, &layer, TG_ATTN_ATT, numbers, 0.05);
+    tg_dump_compare_numbers(&d, &dump, &layer, TG_ATTN_ATT, numbers, 0.05, 0);
     CHECK(d.count == 1 && d.first == 5 && d.dumped == 3 && d.computed == 3.25 && d.largest == 0.25);
-    tg_dump_compare_numbers(&d, &dump, &layer, TG_ATTN_ATT, numbers, 0.1); /* 0.1 of 3.25 */
+    tg_dump_compare_numbers(&d, &dump, &layer, TG_ATTN_ATT, numbers, 0.1, 0); /* 0.1 of 3.25 */
+    CHECK_EQ(d.count, 0);
+    tg_dump_compare_numbers(&d, &dump, &layer, TG_ATTN_ATT, numbers, 0, 0.02); /* of 11 */
+    CHECK_EQ(d.count, 1);
+    tg_dump_compare_numbers(&d, &dump, &layer, TG_ATTN_ATT, numbers, 0, 0.025);
     CHECK_EQ(d.count, 0);
     of_scores[1] = -1e8;
-    tg_dump_compare_numbers(&d, &dump, &layer, TG_ATTN_SCORES, of_scores, 1);
+    tg_dump_compare_numbers(&d, &dump, &layer, TG_ATTN_SCORES, of_scores, 1, 0);
     CHECK(d.count == 1 && d.first == 1);
 }
 
