@@ -31,11 +31,11 @@ agree() {
     agree greedy
 }
 
-# families JUDGE: of the families after GPT-2.
+# families JUDGE [ARGUMENT]: of the families after GPT-2.  It is given the directory of the tools, or the argument.
 families() {
     need_judge torch
     need_judge transformers
-    OMP_NUM_THREADS=1 PYTHONDONTWRITEBYTECODE=1 run -0 "$TG_JUDGE_PYTHON" "$ROOT/tests/judges/$1.py" "$BUILD/bin"
+    OMP_NUM_THREADS=1 PYTHONDONTWRITEBYTECODE=1 run -0 "$TG_JUDGE_PYTHON" "$ROOT/tests/judges/$1.py" "${2:-$BUILD/bin}"
     echo "$output"
     [[ $output = *ok* && $output != *DIFFERS* ]]
 }
@@ -43,6 +43,12 @@ families() {
 @test "other families are as near to double precision as transformers' own" {
     slow
     families families
+}
+
+@test "the plain model of other families is transformers' in double precision" {
+    slow
+    make_unit
+    families families_plain "$BUILD/unit/plain_logits"
 }
 
 @test "other families' GGUF files are the same models" {

@@ -250,6 +250,136 @@ np.savez("more.npz", **a)'
     said "h.0.qkv is in the dump, but not in the input"
 }
 
+# ---- the plain model
+
+# plain MODEL TEXT [OPTION...]: a dump of it, made with these options, is the plain model's, every stage of it.
+plain() {
+    tg-attn-dump -m "$1" -p "$2" "${@:3}" -o plain.npz --force
+    run -0 --separate-stderr tg-attn-dump -m "$1" --check plain.npz --plain
+    [[ -z $stderr && ${lines[-1]} = *' elements: all equal' ]]
+    sed -n "s/ and the plain model's: the largest difference is .*//p" <<< "$output" > compared
+    names plain.npz | grep -E '^h\.[0-9]+\.(resid|x|[qk]\.proj|[qk]\.normed|[qkv]|scores|probs|att|out)$' | cmp - compared
+}
+
+@test "--check --plain: the stages of every family are the plain model's" {
+    slow
+    # shellcheck disable=SC2086
+    model $ALL
+    for name in $ALL; do
+        plain $name.npz 'To be, or not' --layout bhtd --mask min
+    done
+    plain llama.npz 'To be' --layer 1
+    plain gemma3.npz 'To be' --stage k
+}
+
+@test "--check --plain: a few steps of training of every preset" {
+    slow
+    yes 'To be, or not to be, that is the question.' | head -n 50 | tg-tokenize -q -o tokens.npz
+    for preset in $BABIES $MORE_BABIES; do
+        tg-init -q -P "$preset" -o "$preset.npz"
+        tg-train -q -m "$preset.npz" --steps 4 --warmup 1 --lr 0.02 --batch 2 -o trained.npz --force tokens.npz
+        plain trained.npz 'To be, or not to be, that'
+    done
+}
+
+@test "--check --plain finds the stage that is not what the model computes" {
+    need_numpy
+    model qwen3 gemma3
+    for name in qwen3 gemma3; do
+        tg-attn-dump -m $name.npz -p 'To be, or not' -o d.npz --force
+        python3 -c '
+import numpy as np
+d = dict(np.load("d.npz"))
+def write(name, **changed):
+    np.savez(name, **{**d, **changed})
+write("unrotated.npz", **{"h.1.k": d["h.1.k.normed"]})
+write("unnormed.npz", **{"h.0.q.normed": d["h.0.q.proj"]})
+a, b = np.split(d["h.1.q.normed"], 2, 3)
+angle = (np.arange(a.shape[1])[:, None] * d["h.1.frequency"])[:, None].astype(np.float32)
+cos, sin = np.cos(angle), np.sin(angle)
+write("turned.npz", **{"h.1.q": np.concatenate([a * cos + b * sin, b * cos - a * sin], 3)})
+write("heads.npz", **{"h.0.att": d["h.0.att"][:, :, ::-1]})
+scores = d["h.0.scores"].copy()
+scores[0, 5, 4, 4] += 0.1
+write("score.npz", **{"h.0.scores": scores})
+'
+        while read -r file array; do
+            run -1 --separate-stderr tg-attn-dump -m $name.npz --check $file.npz --plain --tolerance 1
+            [[ $stderr = "tg-attn-dump: $file.npz: $array differs from the plain model's: offset "* ]]
+        done << 'END'
+unrotated h.1.k
+unnormed h.0.q.normed
+turned h.1.q
+heads h.0.att
+score h.0.scores
+END
+    done
+}
+
+@test "--check --plain: numbers near zero among large ones are as exact as these" {
+    need_numpy
+    model llama
+    python3 -c '
+import numpy as np
+m = dict(np.load("llama.npz"))
+m["model.embed_tokens.weight"][:, 0] = 1e5
+np.savez("large.npz", **m)'
+    tg-attn-dump -m large.npz -p 'To be, or not' -o d.npz
+    python3 -c '
+import numpy as np
+d = dict(np.load("d.npz"))
+assert abs(d["h.1.resid"]).max() > 9e4
+d["h.1.resid"][0, 2, 3] += 0.05
+np.savez("near.npz", **d)
+d["h.1.resid"][0, 2, 3] += 0.1
+np.savez("far.npz", **d)'
+    run -0 --separate-stderr tg-attn-dump -m large.npz --check near.npz --plain --tolerance 1
+    run -1 --separate-stderr tg-attn-dump -m large.npz --check far.npz --plain --tolerance 1
+    [[ $stderr = "tg-attn-dump: far.npz: h.1.resid differs from the plain model's: offset 23 is "* ]]
+}
+
+# Each setting of a model is the plain model's as well: with another one it computes other numbers, first here.
+@test "--check --plain goes by every setting" {
+    slow
+    need_numpy
+    model llama mistral gemma2 gemma3 neox olmo2
+    cat > settings << 'END'
+llama layer_norm_epsilon 0.01 h.0.x
+llama rope_theta 50 h.0.q
+llama rope_dim 2 h.0.q
+llama unrotated_layers 0 h.1.q
+llama attn_scale 0.1 h.0.scores
+llama activation gelu h.1.resid
+mistral window 4 h.0.scores
+mistral window_layers 2 h.0.scores
+gemma2 embed_scale 2 h.0.resid
+gemma2 norm_offset 0.5 h.0.x
+gemma2 attn_cap 1 h.0.scores
+gemma3 rope_local_theta 50 h.0.q
+gemma3 rope_theta 50 h.1.q
+neox rope_dim 4 h.0.q
+olmo2 layer_norm_epsilon 0.1 h.0.q.normed
+END
+    for name in $(cut -d ' ' -f 1 settings | uniq); do
+        tg-attn-dump -m "$name.npz" -p 'To be, or not' -o "$name-all.npz"
+    done
+    python3 -c '
+import numpy as np
+for line in open("settings"):
+    name, setting, value, _ = line.split()
+    d = np.load(name + "-all.npz")
+    np.savez(name + "-dump.npz", **{n: d[n] for n in d if not n.endswith("frequency")})
+    m = dict(np.load(name + ".npz"))
+    type = m["config/" + setting].dtype
+    value = np.array(value, type.kind) if type.kind in "SU" else np.array(float(value)).astype(type)
+    np.savez(name + "-" + setting + ".npz", **{**m, "config/" + setting: value})'
+    while read -r name setting _ array; do
+        run -1 --separate-stderr tg-attn-dump -m "$name-$setting.npz" --check "$name-dump.npz" --plain --tolerance 1
+        [[ $stderr = "tg-attn-dump: $name-dump.npz: $array differs from the plain model's: offset "* ]] ||
+            { echo "$name $setting: $stderr"; return 1; }
+    done < settings
+}
+
 # ---- the worked examples
 
 @test "example rope: q and k are what the rotation makes, and the score depends on the distance" {

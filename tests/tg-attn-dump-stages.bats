@@ -576,12 +576,6 @@ END
     tg-attn-dump --example mha -o e.npz
     run -2 --separate-stderr tg-attn-dump --check e.npz --example mha --plain
     [[ -z $output && $stderr = *'--plain needs a dump of a model'* ]]
-    # a family that has no plain model is refused before any array is checked
-    tg-init -q -P baby-llama -o llama.npz
-    tg-attn-dump -m llama.npz -p 'To be' -o l.npz
-    run -1 --separate-stderr tg-attn-dump -m llama.npz --check l.npz --plain
-    [[ -z $output ]]
-    [[ $stderr = 'tg-attn-dump: l.npz: the plain model is of the family gpt2, this one is of llama' ]]
 }
 
 @test "--check finds the element that differs, and says where" {

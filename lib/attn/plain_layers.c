@@ -1,5 +1,7 @@
 #include "lib/attn/plain_layers.h"
 
+#include <string.h>
+
 #include "lib/base/convert.h"
 #include "lib/gpt/family.h"
 
@@ -18,11 +20,15 @@ static const double *get(void *context, tg_param_kind kind, size_t layer)
     return p->weight[kind];
 }
 
+static bool is_gpt2(const tg_plain_layers *p)
+{
+    return tg_config_family(&p->model->config) == &tg_gpt2;
+}
+
 static void place_plain(tg_arena *arena, void *context)
 {
     tg_plain_layers *p = context;
     const tg_params *table = &p->model->table;
-    const size_t C = p->model->config.n_embd, T = p->plain.T;
 
     for (size_t i = 0; i < table->n; i++) {
         const tg_param *t = &table->entry[i];
@@ -30,9 +36,20 @@ static void place_plain(tg_arena *arena, void *context)
         if (t->layer == 0 && t->kind != TG_HEAD_W)
             p->weight[t->kind] = tg_arena_take(arena, t->count, sizeof(double));
     }
-    p->resid = tg_arena_take_rows(arena, T, C, sizeof(float));
-    p->x = tg_arena_take_rows(arena, T, C, sizeof(float));
-    p->qkv = tg_arena_take_rows(arena, T, 3 * C, sizeof(float));
+    if (is_gpt2(p))
+        p->resid = tg_arena_take_rows(arena, p->T, p->model->config.n_embd, sizeof(double));
+}
+
+static tg_status open_model(tg_plain_layers *p, tg_err *err)
+{
+    const tg_config *config = &p->model->config;
+    const tg_plain_weights weights = {get, p};
+
+    if (is_gpt2(p))
+        return tg_plain_open(&p->gpt2, config, weights, 1, p->T, err);
+    if (!tg_plain_llama_knows(config))
+        return tg_fail(err, TG_EDATA, "no plain model is of the family %s", tg_config_family(config)->name);
+    return tg_plain_llama_open(&p->llama, config, weights, p->T, err);
 }
 
 tg_status tg_plain_layers_open(tg_plain_layers *p, const tg_model *model, const int32_t *ids, size_t T,
@@ -40,57 +57,83 @@ tg_status tg_plain_layers_open(tg_plain_layers *p, const tg_model *model, const 
 {
     tg_status status;
 
-    *p = (tg_plain_layers){.model = model};
-    if (tg_config_family(&model->config) != &tg_gpt2)
-        return tg_fail(err, TG_EDATA, "the plain model is of the family %s, this one is of %s", tg_gpt2.name,
-                       tg_config_family(&model->config)->name);
-    if ((status = tg_plain_open(&p->plain, &model->config, (tg_plain_weights){get, p}, 1, T, err)))
+    *p = (tg_plain_layers){.model = model, .T = T};
+    if ((status = open_model(p, err)))
         return status;
     if ((status = tg_arena_build(&p->arena, place_plain, p, err))) {
-        tg_plain_close(&p->plain);
+        tg_plain_layers_close(p);
         return status;
     }
-    tg_plain_embed(&p->plain, ids);
+    if (is_gpt2(p))
+        tg_plain_embed(&p->gpt2, ids);
+    else
+        tg_plain_llama_embed(&p->llama, ids);
     return TG_OK;
 }
 
 void tg_plain_layers_close(tg_plain_layers *p)
 {
     tg_arena_free(&p->arena);
-    tg_plain_close(&p->plain);
+    tg_plain_close(&p->gpt2);
+    tg_plain_llama_close(&p->llama);
     *p = (tg_plain_layers){0};
 }
 
-static void rounded(float *out, const double *x, size_t n)
+/* ---- one layer, without its MLP, after that of the layer before */
+
+static void step_gpt2(tg_plain_layers *p, size_t l)
 {
-    for (size_t i = 0; i < n; i++)
-        out[i] = (float)x[i];
+    tg_plain *of = &p->gpt2;
+
+    if (l > 0)
+        tg_plain_mlp(of, l - 1);
+    memcpy(p->resid, of->x, p->T * of->config->n_embd * sizeof *p->resid);
+    tg_plain_attend(of, l);
 }
 
-void tg_plain_layers_find(tg_plain_layers *p, size_t number, tg_attn_layer *layer)
+static void step_llama(tg_plain_llama *of, size_t l)
 {
-    const tg_config *c = &p->model->config;
-    const size_t T = p->plain.T, C = c->n_embd;
+    if (l > 0)
+        tg_plain_llama_mlp(of, l - 1);
+    tg_plain_llama_attend(of, l);
+    tg_plain_llama_project(of, l);
+}
 
-    for (; p->next <= number; p->next++) {
-        if (p->next > 0)
-            tg_plain_mlp(&p->plain, p->next - 1);
-        rounded(p->resid, p->plain.x, T * C);
-        tg_plain_attend(&p->plain, p->next);
-    }
-    rounded(p->x, p->plain.normed, T * C);
-    rounded(p->qkv, p->plain.att.qkv, T * 3 * C);
-    *layer = (tg_attn_layer){
-        .number = number,
-        .view = tg_attn_shape_of(1, T, C, c->n_head),
-        .x = p->x,
-        .qkv = p->qkv,
-        .model = p->model,
-        .residual = tg_matrix_of(p->resid, TG_TYPE_FLOAT, C),
+void tg_plain_layers_find(tg_plain_layers *p, size_t number)
+{
+    for (; p->next <= number; p->next++)
+        if (is_gpt2(p))
+            step_gpt2(p, p->next);
+        else
+            step_llama(&p->llama, p->next);
+}
+
+const double *tg_plain_layers_stage(const tg_plain_layers *p, tg_attn_stage stage)
+{
+    const tg_plain *g = &p->gpt2;
+    const tg_plain_llama *m = &p->llama;
+    const bool normed = p->model->config.qk_norm;
+    const double *const of_gpt2[TG_ATTN_STAGE_COUNT] = {
+        [TG_ATTN_RESID] = p->resid,       [TG_ATTN_X] = g->normed,        [TG_ATTN_QKV] = g->att.qkv,
+        [TG_ATTN_Q] = g->att.q,           [TG_ATTN_K] = g->att.k,         [TG_ATTN_V] = g->att.v,
+        [TG_ATTN_SCORES] = g->att.scores, [TG_ATTN_PROBS] = g->att.probs, [TG_ATTN_ATT] = g->att.att,
+        [TG_ATTN_OUT] = g->added,
     };
-    layer->view.q = p->qkv;
-    layer->view.k = p->qkv + C;
-    layer->view.v = p->qkv + 2 * C;
-    layer->view.ldq = layer->view.ldk = layer->view.ldv = 3 * C;
-    layer->view.layout = p->layout;
+    const double *const of_llama[TG_ATTN_STAGE_COUNT] = {
+        [TG_ATTN_RESID] = m->block_x,
+        [TG_ATTN_X] = m->normed,
+        [TG_ATTN_Q_PROJECTED] = m->q,
+        [TG_ATTN_K_PROJECTED] = m->k,
+        [TG_ATTN_Q_NORMED] = normed ? m->q_normed : NULL,
+        [TG_ATTN_K_NORMED] = normed ? m->k_normed : NULL,
+        [TG_ATTN_Q] = m->q_rotated,
+        [TG_ATTN_K] = m->k_rotated,
+        [TG_ATTN_V] = m->v,
+        [TG_ATTN_SCORES] = m->scores,
+        [TG_ATTN_PROBS] = m->probs,
+        [TG_ATTN_ATT] = m->att,
+        [TG_ATTN_OUT] = m->out,
+    };
+
+    return is_gpt2(p) ? of_gpt2[stage] : of_llama[stage];
 }

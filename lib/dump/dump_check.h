@@ -25,6 +25,11 @@ void tg_dump_compare(tg_dump_difference *difference, const tg_dump *dump, const 
                      tg_attn_stage stage, const tg_attn_layer *layer, tg_stage_scratch *scratch,
                      double tolerance);
 
+/* Compare it with numbers in the stage's shape and the layout bthd, of which a masked score is TG_MASKED
+ * (lib/nn/ref/ref.h).  Numbers also count as equal that differ by at most of_largest times the largest. */
+void tg_dump_compare_numbers(tg_dump_difference *difference, const tg_dump *dump, const tg_dump_layer *dumped,
+                             tg_attn_stage stage, const double *numbers, double tolerance, double of_largest);
+
 /* Compare an array that is no stage with what was made; of texts only the count is set, and the first. */
 void tg_dump_compare_extra(tg_dump_difference *difference, const tg_dump_extra_array *dumped,
                            const tg_extras_made *made, double tolerance);

@@ -98,20 +98,10 @@ void tg_plain_mlp(tg_plain *p, size_t l)
     add(p, of_layer(p->masks.fc_proj, l, N * C));
 }
 
-/* logits[n,v] = sum over c of normed[n,c] * head[v,c] + bias[v] */
 void tg_plain_logits(tg_plain *p, double *logits)
 {
-    const double *head = weight(p, tg_head_kind(p->config), 0), *bias = weight(p, TG_HEAD_B, 0);
-    const size_t C = p->config->n_embd, V = p->config->vocab_size;
-
     norm(p, TG_LNF_W, 0);
-    for (size_t n = 0; n < p->B * p->T; n++) {
-        for (size_t v = 0; v < V; v++) {
-            double sum = 0;
-
-            for (size_t c = 0; c < C; c++)
-                sum += p->normed[n * C + c] * head[v * C + c];
-            logits[n * V + v] = bias ? sum + bias[v] : sum;
-        }
-    }
+    tg_linear_transposed_forward_ref64(logits, p->normed, weight(p, tg_head_kind(p->config), 0),
+                                       weight(p, TG_HEAD_B, 0), p->B * p->T, p->config->n_embd,
+                                       p->config->vocab_size);
 }

@@ -1,6 +1,7 @@
 /*
  * plain: GPT-2's forward pass as plainly as it can be written, in double precision: the page to read first,
  * and what the fast pass (lib/gpt/gpt2.c) is compared with, in tests and by tg-attn-dump --check --plain.
+ * Other families' is plain_llama.h.
  *
  *     x = wte[ids] + wpe
  *     for each block

@@ -1,6 +1,6 @@
 /*
- * ref_grouped: Llama and its relatives, and the family of tests/unit/family_grouped.h, forward, in double
- * precision, as plainly as it can be written: one token after another, nothing shared with lib/.
+ * ref_grouped: losses of the plain model (lib/gpt/plain_llama.h), and what its layers compute.  The tests
+ * take central differences of it.
  */
 #ifndef TG_TESTS_REF_GROUPED_H
 #define TG_TESTS_REF_GROUPED_H
@@ -9,6 +9,7 @@
 #include <stdint.h>
 
 #include "lib/gpt/model.h"
+#include "lib/gpt/plain_llama.h"
 
 /* What one layer computed of T tokens: q and k are rotated. */
 typedef struct ref_grouped_layer {
@@ -16,15 +17,16 @@ typedef struct ref_grouped_layer {
 } ref_grouped_layer;
 
 typedef struct ref_grouped {
-    const tg_config *config;
+    tg_config config;
     const tg_params *table;
     double *flat; /* the parameters, which the caller may change */
     size_t T;
+    tg_plain_llama plain;
     ref_grouped_layer layer[4];
-    double *x, *logits; /* [T,C], [T,V] */
+    double *logits; /* [T,V] */
 } ref_grouped;
 
-/* For texts of T tokens; aborts without memory. */
+/* For texts of T tokens, with these parameters; r stays where it is.  Aborts without memory. */
 void ref_grouped_open(ref_grouped *r, const tg_model *m, size_t T);
 void ref_grouped_close(ref_grouped *r);
 

@@ -302,6 +302,51 @@ static void first_difference(void)
     tg_arena_free(&arena);
 }
 
+/* Numbers in bthd against a dump in bhtd, and the masks' values for masked scores. */
+static void compared_with_numbers(void)
+{
+    enum { LEN = 2, HEADS = 3, KV = 1, WIDTH = 2, N = LEN * HEADS * WIDTH };
+    const tg_dump dump = {.layout = TG_ATTN_BHTD,
+                          .mask = TG_ATTN_INF,
+                          .B = 1,
+                          .T = LEN,
+                          .C = 5,
+                          .H = HEADS,
+                          .KV = KV,
+                          .D = WIDTH};
+    const float att[N] = {0, 1, 6, 7, 2, 3, 8, 9, 4, 5, 10, 11}, k[] = {0, 1, 2, 3},
+                one[] = {1, -INFINITY, 1, 1};
+    float scores[HEADS * LEN * LEN];
+    double numbers[N], of_scores[HEADS * LEN * LEN];
+    const tg_dump_layer layer = {.data = {[TG_ATTN_ATT] = att, [TG_ATTN_K] = k, [TG_ATTN_SCORES] = scores}};
+    tg_dump_difference d;
+
+    for (size_t i = 0; i < N; i++)
+        numbers[i] = (double)i;
+    for (size_t i = 0; i < HEADS * LEN * LEN; i++) {
+        scores[i] = one[i % 4];
+        of_scores[i] = i % 4 == 1 ? TG_MASKED : 1;
+    }
+    tg_dump_compare_numbers(&d, &dump, &layer, TG_ATTN_ATT, numbers, 0, 0);
+    CHECK_EQ(d.count, 0);
+    tg_dump_compare_numbers(&d, &dump, &layer, TG_ATTN_K, numbers, 0, 0);
+    CHECK_EQ(d.count, 0);
+    tg_dump_compare_numbers(&d, &dump, &layer, TG_ATTN_SCORES, of_scores, 0, 0);
+    CHECK_EQ(d.count, 0);
+    numbers[3] += 0.25; /* [0,0,1,1]: token 0, head 1 */
+    tg_dump_compare_numbers(&d, &dump, &layer, TG_ATTN_ATT, numbers, 0.05, 0);
+    CHECK(d.count == 1 && d.first == 5 && d.dumped == 3 && d.computed == 3.25 && d.largest == 0.25);
+    tg_dump_compare_numbers(&d, &dump, &layer, TG_ATTN_ATT, numbers, 0.1, 0); /* 0.1 of 3.25 */
+    CHECK_EQ(d.count, 0);
+    tg_dump_compare_numbers(&d, &dump, &layer, TG_ATTN_ATT, numbers, 0, 0.02); /* of 11 */
+    CHECK_EQ(d.count, 1);
+    tg_dump_compare_numbers(&d, &dump, &layer, TG_ATTN_ATT, numbers, 0, 0.025);
+    CHECK_EQ(d.count, 0);
+    of_scores[1] = -1e8;
+    tg_dump_compare_numbers(&d, &dump, &layer, TG_ATTN_SCORES, of_scores, 1, 0);
+    CHECK(d.count == 1 && d.first == 1);
+}
+
 int main(void)
 {
     RUN(a_file_is_used_in_place);
@@ -311,5 +356,6 @@ int main(void)
     RUN(scratch_is_for_what_is_stored);
     RUN(failing_writes);
     RUN(first_difference);
+    RUN(compared_with_numbers);
     return check_done();
 }

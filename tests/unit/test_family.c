@@ -13,6 +13,7 @@
 #include <unistd.h>
 
 #include "lib/attn/layers.h"
+#include "lib/attn/plain_layers.h"
 #include "lib/base/threads.h"
 #include "lib/gpt/gradient64.h"
 #include "lib/gpt/infer.h"
@@ -519,6 +520,20 @@ static void is_refused_elsewhere(void)
     close(fd);
 }
 
+/* Nor has it a plain model: those of lib/ do not read all of its parameters. */
+static void has_no_plain_model(void)
+{
+    const int32_t ids[2] = {1, 2};
+    tg_plain_layers p;
+    tg_model m;
+    tg_err err;
+
+    small_model_create(&m, tiny(), 7);
+    CHECK_EQ(tg_plain_layers_open(&p, &m, ids, 2, &err), TG_EDATA);
+    CHECK_HAS(err.message, "no plain model is of the family parallel");
+    tg_model_free(&m);
+}
+
 int main(void)
 {
     RUN(gradients);
@@ -533,5 +548,6 @@ int main(void)
     RUN(initial_values_are_the_rows);
     RUN(is_stored_by_name);
     RUN(is_refused_elsewhere);
+    RUN(has_no_plain_model);
     return check_done();
 }

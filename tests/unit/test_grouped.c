@@ -3,7 +3,7 @@
  * another shape than GPT-2's, through all that runs GPT-2: trained, decoded, dumped, traced, ablated and
  * stored.
  *
- * It is compared with a naive forward pass in double precision (tests/unit/ref_grouped.h).
+ * It is compared with the plain model (lib/gpt/plain_llama.h).
  */
 #define _GNU_SOURCE /* memfd_create */
 #include <math.h>
@@ -152,10 +152,16 @@ static tg_config config_of(size_t i)
         c = config_of(12);
         c.qk_norm = false;
         break;
+    case 14: /* Mistral's window, SmolLM3's layers without rotation */
+        c.window = 2;
+        c.window_layers = 3;
+        c.unrotated_layers = 2;
+        c.rope_dim = 2;
+        break;
     }
     return c;
 }
-#define CONFIGS 14
+#define CONFIGS 15
 
 static void create(tg_model *m, const tg_config *c)
 {

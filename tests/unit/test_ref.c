@@ -171,6 +171,19 @@ static void embedding(void)
     DIFFERENTIATE(embedding_loss, &p, p.wpe, dwpe);
 }
 
+/* Without positions: a token's vector, and its gradient, alone. */
+static void embedding_without_positions(void)
+{
+    const int32_t ids[3] = {2, 0, 2};
+    const double wte[3 * 2] = {1, 2, 3, 4, 5, 6}, want[3 * 2] = {5, 6, 1, 2, 5, 6};
+    double out[6], dwte[6] = {0};
+
+    tg_embedding_forward_ref64(out, ids, wte, NULL, 1, 3, 2);
+    CHECK(memcmp(out, want, sizeof want) == 0);
+    tg_embedding_backward_ref64(dwte, NULL, out, ids, 1, 3, 2);
+    CHECK(dwte[0] == 1 && dwte[1] == 2 && dwte[2] == 0 && dwte[3] == 0 && dwte[4] == 10 && dwte[5] == 12);
+}
+
 /* ---- linear */
 
 enum { N = 5, IN = 4, OUT = 3 };
@@ -228,6 +241,25 @@ static void linear_by_hand(void)
     tg_linear_forward_ref64(out, x, w, b, 2, 2, 3);
     for (size_t i = 0; i < 6; i++)
         CHECK(out[i] == want[i]);
+}
+
+/* The same sums with the matrix transposed, so the same bits. */
+static void linear_transposed(void)
+{
+    start();
+    pair x = input(N * IN), w = input(IN * OUT), b = input(OUT), t = take(IN * OUT);
+    pair out = output(N * OUT), out2 = output(N * OUT);
+
+    for (size_t c = 0; c < IN; c++)
+        for (size_t o = 0; o < OUT; o++)
+            put(t, o * IN + c, w.f[c * OUT + o]);
+    for (int with_bias = 0; with_bias < 2; with_bias++) {
+        tg_linear_forward_ref(out.f, x.f, w.f, with_bias ? b.f : NULL, N, IN, OUT);
+        tg_linear_forward_ref64(out.d, x.d, w.d, with_bias ? b.d : NULL, N, IN, OUT);
+        tg_linear_transposed_forward_ref(out2.f, x.f, t.f, with_bias ? b.f : NULL, N, IN, OUT);
+        tg_linear_transposed_forward_ref64(out2.d, x.d, t.d, with_bias ? b.d : NULL, N, IN, OUT);
+        SAME(out, out2);
+    }
 }
 
 /* ---- slice */
@@ -672,6 +704,82 @@ static void attention_mha_dropout(void)
     check_core(false, true);
 }
 
+/* ---- heads that share keys */
+
+/* to [B,T,heads,D] has for each head what it reads of from [B,T,KV,D]. */
+static void copy_heads(pair to, pair from, size_t heads, size_t KV)
+{
+    for (size_t n = 0; n < B * T; n++)
+        for (size_t h = 0; h < heads; h++)
+            for (size_t d = 0; d < D; d++)
+                put(to, (n * heads + h) * D + d, from.f[(n * KV + h / (heads / KV)) * D + d]);
+}
+
+/* As many heads of keys as of queries, whose copies are shared: the same sums, so the same bits. */
+static void attention_gqa(void)
+{
+    enum { HEADS = 6 };
+    const tg_attention_rule none_of_it = {0, 0, 0};
+
+    for (size_t KV = 1; KV <= HEADS; KV++) {
+        if (HEADS % KV != 0)
+            continue;
+        start();
+        size_t n = B * T * HEADS * D, square = B * HEADS * T * T;
+        pair q = input(n), k = input(B * T * KV * D), v = input(B * T * KV * D), all_k = take(n),
+             all_v = take(n);
+        pair att = output(n), probs = output(square), scores = output(square);
+        pair att2 = output(n), probs2 = output(square), scores2 = output(square);
+
+        copy_heads(all_k, k, HEADS, KV);
+        copy_heads(all_v, v, HEADS, KV);
+        tg_attention_mha_forward_ref(att.f, probs.f, scores.f, q.f, all_k.f, all_v.f, NULL, B, T, HEADS, D);
+        tg_attention_mha_forward_ref64(att.d, probs.d, scores.d, q.d, all_k.d, all_v.d, NULL, B, T, HEADS, D);
+        tg_attention_gqa_forward_ref(att2.f, probs2.f, scores2.f, q.f, k.f, v.f, &none_of_it, B, T, HEADS, KV,
+                                     D);
+        tg_attention_gqa_forward_ref64(att2.d, probs2.d, scores2.d, q.d, k.d, v.d, &none_of_it, B, T, HEADS,
+                                       KV, D);
+        SAME(scores, scores2);
+        SAME(probs, probs2);
+        SAME(att, att2);
+    }
+}
+
+/* A scale, a cap and a window: each row by the definition. */
+static void attention_gqa_by_a_rule(void)
+{
+    const tg_attention_rule rule = {0.9, 1.5, 2};
+
+    start();
+    pair q = input(B * T * C), k = input(B * T * D), v = input(B * T * D);
+    pair att = output(B * T * C), probs = output(B * H * T * T), scores = output(B * H * T * T);
+
+    tg_attention_gqa_forward_ref64(att.d, probs.d, scores.d, q.d, k.d, v.d, &rule, B, T, H, 1, D);
+    for (size_t n = 0; n < B * H * T; n++) {
+        const size_t b = n / (H * T), h = n / T % H, i = n % T, first = i > 0 ? i - 1 : 0;
+        double sum = 0, s[T], want[D] = {0};
+
+        for (size_t j = first; j <= i; j++) {
+            double product = 0;
+
+            for (size_t d = 0; d < D; d++)
+                product += q.d[((b * T + i) * H + h) * D + d] * k.d[(b * T + j) * D + d];
+            s[j] = 1.5 * tanh(0.9 * product / 1.5);
+            sum += exp(s[j]);
+        }
+        for (size_t j = 0; j < T; j++) {
+            const bool seen = j >= first && j <= i;
+
+            CHECK(seen ? fabs(scores.d[n * T + j] - s[j]) < 1e-14 : scores.d[n * T + j] == TG_MASKED);
+            CHECK(seen ? fabs(probs.d[n * T + j] - exp(s[j]) / sum) < 1e-14 : probs.d[n * T + j] == 0);
+            for (size_t d = 0; seen && d < D; d++)
+                want[d] += exp(s[j]) / sum * v.d[(b * T + j) * D + d];
+        }
+        for (size_t d = 0; d < D; d++)
+            CHECK_NEAR(att.d[((b * T + i) * H + h) * D + d], want[d], 1e-14);
+    }
+}
+
 /* ---- the transposed layout */
 
 /* to[b,h,t,d] = from[b,t,h,d] */
@@ -969,9 +1077,11 @@ static void one_projection_is_three(void)
 int main(void)
 {
     RUN(embedding);
+    RUN(embedding_without_positions);
     RUN(linear);
     RUN(linear_without_bias);
     RUN(linear_by_hand);
+    RUN(linear_transposed);
     RUN(slice);
     RUN(layernorm);
     RUN(layernorm_without_affine);
@@ -990,6 +1100,8 @@ int main(void)
     RUN(attention_1h);
     RUN(attention_mha);
     RUN(attention_mha_dropout);
+    RUN(attention_gqa);
+    RUN(attention_gqa_by_a_rule);
     RUN(transposed_layout);
     RUN(self_attention_1h);
     RUN(self_attention_mha);

@@ -1,6 +1,6 @@
 # The C tests: which there are, and what single ones need besides the library.
 
-unit: $(addprefix $(BUILD)/unit/,make_archive list_archive train_alone split_text nfc_text gguf_file list_torch comma make_family)
+unit: $(addprefix $(BUILD)/unit/,make_archive list_archive train_alone split_text nfc_text gguf_file list_torch comma make_family plain_logits)
 
 # What damages archives, for tests/damage.bats.
 unit: $(BUILD)/unit/damage

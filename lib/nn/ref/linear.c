@@ -14,6 +14,20 @@ void REF(linear_forward)(real *out, const real *inp, const real *w, const real *
     }
 }
 
+void REF(linear_transposed_forward)(real *out, const real *inp, const real *w, const real *bias, size_t N,
+                                    size_t C, size_t OC)
+{
+    for (size_t n = 0; n < N; n++) {
+        for (size_t o = 0; o < OC; o++) {
+            real sum = 0;
+
+            for (size_t c = 0; c < C; c++)
+                sum += inp[n * C + c] * w[o * C + c];
+            out[n * OC + o] = bias ? sum + bias[o] : sum;
+        }
+    }
+}
+
 /* dinp = dout w^T */
 static void input_gradient(real *dinp, const real *dout, const real *w, size_t N, size_t C, size_t OC)
 {

@@ -14,9 +14,9 @@
  *
  *   out  [B,T,C]  written
  *   ids  [B,T]    read; in [0,V)
- *   wte  [V,C]    read        wpe  [at least T,C]  read
+ *   wte  [V,C]    read        wpe  [at least T,C]  read, or NULL for zeros
  *
- * Backward: dwte[ids[b,t],c] += dout[b,t,c];  dwpe[t,c] += dout[b,t,c].
+ * Backward: dwte[ids[b,t],c] += dout[b,t,c];  dwpe[t,c] += dout[b,t,c]; dwpe NULL for none.
  * Source: Radford et al. 2018, "Improving language understanding by generative
  * pre-training", eq. 2 (learned positions).
  */
@@ -45,6 +45,21 @@ void REF(linear_forward)(real *out, const real *inp, const real *w, const real *
                          size_t OC);
 void REF(linear_backward)(real *dinp, real *dw, real *dbias, const real *dout, const real *inp, const real *w,
                           size_t N, size_t C, size_t OC);
+
+/*
+ * linear_transposed: the same with a matrix [out,in].
+ *
+ *   out[n,o] = (sum over c of inp[n,c] * w[o,c]) + bias[o]
+ *
+ *   out   [N,OC]  written
+ *   inp   [N,C]   read
+ *   w     [OC,C]  read
+ *   bias  [OC]    read, or NULL for none
+ *
+ * Forward only.
+ */
+void REF(linear_transposed_forward)(real *out, const real *inp, const real *w, const real *bias, size_t N,
+                                    size_t C, size_t OC);
 
 /*
  * low_rank: a linear layer's change of low rank.
@@ -361,6 +376,28 @@ void REF(attention_mha_forward)(real *att, real *probs, real *scores, const real
 void REF(attention_mha_backward)(real *dq, real *dk, real *dv, real *dprobs, real *dscores, const real *datt,
                                  const real *probs, const real *q, const real *k, const real *v,
                                  const real *keep, size_t B, size_t T, size_t H, size_t D);
+
+/*
+ * attention_gqa: the same with KV heads of keys and values, each of which H/KV heads of queries read; and by
+ * a rule, which may scale and cap the scores and hide keys (attention_rule_row).
+ *
+ *   g = h / (H/KV), rounded down
+ *   scores[b,h,i,j] = (sum over d of q[b,i,h,d] * k[b,j,g,d]) / sqrt(D)   for j <= i, then by the rule;
+ *                     TG_MASKED for j > i
+ *   probs[b,h,i,:]  = softmax(scores[b,h,i,:])
+ *   att[b,i,h,d]    = sum over j of probs[b,h,i,j] * v[b,j,g,d]
+ *
+ *   att            [B,T,H,D]   written
+ *   probs, scores  [B,H,T,T]   written
+ *   q              [B,T,H,D]   read
+ *   k, v           [B,T,KV,D]  read; KV divides H
+ *
+ * KV = H with a rule of zeros is attention_mha, bit for bit.  Forward only.
+ * Source: Ainslie et al. 2023, arXiv:2305.13245.
+ */
+void REF(attention_gqa_forward)(real *att, real *probs, real *scores, const real *q, const real *k,
+                                const real *v, const tg_attention_rule *rule, size_t B, size_t T, size_t H,
+                                size_t KV, size_t D);
 
 /* ---- the self-attention sublayers */
 
