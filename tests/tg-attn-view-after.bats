@@ -77,6 +77,46 @@ END
     pages ./*.html < all.py
 }
 
+@test "page: all cards are in view, with their whole numbers, at every size" {
+    slow
+    need_chromium
+    need_numpy
+    tg-attn-dump -q -m "$ROOT/docs/data/induction" --probe repeat -o nine.npz
+    family gemma2 # 12 tokens, with a target
+    mv gemma2.npz eleven.npz
+    # a long token is most probable
+    alter eleven.npz long.npz 'a["next/text"] = np.full(a["next/text"].shape, b"internationalisation and more of it")'
+    tg-attn-view -q -o nine.html nine.npz
+    mv gemma2.html eleven.html
+    tg-attn-view -q --whole -o long.html long.npz
+    pages nine.html eleven.html long.html << 'END'
+sizes = {(1200, 800): 1, (1280, 800): 1, (1920, 1080): 1, (390, 844): None}
+for (width, height), rows in sizes.items():
+    page.size(width, height)
+    for language in ("en", "zh"):
+        page.run(f"setLanguage('{language}')")
+        for i, j in ((0, 0), (11, 3), (7, 9), (11, 11)):
+            page.run(f"moveTo({i}, {j})"); page.settle()
+            count, tops, fits, whole = page.run("""(() => { const list = byId("card-list"), box = list.getBoundingClientRect();
+                const boxes = cards.map(({button}) => button.getBoundingClientRect());
+                return [cards.length, new Set(boxes.map(({top}) => top)).size,
+                    boxes.every(({left, right, bottom}) => left >= box.left && right <= box.right && bottom <= box.bottom),
+                    cards.filter(({button: {lastChild: lines}}) => lines.scrollWidth > lines.clientWidth ||
+                        lines.getBoundingClientRect().bottom > lines.parentNode.getBoundingClientRect().bottom).map(({name}) => name)]; })()""")
+            assert count == (9 if file == "nine.html" else 11) and fits, (file, width, language, i, j, count)
+            assert file != "nine.html" or rows is None or tops == rows, (width, language, tops)
+            assert whole in ([], ["logits"] if file == "long.html" else []), (file, width, language, i, j, whole)
+# what is cut on the narrowest page is the token, not a number
+assert whole == (["logits"] if file == "long.html" else [])
+assert page.run("""(() => { const {lastChild: lines} = cards.find(({name}) => name === "logits").button;
+    return parseFloat(lines.textContent) > 0 && lines.textContent.split("\\n").slice(1).every((text) => !text.includes("inter")); })()""")
+# a projector's letters leave no room for numbers, but all names are in view
+page.size(1280, 800)
+page.run("setLarge(true)"); page.settle()
+assert page.run("byId('card-list').scrollWidth <= byId('card-list').clientWidth")
+END
+}
+
 @test "page: all columns of the most probable tokens are in view in the narrowest panel" {
     slow
     need_chromium

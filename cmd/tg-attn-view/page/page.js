@@ -230,6 +230,8 @@ function setLanguage(wanted) {
     nameHeads();
     nameDump();
     namePatches();
+    if (!isBare)
+        sizeCards();
     if (measured.length > 0)
         orderHeads();
     showTheme();
@@ -436,8 +438,10 @@ const shapeText = () => say(plural("{0} tokens, {1} layers of {2} heads, ", T, d
 function onResize() {
     sizeThumbs();
     textWidth = byId("text").clientWidth;
-    if (!isBare)
+    if (!isBare) {
+        sizeCards();
         keepWordInSight();
+    }
     refresh();
 }
 

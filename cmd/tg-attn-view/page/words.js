@@ -75,7 +75,7 @@ const CHINESE = {
         "q 与 k 的通道两两旋转，角度随位置增大：于是 q·k 取决于两者相距多远。",
     "This layer does not rotate q and k: its scores do not depend on positions.": "这一层不旋转 q 与 k：它的分数与位置无关。",
     "Projection": "输出投影", "projection": "投影", "Products of the projection": "投影的各个乘积", "head.d": "头.d", "att at": "att 的位置", "w at": "w 的位置",
-    "; of head {0}: {1}": "；其中头 {0}：{1}", "above: head {0}; below: all": "上：头 {0}；下：全部",
+    "; of head {0}: {1}": "；其中头 {0}：{1}", "head {0}, then all": "头 {0}，然后全部",
     "The sums of all heads, one after another, are multiplied with one matrix: out. Head {0} has {1} rows of it.":
         "所有头的和依次排成一行，乘以同一个矩阵，得到 out。其中 {1} 行属于头 {0}。",
     "Residual stream": "残差流", "Channels of the residual stream": "残差流的通道", "after": "之后",
@@ -114,7 +114,7 @@ const CHINESE = {
     "Text": "文本", "where query": "query", "looks": "看哪里", "who looks at key": "谁在看 key",
     "How the numbers are made, step by step": "这些数怎样一步一步得来", "step": "下一步", "next step (.)": "下一步 (.)",
     "scale, cap": "缩放、软上限", "softmax": "softmax", "not computed": "没有计算", "Σ of {0} products": "{0} 个乘积之和",
-    "capped at {0}": "软上限 {0}", "seen": "看得见", "above: key {0}; below: all": "上：key {0}；下：全部",
+    "capped at {0}": "软上限 {0}", "seen": "看得见", "key {0}, then all": "key {0}，然后全部",
     "Query {0} has a vector q, and key {1} a vector k, of {2} numbers each in this head.":
         "在这个头里，query {0} 有向量 q，key {1} 有向量 k，各有 {2} 个数。",
     "Their products are added: the sum is large when q and k have large numbers of the same sign in the same places.":
