@@ -1528,10 +1528,50 @@ page.key("ArrowUp"); page.settle()
 assert page.run("view.i") == i - 1
 page.key("?"); page.settle()
 assert page.run("byId('help').open")
+# nothing moves while the list of keys is open
+page.key("ArrowUp"); page.settle()
+assert page.run("view.i") == i - 1
 page.run("byId('help').close(); document.activeElement.blur()")
 page.size(700, 900); page.settle()
 page.key("ArrowUp"); page.settle()
 assert page.run("view.i") == i - 1
+END
+}
+
+@test "page: where all parts are in view, keys also act after a button was pressed, but not in fields" {
+    slow
+    need_chromium
+    dump dump.npz T=6 H=2 L=1 D=4 text=letters
+    tg-attn-view -q -o page.html dump.npz
+    page page.html << 'END'
+state = lambda: page.run("[view.i, view.j, view.card, view.show, view.head]")
+def pressed(key, at, value):
+    before = state()
+    page.key(key); page.settle()
+    before[at] = value
+    assert state() == before, (key, state(), before)
+page.run("moveTo(3, 2)")
+for button in ("step", "tab-row", "copy-value", "pin"):
+    page.run(f"setPanel('cell'); moveTo(3, 2); goToCard(0); byId('{button}').focus()"); page.settle()
+    pressed("ArrowUp", 0, 2), pressed("ArrowLeft", 1, 1), pressed(".", 2, 1), pressed("s", 3, "scores"), pressed("]", 4, 1)
+    page.run("setShow('probs'); goTo(0, 0)"); page.settle()
+# a head has its own arrows, and moves one at a time
+page.run("moveTo(3, 2); goTo(0, 0); document.querySelector('.thumb[aria-pressed=true]').focus()"); page.settle()
+pressed("ArrowRight", 4, 1)
+# the list of keys scrolls with the arrows, but the other keys act
+page.run("setPanel('row'); byId('keys').focus()"); page.settle()
+pressed("ArrowUp", 0, 3), pressed("End", 1, 2), pressed("s", 3, "scores")
+# fields have all of them
+page.run("setPanel('quiz'); byId('answer').focus()"); page.settle()
+for key in ("ArrowLeft", "Home", ".", "s", "]", "d"):
+    pressed(key, 0, page.run("view.i"))
+assert page.run("byId('answer').value") == ".s]d", page.run("byId('answer').value")
+page.run("byId('layer').focus()")
+pressed("ArrowUp", 0, page.run("view.i")), pressed(".", 2, page.run("view.card"))
+# with Ctrl or Alt they are the browser's
+page.run("byId('step').focus()")
+page.call("Input.dispatchKeyEvent", type="keyDown", key="s", code="KeyS", modifiers=1); page.settle()
+assert page.run("view.show") == "scores"
 END
 }
 

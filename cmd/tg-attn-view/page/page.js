@@ -245,7 +245,7 @@ function changeLanguage() {
 // The one that was chosen here, or else the browser's.
 const firstLanguage = () => keptOf("language", "en", "zh") ?? (window.navigator.language.startsWith("zh") ? "zh" : "en");
 
-// ---- keys, while the map has the focus
+// ---- keys, while the map has the focus, and where all parts are in view, everywhere else that has no use for them
 
 const step = (event) => event.shiftKey ? 10 : 1;
 const keys = {
@@ -283,6 +283,17 @@ function onKey(event) {
     event.preventDefault();
     byId("said").setAttribute("aria-live", "polite"); // but not what the pointer does
     action(event);
+}
+
+// Fields have their own use of all keys, and what scrolls of those that move.
+const OWN_KEYS = "dialog, select, input:not([type=radio], [type=range])";
+
+function onPageKey(event) {
+    const {target, key, defaultPrevented} = event, moves = /^(Arrow|Home|End)/.test(key);
+    if (defaultPrevented || !windowed.matches || isBare || target.closest(OWN_KEYS))
+        return;
+    if (!moves || target === document.body || target.closest("button"))
+        onKey(event);
 }
 
 // ---- the pointer
@@ -449,10 +460,7 @@ function listen() {
     byId("map").addEventListener("pointermove", onMap);
     byId("map").addEventListener("click", onMap);
     byId("map").addEventListener("keydown", onKey);
-    document.addEventListener("keydown", (event) => { // before anything has the focus; elsewhere arrows scroll the page
-        if (document.activeElement === document.body && windowed.matches && !isBare)
-            onKey(event);
-    });
+    document.addEventListener("keydown", onPageKey); // on a page that scrolls, arrows scroll it
     listenToGestures();
     for (const id of ["map", "text"])
         byId(id).addEventListener("pointerleave", (event) => point(event, null));

@@ -164,7 +164,9 @@ const CHINESE = {
     "{0} layers": "{0} 层", "{0} layer": "{0} 层",
     "Layers down; a click leads to the map.": "从上到下是层；点击可到图。",
     // the list of keys
-    "Keyboard shortcuts, while the map has the focus": "焦点在图上时的快捷键", "arrows": "方向键", "close": "关闭", "Keyboard shortcuts": "快捷键",
+    "They act where all parts of the page are in view, except in fields; on a page that scrolls, while the map has the focus.":
+        "整页都在窗口内时，除了在输入框里，快捷键都有效；页面可滚动时，只在焦点位于图上时有效。",
+    "arrows": "方向键", "close": "关闭", "Keyboard shortcuts": "快捷键",
     "move the cell; with Shift, ten at a time": "移动格子；按住 Shift 一次十格",
     "the first key; the last that is not masked": "第一个 key；最后一个没被掩码的 key",
     "previous head, next head": "上一个头，下一个头", "previous layer, next layer": "上一层，下一层",
