@@ -229,6 +229,19 @@ page.run("goTo(0, 2); byId('pin').click()"); page.settle()
 assert page.run("[view.show, byId('pin').getAttribute('aria-pressed')]") == ["diff", "true"]
 assert page.run("byId('show').selectedOptions[0].textContent") == "difference from head 0.2"
 assert page.run("headOf(0, 2).work(Infinity), headOf(0, 2).diff.every((x) => x === 0)")
+# before another head is chosen there is a sentence, and no zeros: the map, the text and copies have its own numbers
+nothing = lambda: page.run("""[byId('title').textContent, isSided(), byId('facts').textContent.includes('difference'), valueText() === cellProb(
+    rowOf(view.layer, view.head, view.i), view), byId('legend').getAttribute('aria-label').startsWith('colours: probability'),
+    wordNumber(mapHead(), view.j) === mapsOf(mapHead())[0].numbers[rowStart(view.i) + view.j] && wordNumber(mapHead(), view.j) > 0]""")
+want = ["Choose a head to compare with 0.2", False, False, True, True, True]
+assert nothing() == want, nothing()
+page.run("setSides(true)"); page.settle()
+assert nothing() == want, nothing()
+page.run("goTo(0, 1)"); page.settle()
+assert page.run("[isSided(), byId('title').textContent]") == [True, "Heads 0.2 and 0.1: probabilities"]
+page.run("goTo(0, 2)"); page.settle()
+assert nothing() == want, nothing()
+page.run("setSides(false)"); page.settle()
 page.run("goTo(1, 0); moveTo(9, 3)"); page.settle()
 want = a["h.1.probs"][0, 0] - a["h.0.probs"][0, 2]
 got = page.run("headOf(1, 0).work(Infinity), Array.from(headOf(1, 0).diff)")

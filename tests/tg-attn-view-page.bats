@@ -1667,6 +1667,7 @@ page.size(1280, 800)
 page.run("goTo(0, 0); changePinned()"); page.settle()
 page.wait("mapHead().rows === T"); page.settle()
 assert page.run("legendTexts(scaleOf(mapHead()), 300, () => 20)") == ["", "", "0", "", ""]
+page.run("drawLegend(byId('legend'), {show: 'diff', scale: scaleOf(mapHead())}, 300)")
 assert page.run("byId('legend').getAttribute('aria-label')") == "colours: difference of probabilities from 0 to 0; hatched: masked"
 # numbers of a legend have room: fewer digits, or only the ends and the middle
 scale = "{kind: 'linear', low: -0.00048353, high: 0.00048353}"

@@ -16,7 +16,7 @@ function showTitle() {
     const window = windowOf(view.layer), title = byId("title"), head = `${view.layer}.${view.head}`;
     const name = isSided() ? sidesTitle() : view.of === "one" ? say("Layer {0}, head {1}", view.layer, view.head) : groupTitle();
     const quantity = (window === Infinity || view.of !== "one" ? say(": ") : say(", window {0}: ", window)) +
-        say(QUANTITY[isSided() ? sideShow() : view.show][1]);
+        say(QUANTITY[isSided() ? sideShow() : mapShow()][1]);
     const base = pinned && view.show === "diff" && !isSided() && view.of === "one" ? `${pinned.layer}.${pinned.head}` : null;
     title.textContent = (base === head ? say("Choose a head to compare with {0}", head)
         : base ? say("Head {0} − head {1}", head, base) : name + quantity) +
