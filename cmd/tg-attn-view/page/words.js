@@ -16,7 +16,7 @@ const CHINESE = {
     // the heads
     "Heads": "注意力头", "Layers down, heads across.": "从上到下是层，从左到右是头。", "Sorted by: {0}.": "按“{0}”排列。",
     "Means over the queries after the first. Click a column’s title to sort.": "对第一个以后的 query 取平均。点列名排序。",
-    "hide heads below": "隐藏小于此数的头：", "the map shows": "图中显示", "one head": "一个头", "the mean of the heads above": "上面各头的平均", "their maximum": "各头的最大值",
+    "hide heads whose number is below": "隐藏数值小于此数的头：", "hide heads whose “{0}” is below": "隐藏“{0}”小于此数的头：", "the map shows": "图中显示", "one head": "一个头", "the mean of the heads above": "上面各头的平均", "their maximum": "各头的最大值",
     "Mean of {0} heads": "{0} 个头的平均", "Maximum of {0} heads": "{0} 个头的最大值", "in the column that sorts": "按排序列",
     "dist": "距离", "diag": "自己", "prev": "前一个", "first": "第一个", "induct": "归纳", "dupl": "重复", "Δloss": "Δ损失", "change in loss": "损失的变化",
     "of the text, in nats a token, without the head: above 0 where it helps": "去掉这个头后文本损失的变化，单位 nat/token：大于 0 表示它有用", "duplicate": "重复", "p at earlier copies of token i, of queries that have one": "token i 先前出现处的 p，只计有这种 key 的 query",
@@ -104,7 +104,9 @@ const CHINESE = {
     "numbers": "数值", "change q, k and v": "改动 q、k、v", "Numbers": "数值", "quiz": "测验", "Quiz": "测验",
     "change one: all that follows from it changes": "改动一个数，由它得出的一切随之改变", "as in the dump": "恢复转储中的数",
     "check": "检查", "how": "怎么算", "next": "下一题", "Right: {0}.": "对：{0}。", "Not {0}.": "不是 {0}。",
-    " {0} of {1} right.": " 答对 {0} 题，共 {1} 题。", "Two decimals at least.": "至少写两位小数。",
+    " {0} of {1} right.": " 答对 {0} 题，共 {1} 题。", "Two decimals at least.": "至少写两位小数。", "{0} is not a number.": "{0} 不是数。",
+    "{0} has groups of thousands: write the digits without separators.": "{0} 有千位分隔符：请只写数字。",
+    "Scores, probabilities and att are those of query {0}.": "分数、概率与 att 都是 query {0} 的。",
     "Where in scores.data is score [{0},{1},{2},{3}] of layer {4}?": "第 {4} 层的分数 [{0},{1},{2},{3}] 在 scores.data 的哪里？",
     "Where in q.data does the vector of query {0} begin, in head {1}?": "头 {1} 中 query {0} 的向量从 q.data 的哪里开始？",
     "Query {0} has q = ({1}), and key {2} has k = ({3}). What is the score?":
