@@ -77,6 +77,46 @@ END
     pages ./*.html < all.py
 }
 
+@test "page: all cards are in view, with their whole numbers, at every size" {
+    slow
+    need_chromium
+    need_numpy
+    tg-attn-dump -q -m "$ROOT/docs/data/induction" --probe repeat -o nine.npz
+    family gemma2 # 12 tokens, with a target
+    mv gemma2.npz eleven.npz
+    # a long token is most probable
+    alter eleven.npz long.npz 'a["next/text"] = np.full(a["next/text"].shape, b"internationalisation and more of it")'
+    tg-attn-view -q -o nine.html nine.npz
+    mv gemma2.html eleven.html
+    tg-attn-view -q --whole -o long.html long.npz
+    pages nine.html eleven.html long.html << 'END'
+sizes = {(1200, 800): 1, (1280, 800): 1, (1920, 1080): 1, (390, 844): None}
+for (width, height), rows in sizes.items():
+    page.size(width, height)
+    for language in ("en", "zh"):
+        page.run(f"setLanguage('{language}')")
+        for i, j in ((0, 0), (11, 3), (7, 9), (11, 11)):
+            page.run(f"moveTo({i}, {j})"); page.settle()
+            count, tops, fits, whole = page.run("""(() => { const list = byId("card-list"), box = list.getBoundingClientRect();
+                const boxes = cards.map(({button}) => button.getBoundingClientRect());
+                return [cards.length, new Set(boxes.map(({top}) => top)).size,
+                    boxes.every(({left, right, bottom}) => left >= box.left && right <= box.right && bottom <= box.bottom),
+                    cards.filter(({button: {lastChild: lines}}) => lines.scrollWidth > lines.clientWidth ||
+                        lines.getBoundingClientRect().bottom > lines.parentNode.getBoundingClientRect().bottom).map(({name}) => name)]; })()""")
+            assert count == (9 if file == "nine.html" else 11) and fits, (file, width, language, i, j, count)
+            assert file != "nine.html" or rows is None or tops == rows, (width, language, tops)
+            assert whole in ([], ["logits"] if file == "long.html" else []), (file, width, language, i, j, whole)
+# what is cut on the narrowest page is the token, not a number
+assert whole == (["logits"] if file == "long.html" else [])
+assert page.run("""(() => { const {lastChild: lines} = cards.find(({name}) => name === "logits").button;
+    return parseFloat(lines.textContent) > 0 && lines.textContent.split("\\n").slice(1).every((text) => !text.includes("inter")); })()""")
+# a projector's letters leave no room for numbers, but all names are in view
+page.size(1280, 800)
+page.run("setLarge(true)"); page.settle()
+assert page.run("byId('card-list').scrollWidth <= byId('card-list').clientWidth")
+END
+}
+
 @test "page: all columns of the most probable tokens are in view in the narrowest panel" {
     slow
     need_chromium
@@ -189,6 +229,19 @@ page.run("goTo(0, 2); byId('pin').click()"); page.settle()
 assert page.run("[view.show, byId('pin').getAttribute('aria-pressed')]") == ["diff", "true"]
 assert page.run("byId('show').selectedOptions[0].textContent") == "difference from head 0.2"
 assert page.run("headOf(0, 2).work(Infinity), headOf(0, 2).diff.every((x) => x === 0)")
+# before another head is chosen there is a sentence, and no zeros: the map, the text and copies have its own numbers
+nothing = lambda: page.run("""[byId('title').textContent, isSided(), byId('facts').textContent.includes('difference'), valueText() === cellProb(
+    rowOf(view.layer, view.head, view.i), view), byId('legend').getAttribute('aria-label').startsWith('colours: probability'),
+    wordNumber(mapHead(), view.j) === mapsOf(mapHead())[0].numbers[rowStart(view.i) + view.j] && wordNumber(mapHead(), view.j) > 0]""")
+want = ["Choose a head to compare with 0.2", False, False, True, True, True]
+assert nothing() == want, nothing()
+page.run("setSides(true)"); page.settle()
+assert nothing() == want, nothing()
+page.run("goTo(0, 1)"); page.settle()
+assert page.run("[isSided(), byId('title').textContent]") == [True, "Heads 0.2 and 0.1: probabilities"]
+page.run("goTo(0, 2)"); page.settle()
+assert nothing() == want, nothing()
+page.run("setSides(false)"); page.settle()
 page.run("goTo(1, 0); moveTo(9, 3)"); page.settle()
 want = a["h.1.probs"][0, 0] - a["h.0.probs"][0, 2]
 got = page.run("headOf(1, 0).work(Infinity), Array.from(headOf(1, 0).diff)")

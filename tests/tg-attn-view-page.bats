@@ -1200,7 +1200,10 @@ got = page.run("dump.layers.map((_, l) => dumps[0].measures[l].map((of) => of.ma
 assert {(l, h): got[l][h] for l in range(2) for h in range(4)} == want, got
 order = lambda: page.run("[...byId('measures').tBodies[0].rows].filter((r) => !r.hidden).map((r) => r.cells[0].textContent)")
 assert order() == [f"{l}.{h}" for l in range(2) for h in range(4)]
+field = lambda: page.run("[byId('least').parentNode.textContent, byId('least').disabled]")
+assert field() == ["hide heads whose number is below ", True], field()
 page.run("byId('measures').tHead.rows[0].cells[6].firstChild.click()")
+assert field() == ["hide heads whose “induction” is below ", False], field()
 by = sorted(want, key=lambda at: -float(want[at][5]))
 assert order() == [f"{l}.{h}" for l, h in by] and order()[0] == "1.0"
 thumb = lambda: page.run("[...thumbs].filter((t) => !t.button.hidden).sort((a, b) => a.button.style.order - b.button.style.order).map((t) => `${t.layer}.${t.h}`)")
@@ -1528,10 +1531,50 @@ page.key("ArrowUp"); page.settle()
 assert page.run("view.i") == i - 1
 page.key("?"); page.settle()
 assert page.run("byId('help').open")
+# nothing moves while the list of keys is open
+page.key("ArrowUp"); page.settle()
+assert page.run("view.i") == i - 1
 page.run("byId('help').close(); document.activeElement.blur()")
 page.size(700, 900); page.settle()
 page.key("ArrowUp"); page.settle()
 assert page.run("view.i") == i - 1
+END
+}
+
+@test "page: where all parts are in view, keys also act after a button was pressed, but not in fields" {
+    slow
+    need_chromium
+    dump dump.npz T=6 H=2 L=1 D=4 text=letters
+    tg-attn-view -q -o page.html dump.npz
+    page page.html << 'END'
+state = lambda: page.run("[view.i, view.j, view.card, view.show, view.head]")
+def pressed(key, at, value):
+    before = state()
+    page.key(key); page.settle()
+    before[at] = value
+    assert state() == before, (key, state(), before)
+page.run("moveTo(3, 2)")
+for button in ("step", "tab-row", "copy-value", "pin"):
+    page.run(f"setPanel('cell'); moveTo(3, 2); goToCard(0); byId('{button}').focus()"); page.settle()
+    pressed("ArrowUp", 0, 2), pressed("ArrowLeft", 1, 1), pressed(".", 2, 1), pressed("s", 3, "scores"), pressed("]", 4, 1)
+    page.run("setShow('probs'); goTo(0, 0)"); page.settle()
+# a head has its own arrows, and moves one at a time
+page.run("moveTo(3, 2); goTo(0, 0); document.querySelector('.thumb[aria-pressed=true]').focus()"); page.settle()
+pressed("ArrowRight", 4, 1)
+# the list of keys scrolls with the arrows, but the other keys act
+page.run("setPanel('row'); byId('keys').focus()"); page.settle()
+pressed("ArrowUp", 0, 3), pressed("End", 1, 2), pressed("s", 3, "scores")
+# fields have all of them
+page.run("setPanel('quiz'); byId('answer').focus()"); page.settle()
+for key in ("ArrowLeft", "Home", ".", "s", "]", "d"):
+    pressed(key, 0, page.run("view.i"))
+assert page.run("byId('answer').value") == ".s]d", page.run("byId('answer').value")
+page.run("byId('layer').focus()")
+pressed("ArrowUp", 0, page.run("view.i")), pressed(".", 2, page.run("view.card"))
+# with Ctrl or Alt they are the browser's
+page.run("byId('step').focus()")
+page.call("Input.dispatchKeyEvent", type="keyDown", key="s", code="KeyS", modifiers=1); page.settle()
+assert page.run("view.show") == "scores"
 END
 }
 
@@ -1627,6 +1670,7 @@ page.size(1280, 800)
 page.run("goTo(0, 0); changePinned()"); page.settle()
 page.wait("mapHead().rows === T"); page.settle()
 assert page.run("legendTexts(scaleOf(mapHead()), 300, () => 20)") == ["", "", "0", "", ""]
+page.run("drawLegend(byId('legend'), {show: 'diff', scale: scaleOf(mapHead())}, 300)")
 assert page.run("byId('legend').getAttribute('aria-label')") == "colours: difference of probabilities from 0 to 0; hatched: masked"
 # numbers of a legend have room: fewer digits, or only the ends and the middle
 scale = "{kind: 'linear', low: -0.00048353, high: 0.00048353}"
@@ -1681,14 +1725,28 @@ def check(h):
     got = page.run(f"(h => (h.work(Infinity), Array.from(h.probs)))(headOf(0, {h}))")
     assert np.allclose(got, p[np.tril_indices(3)], atol=1e-6)
 page.run("setPanel('edit'); goTo(0, 1)"); page.settle()
+def made(h, i):
+    """The panel's scores, probabilities and sum of a query, as float32."""
+    page.run(f"goTo(0, {h}); moveTo({i}, 0)"); page.settle()
+    last = lambda n: page.run(f"[...byId('vectors').children[{n}].tBodies[0].rows].map((r) => r.lastChild.textContent)")
+    att = page.run("[...byId('vectors').children[2].tFoot.rows[0].cells].slice(1).map((c) => c.textContent)")
+    chosen = page.run("[...byId('vectors').querySelectorAll('.chosen th')].map((c) => c.textContent)")
+    assert chosen == [str(i), "0", "0"] and page.run("byId('edited').textContent").endswith(f"query {i}."), chosen
+    s, p, sums = head(h)
+    for got, want in ((last(1), s[i, : i + 1]), (last(2), p[i, : i + 1]), (att, sums[i])):
+        assert got[len(want) :] == ["masked"] * (len(got) - len(want)), got
+        assert [np.float32(x) for x in got[: len(want)]] == [np.float32(x) for x in want], (h, i, got, want)
+for h in range(2):
+    for i in range(3):
+        made(h, i)
+page.run("goTo(0, 1)"); page.settle()
 inputs = lambda n: page.run(f"[...byId('vectors').children[{n}].querySelectorAll('input')].map((e) => Number(e.value))")
 assert [inputs(n) for n in range(3)] == [x[:, 1].ravel().tolist() for x in (q, k, v)]
 assert page.run("byId('undo').disabled")
 for n, (name, a) in enumerate((("q", q), ("k", k), ("v", v))):
     a[1, 1, 0] = n + 2.5
     page.run(f"""(e => {{ e.value = {n + 2.5}; e.dispatchEvent(new Event('input')); }})(byId('vectors').children[{n}].querySelectorAll('input')[2])"""); page.settle()
-    check(1), check(0)
-    page.run("goTo(0, 1)"); page.settle()
+    check(1), check(0), made(1, 2), made(1, 1)
 assert page.run("['row', 'command', 'link'].every((what) => byId(`copy-${what}`).disabled) && !byId('copy-value').disabled")
 assert page.run("getComputedStyle(byId('measures')).display") == "none"
 # what is no number changes nothing
@@ -1696,7 +1754,13 @@ page.run("""(e => { e.value = ''; e.dispatchEvent(new Event('input')); })(byId('
 check(1)
 page.run("byId('undo').click()"); page.settle()
 q, k, v = (dump[f"h.0.{name}"][0].astype("f8") for name in "qkv")
-check(0), check(1)
+check(0), check(1), made(1, 2)
+# all of it is in view, in columns below each other
+for width, height in ((1280, 800), (1920, 1080), (390, 844)):
+    page.size(width, height); page.settle()
+    assert page.run("byId('vectors').scrollWidth <= byId('vectors').clientWidth"), width
+    rights = page.run("[0, 1, 2].map((n) => [...byId('vectors').children[n].tBodies[0].rows[0].cells].map((c) => Math.round(c.getBoundingClientRect().right)).slice(0, 3))")
+    assert rights[0] == rights[1] == rights[2], (width, rights)
 assert page.run("!byId('copy-row').disabled && getComputedStyle(byId('measures')).display !== 'none'")
 page.requests.clear()
 page.open("file://" + os.path.abspath("large.html")); page.settle()
@@ -1725,12 +1789,24 @@ for kind in range(4):
     assert answer(right).startswith("Right: "), (kind, text("verdict"))
     if kind > 1:
         tally = page.run("[tally.asked, tally.right]")
+        # a decimal comma, blanks around it, a minus sign, wide digits
+        for other in right.replace(".", ","), f"  {right} ", right.replace("-", "−"), "".join(chr(ord(c) + 0xfee0) for c in right):
+            assert answer(other).startswith("Right: "), (other, text("verdict"))
+        tally = page.run("[tally.asked, tally.right]")
+        for other in "1,234.5", "1.234,5", "1 234", "1,234,567", "1’234":
+            assert "has groups of thousands" in answer(other), (other, text("verdict"))
+        assert answer("one half") == "one half is not a number." and page.run("[tally.asked, tally.right]") == tally
         assert answer("0.1") == "Two decimals at least." and page.run("[tally.asked, tally.right]") == tally
         assert answer(["-0.70711", "0.140029"][kind - 2]).startswith("Right") and answer(["-0.70712", "0.140039"][kind - 2]).startswith("Not")
     page.run("byId('show-answer').click()")
     exact = ["16", "10", "-0.707106781", "0.140029245"][kind]
     assert text("verdict").endswith(f" = {exact}"), text("verdict")
 assert text("question") == "Query 2 has the scores 0.7071, -0.7071, 0. What is the probability of key 1?", text("question")
+# an offset that is four digits long has no separators
+assert page.run("""["1234", " 1234 ", "1,234", "1.234", "1 234", "1'234", "12,34", "x"].map((text) => judge(text, QUESTIONS[0], 1234))""") == [
+    "right", "right", *["grouped"] * 4, "wrong", "none"]
+assert page.run("""["0,384", "0.384", "0,3835", "1,234", "12,345", "0,38"].map((text) => judge(text, QUESTIONS[3], 0.38365))""") == [
+    "right", "right", "wrong", "wrong", "wrong", "right"]
 # every question has an answer that it takes, of a cell that is seen
 for _ in range(40):
     page.run("byId('next-question').click()"); page.settle()

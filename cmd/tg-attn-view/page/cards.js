@@ -168,13 +168,13 @@ const cards = [{
 }, {
     name: "Σ p·v", panel: "sum", needs: dump.values,
     strips: ({weighted, att}) => [weighted, att],
-    lines: ({h, i, j}) => [say("above: key {0}; below: all", j), range("att", baseOf(i, h))],
+    lines: ({h, i, j}) => [say("key {0}, then all", j), range("att", baseOf(i, h))],
     sentence: ({i}) => say("Each key’s v is multiplied by its share, and all are added: what this head gives to " +
         "query {0}, before the output projection.", i)
 }, {
     name: "projection", panel: "out", needs: dump.weights,
     strips: ({layer, h, i}) => [ofHead(layer, h, i), wholeOf(layer, i).out],
-    lines: ({h, i}) => [say("above: head {0}; below: all", h), range("out", channelAt(i, 0), C)],
+    lines: ({h, i}) => [say("head {0}, then all", h), range("out", channelAt(i, 0), C)],
     sentence: ({h}) => say("The sums of all heads, one after another, are multiplied with one matrix: out. Head {0} has {1} " +
         "rows of it.", h, D)
 }, {
@@ -191,7 +191,7 @@ const cards = [{
     strips: ({i}) => [nextOf(i).map(({prob}) => prob)],
     lines: ({i}) => {
         const [{id, text, logit, prob}] = nextOf(i);
-        return [`${shownText(text) || id}: ${textOf(prob, 4)}`, `logits.data[${logitAt(i, id)}]`, `= ${storedText(logit)}`];
+        return [`${textOf(prob, 4)} ${shownText(text) || id}`, `logits.data[${logitAt(i, id)}]`, `= ${storedText(logit)}`];
     },
     sentence: ({i}) => say("After the last layer, each token of the vocabulary has a logit: softmax makes them the " +
         "probabilities of what follows query {0}.", i)
@@ -223,6 +223,37 @@ function partsOf(row) {
     };
 }
 
+// The last cell, with numbers as long as most: what a card has room for from the start, so that it stays as it is
+// when numbers change.
+const usualParts = () => ({layer: view.layer, h: H - 1, i: T - 1, j: T - 1, masked: false, sum: -12.3456789, score: "-12.3456789",
+    e: 1.23456789e-05, row: {sum: T + 0.123456789}, prob: "1.23456789e-05", gradient: {dscores: {[T - 1]: -1.23456789e-05}}});
+
+const cardTitle = (card) => `${cards.indexOf(card) + 1}  ${say(card.name)}`;
+const pen = document.createElement("canvas").getContext("2d"); // which measures texts
+
+const CARD_SIDES = 14; // pixels of a card on both sides of its texts, as in page.css
+
+// Make a card wide enough for these lines, but for a token at the end of one, which may be cut.
+function widen(card, lines) {
+    pen.font = card.font;
+    const width = Math.ceil(Math.max(...lines.slice(card.panel === "next" ? 1 : 0).map((line) => pen.measureText(line).width), 0));
+    if (width > card.width && card.font)
+        card.button.style.minWidth = `${(card.width = width) + CARD_SIDES}px`;
+}
+
+// Anew, for another language or size of letters.
+function sizeCards() {
+    const fontIn = (part) => (({fontWeight, fontSize, fontFamily}) => `${fontWeight} ${fontSize} ${fontFamily}`)(window.getComputedStyle(part));
+    for (const card of cards) {
+        const [title, lines] = card.button.querySelectorAll("strong, .lines");
+        card.width = 0;
+        card.font = fontIn(title);
+        widen(card, ["", cardTitle(card)]);
+        card.font = lines.offsetParent ? fontIn(lines) : ""; // a projector's letters leave no room for them
+        widen(card, card.lines(usualParts()));
+    }
+}
+
 // A card's nth strip.
 const stripOf = ({button}, n) => button.querySelectorAll("canvas")[n]
     ?? button.insertBefore(element("canvas", "", {class: "strip"}), button.lastChild);
@@ -230,10 +261,12 @@ const stripOf = ({button}, n) => button.querySelectorAll("canvas")[n]
 function showCard(card, parts) {
     const strips = card.strips(parts), most = Math.max(...strips.map(greatest), 0);
     strips.forEach((numbers, n) => paintStrip(stripOf(card, n), numbers, card.apart ? greatest(numbers) : most));
-    card.button.firstChild.textContent = `${cards.indexOf(card) + 1}  ${say(card.name)}`;
-    const text = card.lines(parts).join("\n"), lines = card.button.lastChild;
-    if (lines.textContent !== text)
+    card.button.firstChild.textContent = cardTitle(card);
+    const texts = card.lines(parts), text = texts.join("\n"), lines = card.button.lastChild;
+    if (lines.textContent !== text) {
         lines.textContent = text;
+        widen(card, texts);
+    }
     card.button.setAttribute("aria-pressed", String(cards[view.card] === card));
 }
 

@@ -31,6 +31,7 @@ function orderHeads() {
     byId("thumbs").classList.toggle("ordered", by >= 0);
     byId("order").textContent = by < 0 ? say("Layers down, heads across.") : say("Sorted by: {0}.", say(MEASURES[by][1]));
     byId("least").disabled = by < 0;
+    byId("least").previousSibling.data = (by < 0 ? say("hide heads whose number is below") : say("hide heads whose “{0}” is below", say(MEASURES[by][1]))) + " ";
     [...byId("measures").tHead.rows[0].cells].forEach((cell, n) => {
         cell.setAttribute("aria-sort", n - 1 !== by ? "none" : down ? "descending" : "ascending");
         cell.title = n > 0 ? MEASURES[n - 1].slice(1).map((text) => say(text)).join(say(": ")) : "";
@@ -125,7 +126,7 @@ function makeMeasures() {
     table.createTBody();
     for (const head of measured)
         head.line = measureRow(head);
-    const least = element("label", "hide heads below ", {title: "in the column that sorts"});
+    const least = element("label", "hide heads whose number is below ", {title: "in the column that sorts"});
     least.append(element("input", "", {type: "number", step: "any", id: "least"}));
     least.firstElementChild.addEventListener("input", (event) => setLeast(event.target.valueAsNumber));
     byId("heads").append(table, element("p", "Means over the queries after the first. Click a column’s title to sort."), least);

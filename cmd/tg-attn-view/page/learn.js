@@ -45,9 +45,14 @@ function undoEdits() {
     forgetRows();
 }
 
+// What k and v make of the chosen query, as a column of numbers that cannot be changed.
+const MADE = {k: {name: "score", numbers: "scores"}, v: {name: "probability", numbers: "probs"}};
+
 function makeVector(name) {
-    const table = element("table", "", {class: "vector"}), head = table.createTHead().insertRow();
+    const table = element("table", "", {class: "vector"}), head = table.createTHead().insertRow(), made = MADE[name];
     head.append(element("th", name), ...Array.from({length: D}, (_, d) => element("th", String(d), {scope: "col"})));
+    if (made)
+        head.append(element("th", made.name, {scope: "col"}));
     const body = table.createTBody();
     for (let t = 0; t < T; t++) {
         const row = body.insertRow();
@@ -56,8 +61,25 @@ function makeVector(name) {
             const input = row.insertCell().appendChild(element("input", "", {type: "number", step: "any"}));
             input.addEventListener("input", () => edit(name, t, d, input.valueAsNumber));
         }
+        if (made)
+            row.append(element("td", ""));
     }
+    if (name === "v")
+        table.createTFoot().insertRow().append(element("th", "att", {scope: "row"}), ...Array.from({length: D}, () => element("td", "")));
     return table;
+}
+
+// The scores and probabilities of the chosen query, and its weighted sum below v.
+function showMade() {
+    const row = rowOf(view.layer, view.head, view.i), tables = [...byId("vectors").children];
+    byId("edited").textContent = say("Scores, probabilities and att are those of query {0}.", `${view.i}${quoted(view.i)}`);
+    VECTORS.forEach((name, n) => [...tables[n].tBodies[0].rows].forEach((line, t) => {
+        line.classList.toggle("chosen", t === (name === "q" ? view.i : view.j));
+        if (MADE[name])
+            line.lastChild.textContent = isMasked(view.layer, view.i, t) ? say("masked") : storedText(row[MADE[name].numbers][t]);
+    }));
+    if (dump.values)
+        attOf(layerOf(view.layer), view.head, row, view.i).forEach((x, d) => { tables[2].tFoot.rows[0].cells[d + 1].textContent = storedText(x); });
 }
 
 function showVectors() {
@@ -71,6 +93,7 @@ function showVectors() {
                 input.value = number;
         });
     });
+    showMade();
     byId("undo").disabled = !isEdited();
 }
 
@@ -131,9 +154,21 @@ function askNext() {
     moveTo(i, j);
 }
 
+// Digits in groups of thousands: of an offset also 1.234 and 1,234, which of other numbers have a decimal point.
+const GROUPED = /^[-+]?\d{1,3}(([,.\s'’_]\d{3})+|([,\s'’_]\d{3})+\.\d+|([.\s'’_]\d{3})+,\d+)$/;
+const ONE_POINT = /^[-+]?\d*[.,]\d+$/;
+
+// An answer as JavaScript reads numbers, whose decimal point may have been a comma; "": it has groups of thousands.
+function plainNumber(text, {byHand}) {
+    const plain = text.normalize("NFKC").trim().replace("−", "-");
+    return GROUPED.test(plain) && !(byHand && ONE_POINT.test(plain)) ? "" : ONE_POINT.test(plain) ? plain.replace(",", ".") : plain;
+}
+
 // How an answer is judged: a number that is no offset as exactly as it was typed, but to two decimals at least.
-function judge(text, answer) {
-    const decimals = /\.(\d*)$/.exec(text)?.[1].length ?? 0;
+function judge(typed, kind, answer) {
+    const text = plainNumber(typed, kind), decimals = /\.(\d*)$/.exec(text)?.[1].length ?? 0;
+    if (text === "" || Number.isNaN(Number(text)))
+        return text === "" ? "grouped" : "none";
     if (Number.isInteger(answer))
         return Number(text) === answer ? "right" : "wrong";
     if (decimals < 2)
@@ -141,14 +176,19 @@ function judge(text, answer) {
     return Math.abs(Number(text) - answer) <= 0.5 * 10 ** -decimals * (1 + 1e-9) ? "right" : "wrong";
 }
 
+// What is said of an answer that is none.
+const REFUSED = {rough: "Two decimals at least.", none: "{0} is not a number.",
+    grouped: "{0} has groups of thousands: write the digits without separators."};
+
 function checkAnswer(event) {
     event.preventDefault();
-    const text = byId("answer").value.trim(), answer = question.kind.answer(question), found = judge(text, answer);
+    const text = byId("answer").value.trim(), answer = question.kind.answer(question), found = judge(text, question.kind, answer);
     if (text === "")
         return;
-    tally.asked += found === "rough" ? 0 : 1;
+    const refused = REFUSED[found];
+    tally.asked += refused ? 0 : 1;
     tally.right += found === "right" ? 1 : 0;
-    byId("verdict").textContent = found === "rough" ? say("Two decimals at least.")
+    byId("verdict").textContent = refused ? say(refused, text)
         : (found === "right" ? say("Right: {0}.", textOf(answer)) : say("Not {0}.", text)) +
             say(" {0} of {1} right.", tally.right, tally.asked);
 }

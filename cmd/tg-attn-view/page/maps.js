@@ -24,7 +24,7 @@ const QUANTITY = {probs: ["probability", "probabilities"], scores: ["score", "sc
     diff: ["difference of probabilities", "differences"], grad: ["gradient", "gradients"],
     written: ["part of the logit", "parts of the logit"]};
 
-const scaleOf = (head) => scaleFor(view.show, view.kind, head);
+const scaleOf = (head, show = view.show) => scaleFor(show, view.kind, head);
 
 const tokenAt = (t) => dump.tokens ? dump.tokens[t] : "";
 
@@ -297,7 +297,7 @@ function drawBase(maps, ratio) {
 function nameMap() {
     byId("map").setAttribute("aria-label", isSided() ? say("{0}: {1} of {2}, of {3}, and their difference: {4} queries by {4} keys",
         sidesTitle(), say(QUANTITY[sideShow()][1]), sideName(0), sideName(1), T) : say("attention of layer {0}, head {1}: {2} of {3} queries by {3} keys",
-        view.layer, view.head, say(QUANTITY[view.show][1]), T));
+        view.layer, view.head, say(QUANTITY[mapShow()][1]), T));
 }
 
 // Returns whether anything but the cursor has changed.

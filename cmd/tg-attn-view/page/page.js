@@ -16,7 +16,7 @@ function showTitle() {
     const window = windowOf(view.layer), title = byId("title"), head = `${view.layer}.${view.head}`;
     const name = isSided() ? sidesTitle() : view.of === "one" ? say("Layer {0}, head {1}", view.layer, view.head) : groupTitle();
     const quantity = (window === Infinity || view.of !== "one" ? say(": ") : say(", window {0}: ", window)) +
-        say(QUANTITY[isSided() ? sideShow() : view.show][1]);
+        say(QUANTITY[isSided() ? sideShow() : mapShow()][1]);
     const base = pinned && view.show === "diff" && !isSided() && view.of === "one" ? `${pinned.layer}.${pinned.head}` : null;
     title.textContent = (base === head ? say("Choose a head to compare with {0}", head)
         : base ? say("Head {0} − head {1}", head, base) : name + quantity) +
@@ -230,6 +230,8 @@ function setLanguage(wanted) {
     nameHeads();
     nameDump();
     namePatches();
+    if (!isBare)
+        sizeCards();
     if (measured.length > 0)
         orderHeads();
     showTheme();
@@ -243,7 +245,7 @@ function changeLanguage() {
 // The one that was chosen here, or else the browser's.
 const firstLanguage = () => keptOf("language", "en", "zh") ?? (window.navigator.language.startsWith("zh") ? "zh" : "en");
 
-// ---- keys, while the map has the focus
+// ---- keys, while the map has the focus, and where all parts are in view, everywhere else that has no use for them
 
 const step = (event) => event.shiftKey ? 10 : 1;
 const keys = {
@@ -281,6 +283,17 @@ function onKey(event) {
     event.preventDefault();
     byId("said").setAttribute("aria-live", "polite"); // but not what the pointer does
     action(event);
+}
+
+// Fields have their own use of all keys, and what scrolls of those that move.
+const OWN_KEYS = "dialog, select, input:not([type=radio], [type=range])";
+
+function onPageKey(event) {
+    const {target, key, defaultPrevented} = event, moves = /^(Arrow|Home|End)/.test(key);
+    if (defaultPrevented || !windowed.matches || isBare || target.closest(OWN_KEYS))
+        return;
+    if (!moves || target === document.body || target.closest("button"))
+        onKey(event);
 }
 
 // ---- the pointer
@@ -436,8 +449,10 @@ const shapeText = () => say(plural("{0} tokens, {1} layers of {2} heads, ", T, d
 function onResize() {
     sizeThumbs();
     textWidth = byId("text").clientWidth;
-    if (!isBare)
+    if (!isBare) {
+        sizeCards();
         keepWordInSight();
+    }
     refresh();
 }
 
@@ -445,10 +460,7 @@ function listen() {
     byId("map").addEventListener("pointermove", onMap);
     byId("map").addEventListener("click", onMap);
     byId("map").addEventListener("keydown", onKey);
-    document.addEventListener("keydown", (event) => { // before anything has the focus; elsewhere arrows scroll the page
-        if (document.activeElement === document.body && windowed.matches && !isBare)
-            onKey(event);
-    });
+    document.addEventListener("keydown", onPageKey); // on a page that scrolls, arrows scroll it
     listenToGestures();
     for (const id of ["map", "text"])
         byId(id).addEventListener("pointerleave", (event) => point(event, null));

@@ -75,7 +75,7 @@ const writtenRows = () => !hasWritten(view.i) ? [] : [["wrote", writtenText(view
 
 // What the first dump, or the head that is compared with, has there.
 function comparedRows(row) {
-    if (!baseOfHead(view.layer, view.head))
+    if (isBase())
         return [];
     const prob = storedText(rowOfBase(view.layer, view.head, view.i).probs[view.j] || 0);
     const name = pinned && `${pinned.layer}.${pinned.head}`;
@@ -208,7 +208,7 @@ function valueText() {
     if (view.of !== "one")
         return mapNumber(view);
     return {probs: cellProb, scores: cellScore, diff: cellDiff, grad: cellGradient,
-        written: () => writtenText(view)}[view.show](row, view);
+        written: () => writtenText(view)}[mapShow()](row, view);
 }
 
 // As tg-attn-dump -f tsv prints a number: nine digits, whether they are needed or not.

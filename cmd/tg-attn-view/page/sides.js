@@ -10,7 +10,13 @@ let wantsSides = opensSided;
 // The dump that a page begins with.
 const firstDump = () => Number(opensSided && roomy.matches);
 
-const isSided = () => wantsSides && roomy.matches && view.of === "one" && baseOfHead(view.layer, view.head) !== null;
+// The shown head is the one that others are compared with: there is nothing to compare yet.
+const isBase = () => pinned ? pinned.layer === view.layer && pinned.head === view.head : which === 0;
+
+const isSided = () => wantsSides && roomy.matches && view.of === "one" && !isBase();
+
+// What the map and the text show: not what a head differs in from itself.
+const mapShow = () => view.show === "diff" && view.of === "one" && isBase() ? "probs" : view.show;
 
 // What both maps show; the third always has the differences.
 const sideShow = () => view.show === "diff" ? "probs" : view.show;
@@ -65,7 +71,7 @@ function sideLabel(t, nth) {
 // What the frame has, from left to right: {name, rows, numbers, show, scale}.
 function mapsOf(head) {
     if (!isSided())
-        return [{name: "", rows: head.rows, numbers: head[view.show], show: view.show, scale: scaleOf(head)}];
+        return [{name: "", rows: head.rows, numbers: head[mapShow()], show: mapShow(), scale: scaleOf(head, mapShow())}];
     const other = baseHead(), show = sideShow(), scale = sharedScale(head, other), {rows, numbers, most} = differenceOf(head, other);
     return [
         {name: sideName(0), rows: other.rows, numbers: other[show], show, scale},
@@ -81,7 +87,7 @@ const workOnMaps = (head, deadline) => {
 };
 
 // The colours of the words: those of the map.
-const mapScale = (head) => isSided() && view.show !== "diff" ? sharedScale(head, baseHead()) : scaleOf(head);
+const mapScale = (head) => isSided() && view.show !== "diff" ? sharedScale(head, baseHead()) : scaleOf(head, mapShow());
 
 // Where the map begins that has x, a place on the canvas, or else the first one.
 const leftAt = (x) => frame.lefts.findLast((left) => left <= x) ?? frame.left;

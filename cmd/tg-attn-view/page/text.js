@@ -136,7 +136,7 @@ function makeText() {
 // The number that a token's background stands for; NaN: masked.
 function wordNumber(head, t) {
     const [i, j] = view.way === "row" ? [pointed().i, t] : [t, pointed().j];
-    return j > i || i >= head.rows ? NaN : head[view.show][rowStart(i) + j];
+    return j > i || i >= head.rows ? NaN : head[mapShow()][rowStart(i) + j];
 }
 
 function titleOf(head, t) {
@@ -242,7 +242,7 @@ function markWords() {
 const keepWordInSight = () => keepInSight(byId("text"), words[view.way === "row" ? pointed().i : pointed().j]);
 
 function showText(head) {
-    const scale = mapScale(head), palette = paletteOf(view.show), steps = new Int16Array(T);
+    const scale = mapScale(head), palette = paletteOf(mapShow()), steps = new Int16Array(T);
     for (const [t, word] of words.entries()) {
         const x = wordNumber(head, t);
         steps[t] = Number.isNaN(x) ? -1 : stepOf(placeOf(scale, x));
@@ -264,7 +264,7 @@ function remakeText() {
 }
 
 // How far a step is from the paper's colour.
-const strength = (step) => step < 0 ? -1 : view.show === "probs" ? step : Math.abs(step - STEPS / 2);
+const strength = (step) => step < 0 ? -1 : mapShow() === "probs" ? step : Math.abs(step - STEPS / 2);
 
 // The colours of words must be set again: those of the steps have changed.
 const forgetColors = () => wordSteps.clear();

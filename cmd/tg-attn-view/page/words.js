@@ -16,7 +16,7 @@ const CHINESE = {
     // the heads
     "Heads": "注意力头", "Layers down, heads across.": "从上到下是层，从左到右是头。", "Sorted by: {0}.": "按“{0}”排列。",
     "Means over the queries after the first. Click a column’s title to sort.": "对第一个以后的 query 取平均。点列名排序。",
-    "hide heads below": "隐藏小于此数的头：", "the map shows": "图中显示", "one head": "一个头", "the mean of the heads above": "上面各头的平均", "their maximum": "各头的最大值",
+    "hide heads whose number is below": "隐藏数值小于此数的头：", "hide heads whose “{0}” is below": "隐藏“{0}”小于此数的头：", "the map shows": "图中显示", "one head": "一个头", "the mean of the heads above": "上面各头的平均", "their maximum": "各头的最大值",
     "Mean of {0} heads": "{0} 个头的平均", "Maximum of {0} heads": "{0} 个头的最大值", "in the column that sorts": "按排序列",
     "dist": "距离", "diag": "自己", "prev": "前一个", "first": "第一个", "induct": "归纳", "dupl": "重复", "Δloss": "Δ损失", "change in loss": "损失的变化",
     "of the text, in nats a token, without the head: above 0 where it helps": "去掉这个头后文本损失的变化，单位 nat/token：大于 0 表示它有用", "duplicate": "重复", "p at earlier copies of token i, of queries that have one": "token i 先前出现处的 p，只计有这种 key 的 query",
@@ -75,7 +75,7 @@ const CHINESE = {
         "q 与 k 的通道两两旋转，角度随位置增大：于是 q·k 取决于两者相距多远。",
     "This layer does not rotate q and k: its scores do not depend on positions.": "这一层不旋转 q 与 k：它的分数与位置无关。",
     "Projection": "输出投影", "projection": "投影", "Products of the projection": "投影的各个乘积", "head.d": "头.d", "att at": "att 的位置", "w at": "w 的位置",
-    "; of head {0}: {1}": "；其中头 {0}：{1}", "above: head {0}; below: all": "上：头 {0}；下：全部",
+    "; of head {0}: {1}": "；其中头 {0}：{1}", "head {0}, then all": "头 {0}，然后全部",
     "The sums of all heads, one after another, are multiplied with one matrix: out. Head {0} has {1} rows of it.":
         "所有头的和依次排成一行，乘以同一个矩阵，得到 out。其中 {1} 行属于头 {0}。",
     "Residual stream": "残差流", "Channels of the residual stream": "残差流的通道", "after": "之后",
@@ -104,7 +104,9 @@ const CHINESE = {
     "numbers": "数值", "change q, k and v": "改动 q、k、v", "Numbers": "数值", "quiz": "测验", "Quiz": "测验",
     "change one: all that follows from it changes": "改动一个数，由它得出的一切随之改变", "as in the dump": "恢复转储中的数",
     "check": "检查", "how": "怎么算", "next": "下一题", "Right: {0}.": "对：{0}。", "Not {0}.": "不是 {0}。",
-    " {0} of {1} right.": " 答对 {0} 题，共 {1} 题。", "Two decimals at least.": "至少写两位小数。",
+    " {0} of {1} right.": " 答对 {0} 题，共 {1} 题。", "Two decimals at least.": "至少写两位小数。", "{0} is not a number.": "{0} 不是数。",
+    "{0} has groups of thousands: write the digits without separators.": "{0} 有千位分隔符：请只写数字。",
+    "Scores, probabilities and att are those of query {0}.": "分数、概率与 att 都是 query {0} 的。",
     "Where in scores.data is score [{0},{1},{2},{3}] of layer {4}?": "第 {4} 层的分数 [{0},{1},{2},{3}] 在 scores.data 的哪里？",
     "Where in q.data does the vector of query {0} begin, in head {1}?": "头 {1} 中 query {0} 的向量从 q.data 的哪里开始？",
     "Query {0} has q = ({1}), and key {2} has k = ({3}). What is the score?":
@@ -114,7 +116,7 @@ const CHINESE = {
     "Text": "文本", "where query": "query", "looks": "看哪里", "who looks at key": "谁在看 key",
     "How the numbers are made, step by step": "这些数怎样一步一步得来", "step": "下一步", "next step (.)": "下一步 (.)",
     "scale, cap": "缩放、软上限", "softmax": "softmax", "not computed": "没有计算", "Σ of {0} products": "{0} 个乘积之和",
-    "capped at {0}": "软上限 {0}", "seen": "看得见", "above: key {0}; below: all": "上：key {0}；下：全部",
+    "capped at {0}": "软上限 {0}", "seen": "看得见", "key {0}, then all": "key {0}，然后全部",
     "Query {0} has a vector q, and key {1} a vector k, of {2} numbers each in this head.":
         "在这个头里，query {0} 有向量 q，key {1} 有向量 k，各有 {2} 个数。",
     "Their products are added: the sum is large when q and k have large numbers of the same sign in the same places.":
@@ -164,7 +166,9 @@ const CHINESE = {
     "{0} layers": "{0} 层", "{0} layer": "{0} 层",
     "Layers down; a click leads to the map.": "从上到下是层；点击可到图。",
     // the list of keys
-    "Keyboard shortcuts, while the map has the focus": "焦点在图上时的快捷键", "arrows": "方向键", "close": "关闭", "Keyboard shortcuts": "快捷键",
+    "They act where all parts of the page are in view, except in fields; on a page that scrolls, while the map has the focus.":
+        "整页都在窗口内时，除了在输入框里，快捷键都有效；页面可滚动时，只在焦点位于图上时有效。",
+    "arrows": "方向键", "close": "关闭", "Keyboard shortcuts": "快捷键",
     "move the cell; with Shift, ten at a time": "移动格子；按住 Shift 一次十格",
     "the first key; the last that is not masked": "第一个 key；最后一个没被掩码的 key",
     "previous head, next head": "上一个头，下一个头", "previous layer, next layer": "上一层，下一层",
