@@ -52,6 +52,7 @@ loss_of() {
 }
 
 @test "an adapter learns as much in bf16: the same bytes with any number of threads, after a stop, with what is recomputed" {
+    slow_unless_sanitized
     local loss half options=(-m base.npz --lora 4 -n 40 --precision bf16 --save-every 5)
     tg-train -q "${options[@]}" -o half.npz c.npz
     loss=$(loss_of -m base.npz --adapter adapter.npz c.npz)

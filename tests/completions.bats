@@ -46,6 +46,7 @@ offers() {
 }
 
 @test "bash: the values of every option that has a list of them" {
+    slow_unless_sanitized
     local tool list option count=0
     for tool in $TOOLS; do
         while read -r option list; do
@@ -122,6 +123,7 @@ END
 }
 
 @test "zsh: at a prompt, with a key" {
+    slow_unless_sanitized
     need script
     need zsh
     tg-init -P tinygpt -o want.npz
@@ -189,6 +191,7 @@ gpt2-xl"
 }
 
 @test "they are installed where the shells look for them, and removed" {
+    slow_unless_sanitized
     [[ $BUILD = "$ROOT"/build/release ]] || skip "done once, with the release build"
     local tool
     make -s -C "$ROOT" install-completions DESTDIR="$PWD/root" PREFIX=/usr
@@ -203,6 +206,7 @@ gpt2-xl"
 }
 
 @test "at a prompt, bash-completion finds them where they are installed" {
+    slow_unless_sanitized
     [[ $BUILD = "$ROOT"/build/release ]] || skip "done once, with the release build"
     local found=/usr/share/bash-completion/bash_completion
     [[ -r $found ]] || skip "bash-completion is not installed"

@@ -113,6 +113,7 @@ unnoticed() {
 # Other programs' archives have bits that no reader looks at: who made it, for which version and system, the
 # file's attributes, the kind of white space in an .npy header.
 @test "archives of other programs: no damage changes what is read" {
+    slow_unless_sanitized
     need python3
     npz qkv.npz <<< 'q f4 1,2,4 0 1 2 3 4 5 6 7
 k f8 1,2,4 0 1 2 3 4 5 6 7

@@ -90,6 +90,7 @@ run_examples() {
 }
 
 @test "each tool has a man page that names all its options" {
+    slow_unless_sanitized
     need mandoc
     for tool in "$ROOT"/cmd/tg-*/; do
         name=$(basename "$tool")

@@ -118,6 +118,7 @@ END
 }
 
 @test "gemma refuses roles that do not alternate, as its models' own template does" {
+    slow_unless_sanitized
     local roles want
     need python3
     while read -r roles want; do

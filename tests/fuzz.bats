@@ -69,6 +69,7 @@ is_lto() {
 }
 
 @test "fuzz: the planted bugs apply to the code as it is, twenty or more, each for a fuzzer that exists" {
+    slow_unless_sanitized
     need patch
     bugs=0
     for bug in "$ROOT"/tests/fuzz/bugs/*.patch; do

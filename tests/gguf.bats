@@ -27,6 +27,7 @@ same_model() {
 }
 
 @test "to GGUF and back: the same archive, with each kind of tokenizer" {
+    slow_unless_sanitized
     local kind
     tg-convert model.gguf -o back.npz
     same_model model.npz back.npz
@@ -83,6 +84,7 @@ there_and_back() {
 }
 
 @test "other families: to GGUF and back, the same logits; q8_0 is read" {
+    slow_unless_sanitized
     # shellcheck disable=SC2086
     there_and_back $BABIES
 }
@@ -102,6 +104,7 @@ unrotated() {
 }
 
 @test "SmolLM3, of which every fourth layer does not rotate: to GGUF and back; another pattern is refused" {
+    slow_unless_sanitized
     local prompt='To be, or not to be: that is the question.'
     unrotated 9 4
     tg-convert -q hf -o smollm3.npz

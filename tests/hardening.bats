@@ -122,6 +122,7 @@ mark_of_branches() {
 ours='-fstack-protector-strong|-fstack-clash-protection|-fcf-protection|-mbranch-protection|FORTIFY| -pie|-Wl,-z'
 
 @test "HARDENING= and sanitizers leave the flags out" {
+    slow_unless_sanitized
     commands > with
     for flag in FORTIFY_SOURCE=3 -fstack-protector-strong -pie -Wl,-z,now; do grep -q -e "$flag" with; done
     commands HARDENING= > without

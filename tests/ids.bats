@@ -108,6 +108,7 @@ tiny() {
 }
 
 @test "tokens without text: trained on, counted, written as numbers; not mixed with others" {
+    slow_unless_sanitized
     npz ids.npz <<< 'kind S - tokens
 version i8 - 1
 tokenizer/kind S - ids

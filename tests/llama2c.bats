@@ -47,6 +47,7 @@ refused() {
 }
 
 @test "models of llama2.c: the same weights, from a file and from a pipe" {
+    slow_unless_sanitized
     local model version
     for model in tied untied; do
         for version in 0 1; do

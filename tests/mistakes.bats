@@ -9,6 +9,7 @@ one_step() {
 # ---- commands that a message suggests
 
 @test "the command that continues a run can be pasted, whatever its files are called" {
+    slow_unless_sanitized
     local name
     make_text 500 | tg-tokenize > t.npz
     tg-init -P tinygpt -o model.npz
@@ -470,6 +471,7 @@ END
 }
 
 @test "an output replaces one of its kind, an empty file, and with --force anything" {
+    slow_unless_sanitized
     local command
     mkdir want
     cd want
@@ -505,6 +507,7 @@ END
 }
 
 @test "no output replaces a model that is being trained, with --force neither" {
+    slow_unless_sanitized
     local run command
     make_valuables
     tg-convert untrained.npz -o m.npz

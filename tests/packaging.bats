@@ -22,6 +22,7 @@ setup() {
 # ---- installing
 
 @test "make install puts everything in its place" {
+    slow_unless_sanitized
     cd "$DEST/usr"
     [[ -x bin/tg-train && -f share/man/man1/tg-train.1 ]]
     [[ -f include/tg/tg.h && -f include/tg/lib/attn/layers.h && ! -e include/tg/formats/zip.h ]]
@@ -44,6 +45,7 @@ setup() {
 }
 
 @test "make uninstall removes what make install made, and nothing else" {
+    slow_unless_sanitized
     cp -a "$DEST" root
     touch root/usr/lib/libtg.other root/usr/include/tg/mine.h root/usr/bin/tg-mine
     make -s -C "$ROOT" uninstall DESTDIR="$PWD/root" PREFIX=/usr > /dev/null
@@ -136,6 +138,7 @@ setup() {
 }
 
 @test "kernels are optimised as CFLAGS says, or with -O3 where it says -O2" {
+    slow_unless_sanitized
     object=obj/lib/kernels/isa/vector.portable.o
     last_level() {
         make -s -n V=1 -C "$ROOT" BUILD="$PWD/b" "$PWD/b/$object" "$@" | grep -o -e ' -O[^ ]*' | tail -n 1
@@ -155,6 +158,7 @@ has() {
 }
 
 @test "a tool has the functions that it reaches, and no others" {
+    slow_unless_sanitized
     need nm
     local tool
     for tool in "$BUILD"/bin/tg-*; do

@@ -140,6 +140,7 @@ ids_of() {
 }
 
 @test "a tokenizer.json's post-processor says what begins a text" {
+    slow_unless_sanitized
     local post want said
     while IFS='|' read -r post want said; do
         with_post "$post"
@@ -319,6 +320,7 @@ END
 }
 
 @test "what begins a text is kept where a format has it; others say that they lack it" {
+    slow_unless_sanitized
     local id
     with_post 'template("<s>", "A")'
     run -0 --separate-stderr tg-convert hf --to hf -o begun

@@ -45,6 +45,7 @@ for line in open(sys.argv[1], newline="\n", encoding="utf-8").read().removesuffi
 }
 
 @test "Python's csv" {
+    slow_unless_sanitized
     need python3
     for table in *; do
         python3 -c '
@@ -55,6 +56,7 @@ for row in csv.reader(open(sys.argv[1], newline="", encoding="utf-8"), delimiter
 }
 
 @test "sqlite3" {
+    slow_unless_sanitized
     need sqlite3
     need python3
     for table in *; do

@@ -54,6 +54,7 @@ g = np.arange(H) // (H // KV)
 # ---- what a window hides
 
 @test "keys before the window have the mask's value, wherever keys after the query have it" {
+    slow_unless_sanitized
     need_numpy
     model mistral gemma2
     for mask in -1e9 -inf min; do
@@ -124,6 +125,7 @@ np.savez("bare.npz", **{k: a[k] for k in a.files if k[4:] not in ("scores", "pro
 # ---- where numbers lie
 
 @test "the offsets of rows, of heads that share keys" {
+    slow_unless_sanitized
     need_numpy
     model llama mistral gemma3
     for layout in bthd bhtd; do
@@ -176,6 +178,7 @@ for l in range(L):
 # ---- q and k before they are normed and rotated
 
 @test "stages before q and k: as NumPy norms and rotates them" {
+    slow_unless_sanitized
     need_numpy
     # shellcheck disable=SC2086
     model $ALL
@@ -437,6 +440,7 @@ trace() {
 }
 
 @test "every number of a trace that a dump has is the dump's" {
+    slow_unless_sanitized
     need_numpy
     # shellcheck disable=SC2086
     model $ALL

@@ -247,6 +247,7 @@ END
 # ---- archives
 
 @test "an archive: its arrays, in order" {
+    slow_unless_sanitized
     need_numpy
     tiny
     tg-attn-dump -p $'T\nb\xff' -o d.npz
@@ -284,6 +285,7 @@ END
 }
 
 @test "an archive: the gradient of a target, and what the model predicts" {
+    slow_unless_sanitized
     need_numpy
     tiny
     tg-attn-dump -p 'To be' --target x -o d.npz
@@ -507,6 +509,7 @@ END
 # ---- --check
 
 @test "--check: heads that are not the input's" {
+    slow_unless_sanitized
     need_numpy
     tg-attn-dump --example mha -o d.npz
     other() { # NAME VALUE STATEMENT: the dump with a setting before dump/n_embd, and with other arrays

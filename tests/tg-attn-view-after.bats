@@ -359,6 +359,7 @@ END
 }
 
 @test "arrays around attention that do not fit are refused by name" {
+    slow_unless_sanitized
     need_numpy
     "$BUILD/unit/make_family" gemma3 > model.npz
     tg-attn-dump -m model.npz -p Cats --target-id 5 -o dump.npz
@@ -403,6 +404,7 @@ END
 }
 
 @test "--show steps: one head in one picture, with the dump's numbers" {
+    slow_unless_sanitized
     need_numpy
     tg-attn-dump --example mha -o mha.npz
     tg-attn-view --show steps -a 1 -o steps.svg mha.npz
@@ -458,6 +460,7 @@ END
 }
 
 @test "--show steps: the norms and the rotation of q and k, where a layer has any, and the head of keys" {
+    slow_unless_sanitized
     need_numpy
     for name in qwen3 llama gemma2 neox; do
         "$BUILD/unit/make_family" $name > model.npz

@@ -104,6 +104,7 @@ END
 }
 
 @test "--headvis: a window, tokens without texts, and from probabilities alone" {
+    slow_unless_sanitized
     need_numpy
     dump dump.npz T=12 H=2 L=1
     alter dump.npz probs.npz "del a['h.0.q'], a['h.0.k'], a['h.0.scores']; a.pop('dump/text', None)"
@@ -125,6 +126,7 @@ END
 }
 
 @test "--headvis: what does not go with it is refused in a line, and no model is written over" {
+    slow_unless_sanitized
     dump dump.npz T=4 H=2 L=1
     dump other.npz T=4 H=1 L=1
     dump layers.npz T=4 H=2 L=2

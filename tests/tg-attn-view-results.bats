@@ -47,6 +47,7 @@ token'
 }
 
 @test "numbers are those of the archive" {
+    slow_unless_sanitized
     need_numpy
     tg-lens -q -p CatDogCat --top 0 -o lens.npz
     for show in probs rank logit entropy kl; do
@@ -81,6 +82,7 @@ END
 }
 
 @test "tokens of a logit have their texts, also those that the prompt lacks, and in older archives their ids" {
+    slow_unless_sanitized
     need_numpy
     tg-lens -q -p CatDogCat --attribute D-P -o parts.npz
     [[ $(tg-attn-view parts.npz) = *' of "D" less "P" after token 8'* ]]
@@ -98,6 +100,7 @@ END
 patched=(-q -p CatDogCat --corrupt CatPigCat --answer D --wrong P)
 
 @test "patches: by position, head, both, layer" {
+    slow_unless_sanitized
     tg-patch "${patched[@]}" -o patch.npz
     run -0 tg-attn-view patch.npz
     [[ ${lines[1]} =~ ^\ +C\ +a\ +t\ +D/P\ +o/i\ +g\ +C\ +a\ +t\ $ ]]
@@ -197,6 +200,7 @@ reader down, writer across'
 }
 
 @test "scores of pairs less that of random matrices, on a scale that begins at a score of 0 or before" {
+    slow_unless_sanitized
     need_numpy
     tg-circuit -q --compose -o pairs.npz
     run -0 tg-attn-view pairs.npz
@@ -309,6 +313,7 @@ END
 }
 
 @test "images of every kind, light and dark" {
+    slow_unless_sanitized
     need_numpy
     tg-lens -q -p CatDogCat --attribute D -o parts.npz
     tg-patch "${patched[@]}" --site z --each both -o patch.npz
@@ -377,6 +382,7 @@ END
 }
 
 @test "a damaged archive is refused in a line, with its numbers" {
+    slow_unless_sanitized
     need_numpy
     tg-lens -q -p CatDog -o lens.npz
     tg-patch "${patched[@]}" -o patch.npz

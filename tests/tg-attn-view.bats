@@ -510,6 +510,7 @@ for label in "0 a", "1 中", "2", "3", "4 ·文!", "5", "6 \\xFF", "7 \\xE4":
 }
 
 @test "a dump in which heads share keys, or heads are not C/H wide" {
+    slow_unless_sanitized
     dump all.npz H=4 L=1 stages=q,k
     alter all.npz same.npz 'a["h.0.k"][:, :, 1::2] = a["h.0.k"][:, :, ::2]'
     alter same.npz shared.npz 'a["h.0.k"] = a["h.0.k"][:, :, ::2].copy()
@@ -531,6 +532,7 @@ a["dump/n_embd"] = np.int64(24)'
 }
 
 @test "a dump whose scores have a scale, a cap or a window" {
+    slow_unless_sanitized
     dump all.npz H=2 L=2 stages=q,k
     with() { # NAME VALUE OUT: all.npz with a setting before dump/n_embd
         alter all.npz "$3" "a = {**{k: a[k] for k in list(a)[:5]}, **dict([(\"dump/$1\", $2)]), **a}"
@@ -583,6 +585,7 @@ a["dump/n_embd"] = np.int64(24)'
 # ---- what is refused
 
 @test "wrong usage" {
+    slow_unless_sanitized
     dump dump.npz T=4
     for more in '--png --html' '--ansi --png' '--svg --png' '--svg --html' 'a b' '-l x' '-w 5' '--show v' '--scale log --show scores' '--png --width 40' '--svg --width 40' '--html --color 256' '--html --paper dark' '--paper grey'; do
         # shellcheck disable=SC2086
@@ -853,6 +856,7 @@ END
 }
 
 @test "a PNG says that its letters lack characters; an SVG has them" {
+    slow_unless_sanitized
     tokens cjk.npz 1 $'\xe6\xb3\xa8' 2 a 3 b
     tokens ascii.npz 1 x 2 a 3 b
     run -0 --separate-stderr tg-attn-view -o cjk.png cjk.npz

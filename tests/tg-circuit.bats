@@ -31,6 +31,7 @@ for line in sys.stdin:
 }
 
 @test "-o: an archive has the numbers of the lines, for NumPy" {
+    slow_unless_sanitized
     need_numpy
     tiny
     for options in '' '-l 1' '-a 1' '-l 2 -a 0'; do
@@ -62,6 +63,7 @@ assert "circuit/diagonal" not in a and "circuit/previous" not in a and "circuit/
 }
 
 @test "-o --compose: the pairs, 0 where there is none" {
+    slow_unless_sanitized
     need_numpy
     tiny
     for options in '' '-l 2' '-a 1'; do
@@ -159,6 +161,7 @@ PY
 
 # A GPT-2 of 600 million weights of bf16, zeros in a sparse file, of which one layer is read; a position has a NaN.
 @test "a NaN in a model that is read layer by layer: an error in place of lines" {
+    slow_unless_sanitized
     need_plain_build
     need python3
     python3 -c '

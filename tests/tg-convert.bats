@@ -171,6 +171,7 @@ for k in a.files:
 }
 
 @test "arrays with other names" {
+    slow_unless_sanitized
     need_numpy
     python3 -c '
 import numpy as np
@@ -475,6 +476,7 @@ open("bad", "wb").write(data)
 }
 
 @test "signals leave no temporary file in a directory" {
+    slow_unless_sanitized
     need_plain_build
     local signal seconds left
     tg-init -P baby --n-embd 512 --n-head 8 -o wide.npz 2> /dev/null
@@ -665,6 +667,7 @@ np.savez("kind.npz", wpe=np.zeros(1, "f4"), kind=np.zeros(1, "f4"))'
 }
 
 @test "a text ends with a token that exists" {
+    slow_unless_sanitized
     need_numpy
     tg-convert -q "$ROOT/docs/data/induction" -o plain.npz
     for id in 256 257; do

@@ -213,6 +213,7 @@ curve() {
 }
 
 @test "a model fits a screen of 24 lines: shape, run and curve; on a narrow one, no line is wider" {
+    slow_unless_sanitized
     need script
     tg-init -o model.npz 2> /dev/null
     make_text 3000 > text

@@ -72,6 +72,7 @@ def of(found, *part):
 }
 
 @test "TSV and JSON lines have the same values, and titles only once" {
+    slow_unless_sanitized
     need_numpy
     induction
     printf 'x"\\\n\ty' > text
@@ -101,6 +102,7 @@ for row, line in zip(rows, lines):
 
 # Two models of bytes and nine families: the last layer's numbers are those of tg-eval, to the last digit.
 @test "the last layer is what the model predicts: tg-eval's logits, ranks, entropies and log-probabilities" {
+    slow_unless_sanitized
     need_numpy
     induction
     # shellcheck disable=SC2086
@@ -371,6 +373,7 @@ for name in sys.argv[1:]:
 }
 
 @test "a position, a head, a unit and a bias are what the definition says" {
+    slow_unless_sanitized
     need_numpy
     model gpt2
     python3 -c '
@@ -479,6 +482,7 @@ if "lm_head.bias" in m:
 # ---- archives
 
 @test "archives, read by NumPy, have the numbers of the lines" {
+    slow_unless_sanitized
     need_numpy
     induction
     model gemma2

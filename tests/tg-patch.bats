@@ -166,6 +166,7 @@ near() {
 # ---- archives
 
 @test "-o: an archive has the same values as the lines, by layer, head and position" {
+    slow_unless_sanitized
     need python3 && need_numpy
     tiny
     for options in '' '--site z' '--site z --each both' '--site mlp --attribution --direction noise' '--each layer' \
@@ -203,6 +204,7 @@ EOF
 }
 
 @test "-o: tokens are those of the first pair, if all pairs have as many" {
+    slow_unless_sanitized
     need python3 && need_numpy
     tiny
     printf '%s\n' $'To be\tTo do\t,\t.' $'be To\tdo To\t.\ta' > pairs
@@ -358,6 +360,7 @@ EOF
 }
 
 @test "--ablate -o: an archive has the same values as the lines, by layer and part" {
+    slow_unless_sanitized
     need python3 && need_numpy
     tiny
     printf '%s\n' $'To be\tTo do\t,\t.' $'To go\tTo do\t.\ta' > pairs

@@ -57,6 +57,7 @@ END
 }
 
 @test "--minutes: the time is kept, and the printed settings give the same bytes" {
+    slow_unless_sanitized
     local began options
     began=$(date +%s%N)
     tg-train -m untrained.npz -o a.npz --minutes 0.05 t.npz 2> err
@@ -72,6 +73,7 @@ END
 }
 
 @test "--minutes: the model and settings that it chooses are printed, and give the same bytes" {
+    slow_unless_sanitized
     local model
     make_text 60000 > text
     tg-bpe -q -n 300 -o bpe.npz text

@@ -20,6 +20,7 @@ snapshots() {
 }
 
 @test "--probe: a dump of the first step, of the last, and of every Nth" {
+    slow_unless_sanitized
     run -0 --separate-stderr "${RUN[@]}" --probe 'To be' --probe-every 3 t.npz
     [[ $stderr = *$'\ntg-train: snapshots of 5 tokens: model.probe/\n'* ]]
     snapshots model.probe 0 3 6 7

@@ -400,6 +400,7 @@ hidden() {
 }
 
 @test "--optimizer muon: a state that is incomplete, or another optimizer's, is refused" {
+    slow_unless_sanitized
     need python3
     quick -n 2 --optimizer muon t.npz
     cp model.npz good.npz
@@ -1453,6 +1454,7 @@ refused() {
 }
 
 @test "less memory than a run needs: which settings would fit" {
+    slow_unless_sanitized
     need_plain_build
     tg-init -q -P baby --n-layer 8 --n-ctx 512 -o wide.npz
     run -3 --separate-stderr bash -c 'ulimit -v 400000; exec tg-train -m wide.npz -o new.npz -n 2 -b 16 t.npz'

@@ -26,6 +26,7 @@ setup() {
 }
 
 @test "tg-tokenize: there and back, in files and pipes" {
+    slow_unless_sanitized
     tg-tokenize -d tokens.npz | cmp - text
     tg-tokenize < text | cmp - tokens.npz
     cat text | tg-tokenize | tg-tokenize -d | cmp - text
