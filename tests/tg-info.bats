@@ -32,6 +32,22 @@ trained() {
     tg-info < other.npz | grep -q '^standard input: model'
 }
 
+@test "counts in the rows for the eye have separators, and values as options take them have none" {
+    tg-init --n-layer 1 --n-head 1 --n-embd 4 --n-ctx 2048 --vocab-size 10000 -o model.npz 2> note
+    grep -qF '1 layer, 1 head, width 4, context 2,048, vocabulary 10,000: ' note
+    tg-info model.npz | grep -qx 'shape       1 layer, 1 head, width 4, context 2,048, vocabulary 10,000'
+    tg-info --all model.npz | grep -qE '^wte\.weight  +f32  +\[10000,4\] '
+    printf '%s\n' $'step\tloss\tval_loss\tlr\tgrad_norm\ttokens_per_s\ttime_s' \
+        $'1000\t3.5\t\t1e-3\t1\t100\t1' $'2000\t2.5\t\t1e-3\t1\t100\t2' > log.tsv
+    tg-info log.tsv > got
+    grep -qx 'steps       1,000 to 2,000, in 2 lines' got
+    grep -qx 'loss        3.5000 to 2.5000, least 2.5000 at step 2,000' got
+    tg-info --json model.npz | grep -qF '"vocab_size":10000,'
+    tg-init -q --n-layer 1 --n-head 1 --n-embd 4 --n-ctx 4 -o small.npz
+    make_text 100 | tg-tokenize -q | tg-train -q -n 1000 -m small.npz -b 1
+    tg-info small.npz | grep -qx 'training    step 1,000 of 1,000'
+}
+
 @test "a trained model: how far, with which settings, the optimizer's arrays" {
     trained
     tg-info model.npz > got
@@ -60,7 +76,7 @@ model, log = (json.loads(line)["history"] for line in sys.stdin)
 assert model["step"] == log["step"] == list(range(1, 41)) and "val_loss" not in model
 assert all(abs(m - l) <= 5e-7 for m, l in zip(model["loss"], log["loss"]))'
     tg-train -m whole.npz --steps 2500 --batch 1 --dropout 0.1 tokens.npz 2> /dev/null
-    tg-info whole.npz | grep -qx 'steps       4 to 2500, one in 4'
+    tg-info whole.npz | grep -qx 'steps       4 to 2,500, one in 4'
     tg-init -f --n-layer 1 --n-head 1 --n-embd 4 --n-ctx 4 -o model.npz 2> /dev/null
     for seconds in 0.1 0.2 3600; do
         timeout -s TERM $seconds tg-train -m model.npz --steps 2500 --batch 1 --dropout 0.1 tokens.npz ||

@@ -286,6 +286,6 @@ print(sum(z[n].size for n in z.files if n.endswith((".weight", ".bias"))))
     slow
     shows_on_terminal 'drawing the weights: [0-9]+%, [0-9a-z.]+ left' 'tg-init -P gpt2-medium -o large.npz'
     run timeout 3 tg-init -P gpt2-medium -o large.npz
-    is_output "tg-init: gpt2-medium: 24 layers, 16 heads, width 1024, context 1024, vocabulary 50257: 354,823,168 parameters
+    is_output "tg-init: gpt2-medium: 24 layers, 16 heads, width 1,024, context 1,024, vocabulary 50,257: 354,823,168 parameters
 tg-init: the tokenizer is bytes, 256 of the 50,257 ids; -t gives it another"
 }

@@ -73,6 +73,15 @@ static const char *text_of(const tg_info *info, const char *name)
     return v ? v->text : "?";
 }
 
+/* A whole number for the eye: "32,768". */
+static const char *count_of(const tg_info *info, const char *name)
+{
+    const char *text = text_of(info, name);
+    const size_t digits = strspn(text, "0123456789");
+
+    return digits > 0 && digits < 20 && text[digits] == '\0' ? cli_count(strtoull(text, NULL, 10)) : text;
+}
+
 /* The ending of the noun after that number. */
 static const char *plural(const tg_info *info, const char *name)
 {
@@ -134,14 +143,14 @@ static void print_shape(const tg_info *info)
     char item[SHOWN_SIZE];
     struct words w = begin_row("shape");
 
-    snprintf(item, sizeof item, "%s layer%s", text_of(info, "config/n_layer"),
+    snprintf(item, sizeof item, "%s layer%s", count_of(info, "config/n_layer"),
              plural(info, "config/n_layer"));
     put_item(&w, item);
-    snprintf(item, sizeof item, "%s head%s", text_of(info, "config/n_head"), plural(info, "config/n_head"));
+    snprintf(item, sizeof item, "%s head%s", count_of(info, "config/n_head"), plural(info, "config/n_head"));
     put_item(&w, item);
-    put_value(&w, "width", text_of(info, "config/n_embd"));
-    put_value(&w, "context", text_of(info, "config/n_ctx"));
-    put_value(&w, "vocabulary", text_of(info, "config/vocab_size"));
+    put_value(&w, "width", count_of(info, "config/n_embd"));
+    put_value(&w, "context", count_of(info, "config/n_ctx"));
+    put_value(&w, "vocabulary", count_of(info, "config/vocab_size"));
     putchar('\n');
 }
 
@@ -206,7 +215,7 @@ static void put_number(struct words *w, size_t n, const char *what)
 {
     char item[64];
 
-    snprintf(item, sizeof item, "%zu %s", n, what);
+    snprintf(item, sizeof item, "%s %s", cli_count(n), what);
     if (n > 0)
         put_item(w, item);
 }
@@ -256,8 +265,8 @@ static void print_training(const tg_info *info, bool all)
 
     if (!tg_info_find(info, "train/step"))
         return;
-    printf("%-*sstep %s of %s\n", INDENT, "training", text_of(info, "train/step"),
-           text_of(info, "train/steps"));
+    printf("%-*sstep %s of %s\n", INDENT, "training", count_of(info, "train/step"),
+           count_of(info, "train/steps"));
     w = begin_row("settings");
     for (size_t i = 0; i < info->n_values; i++) {
         const char *name = info_in_group(info->value[i].name, "train/");
@@ -269,11 +278,17 @@ static void print_training(const tg_info *info, bool all)
     putchar('\n');
 }
 
+/* A step, which is a whole number. */
+static const char *count(double step)
+{
+    return cli_count((uint64_t)step);
+}
+
 static void print_losses(const char *label, const info_curve *c)
 {
     if (c->n > 0)
-        printf("%-12s%s to %s, least %s at step %.0f\n", label, info_loss(c->loss[0]),
-               info_loss(c->loss[c->n - 1]), info_loss(c->loss[c->least]), c->step[c->least]);
+        printf("%-12s%s to %s, least %s at step %s\n", label, info_loss(c->loss[0]),
+               info_loss(c->loss[c->n - 1]), info_loss(c->loss[c->least]), count(c->step[c->least]));
 }
 
 /* A log has many lines; a model keeps one step in a power of two. */
@@ -281,11 +296,11 @@ static void print_steps(const tg_info_history *h, size_t repeated)
 {
     const double every = h->n > 1 ? h->step[1] - h->step[0] : 1;
 
-    printf("%-12s%.0f to %.0f", "steps", h->step[0], h->step[h->n - 1]);
+    printf("%-12s%s to %s", "steps", count(h->step[0]), count(h->step[h->n - 1]));
     if (h->val_loss)
         printf(", in %s line%s", cli_count(h->n), cli_plural(h->n));
     else if (every > 1)
-        printf(", one in %.0f", every);
+        printf(", one in %s", count(every));
     if (repeated > 0)
         printf(", and %s that later ones replace", cli_count(repeated));
     putchar('\n');

@@ -158,9 +158,10 @@ static tg_status announce(const struct options *o, const tg_config *c, bool chan
     if ((status = tg_config_check(c, err)) || (status = tg_model_check_vocab(c, tok, err)) ||
         (status = tg_params_build(&table, c, err)))
         return status;
-    cli_note("%s%s: %zu layer%s, %zu head%s, width %zu, context %zu, vocabulary %zu: %s parameters",
+    cli_note("%s%s: %zu layer%s, %zu head%s, width %s, context %s, vocabulary %s: %s parameters",
              tg_config_preset_name(o->preset), changed ? ", changed" : "", c->n_layer, cli_plural(c->n_layer),
-             c->n_head, cli_plural(c->n_head), c->n_embd, c->n_ctx, c->vocab_size, cli_count(table.count));
+             c->n_head, cli_plural(c->n_head), cli_count(c->n_embd), cli_count(c->n_ctx),
+             cli_count(c->vocab_size), cli_count(table.count));
     if (!o->tokenizer && !o->given[TG_CONFIG_VOCAB_SIZE] && tg_tokenizer_vocab_size(tok) < c->vocab_size)
         cli_note("the tokenizer is bytes, %s of the %s ids; -t gives it another",
                  cli_count(tg_tokenizer_vocab_size(tok)), cli_count(c->vocab_size));
