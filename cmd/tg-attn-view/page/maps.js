@@ -13,6 +13,7 @@ const view = {
     card: 0, channel: 0,    // the step that is explained; the channel of the weighted sum,
     out: 0,                 // and that of the projection's output
     lens: "prob",           // what the colours of predictions stand for: one of LENS
+    ablated: "change",      // and those of ablations: one of ABLATED
     from: {i: 0, j: 0, n: T} // the square of tokens that the large map shows
 };
 
