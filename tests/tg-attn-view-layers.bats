@@ -459,8 +459,12 @@ if bare:
     words = page.run("document.body.innerText + byId('cell').getAttribute('aria-label') + document.title")
     left = set(re.findall("[A-Za-z]{2,}", words)) - {"npz", "resample", "zero", "kept", "logit", "English", "MLP", "mlp"}
     assert left == set(), left
-page.size(390, 844); page.settle()
-assert page.run("document.documentElement.scrollWidth") <= 390
+for width, height in ((1280, 800), (1920, 1080), (390, 844)):
+    page.size(width, height); page.settle()
+    assert page.run("document.documentElement.scrollWidth") <= width
+    assert page.run("byId('ablated').scrollWidth <= byId('ablated').clientWidth"), width
+    cut = page.run("[...byId('ablated').querySelectorAll('td')].filter((c) => c.scrollWidth > c.clientWidth + 1).map((c) => c.textContent)")
+    assert cut == [], (width, cut)
 page.size(1400, 1000)
 page.run("localStorage.clear()")
 END

@@ -148,6 +148,20 @@ assert page.run("[...document.querySelectorAll('#facts td:nth-child(2)')].slice(
 END
 }
 
+@test "page: an example of three tokens fills the window" {
+    slow
+    need_chromium
+    dump dump.npz example=1
+    tg-attn-view --html -o page.html dump.npz
+    page page.html << 'END'
+for width, height in ((1280, 800), (1920, 1080), (390, 844)):
+    page.size(width, height); page.settle()
+    room, size, cell = page.run("[roomFor(), frame.size, frame.cell]")
+    least = min(room["width"] - 58, room["height"] - 46) - 12 # without labels and edges
+    assert size >= 0.85 * least and cell <= 240, (width, room, size)
+END
+}
+
 @test "page: heads, layers, text, scales, themes and help" {
     slow
     need_chromium

@@ -60,6 +60,7 @@ function orderOfAblated() {
 
 function showAblatedList(chosen) {
     const places = orderOfAblated(), {P} = ablation;
+    byId("ablated").style.maxHeight = `${(places.length + 1) * LONG_HEIGHT * largeness() + 4}px`; // no longer than its lines
     const first = setLong("ablated", places.length, (n) => [ablatedName(Math.floor(places[n] / P), places[n] % P), ...ablatedNumbers(places[n])]);
     [...byId("ablated").querySelectorAll("tbody tr")].forEach((line, n) => {
         line.dataset.at = places[first + n];
