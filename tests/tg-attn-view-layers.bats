@@ -1,5 +1,5 @@
 # The page of tg-attn-view --html with archives of tg-lens and tg-patch: what each layer predicts, what makes a logit,
-# what patching changes.
+# what patching changes, what the model needs; beside a dump or alone.
 
 load helper
 load dumps
@@ -314,11 +314,14 @@ END
         tg-lens -q -m $model.npz -p abc -o $model.lens.npz
         tg-lens -q -m $model.npz -p abc --attribute d -o $model.parts.npz
         tg-patch -q -m $model.npz -p abc --corrupt adc --answer d --wrong e --site z -o $model.patch.npz
+        tg-patch -q -m $model.npz -p abc --corrupt adc --answer d --wrong e --ablate resample -o $model.ablation.npz
     done
     tg-lens -q -m two.npz -p abd -o text.npz
     tg-lens -q -m two.npz -p abcd -o longer.npz
     tg-patch -q -m two.npz -p xbc --corrupt xdc --answer d --wrong e -o texts.npz
-    tg-attn-view -q -o page.html dump.npz two.lens.npz two.parts.npz two.patch.npz
+    tg-patch -q -m two.npz -p xbc --answer d --wrong e --ablate zero -o other.npz
+    tg-patch -q -m two.npz -p abc --answer d --wrong e --ablate zero --without 0.0 -o set.npz
+    tg-attn-view -q -o page.html dump.npz two.lens.npz two.parts.npz two.patch.npz two.ablation.npz
     tg-attn-view -q -o page.html dump.npz two.lens.npz dump.npz
     refused() { # FILE MESSAGE
         rm -f page.html
@@ -329,7 +332,10 @@ END
     refused text.npz 'it is of another text: token 2 is 100, but 99 in the dump'
     refused longer.npz 'tokens: 4, but 3 in the dump'
     refused texts.npz 'it is of another text: token 0 is 120, but 97 in the dump'
-    for kind in lens parts patch; do
+    refused other.npz 'it is of another text: token 0 is 120, but 97 in the dump'
+    refused set.npz 'no head or MLP of it was left out by itself: there is nothing to draw'
+    refused heads.ablation.npz 'heads: 4, but 2 in the dump'
+    for kind in lens parts patch ablation; do
         refused one.$kind.npz 'layers: 1, but 2 in the dump'
     done
     refused heads.parts.npz 'heads: 4, but 2 in the dump'
@@ -339,12 +345,16 @@ END
     refused cut.npz ''
     run -1 --separate-stderr tg-attn-view -o page.html dump.npz two.lens.npz two.lens.npz
     said 'two.lens.npz: it is the second archive of kind "lens"'
-    run -2 --separate-stderr tg-attn-view -o page.html two.lens.npz dump.npz
-    said 'two.lens.npz: there are no pages of archives of kind "lens" without a dump before them'
-    run -2 --separate-stderr tg-attn-view -o page.html two.patch.npz two.lens.npz
-    said 'two.lens.npz: there are no pages of archives of kind "lens" without a dump before them'
-    run -2 --separate-stderr tg-attn-view -o page.html two.patch.npz dump.npz
-    said 'dump.npz: on a page of a dump it comes first, before other archives'
+    run -2 --separate-stderr tg-attn-view -o page.html two.parts.npz dump.npz
+    said 'two.parts.npz: there are no pages of archives of kind "attribution" without a dump before them'
+    run -2 --separate-stderr tg-attn-view -o page.html two.patch.npz two.parts.npz
+    said 'two.parts.npz: there are no pages of archives of kind "attribution" without a dump before them'
+    for kind in lens patch ablation; do
+        run -2 --separate-stderr tg-attn-view -o page.html two.$kind.npz dump.npz
+        said 'dump.npz: on a page of a dump it comes first, before other archives'
+    done
+    run -1 --separate-stderr tg-attn-view -o page.html two.lens.npz two.patch.npz two.lens.npz
+    said 'two.lens.npz: it is the second archive of kind "lens": a page has one of each'
     head -c 2000 two.patch.npz > cut.npz
     run -1 --separate-stderr tg-attn-view -o page.html two.patch.npz cut.npz
     said 'cut.npz: '
@@ -359,5 +369,169 @@ END
     tg-attn-view -q -o file.html dump.npz two.lens.npz
     cmp pipe.html file.html
     tg-attn-dump -q -m two.npz -p adc -o corrupt.npz
-    tg-attn-view -q -o page.html corrupt.npz two.patch.npz
+    tg-attn-view -q -o page.html corrupt.npz two.patch.npz two.ablation.npz
+}
+
+@test "page: ablations, with the numbers of tg-patch -f tsv, lead to the heads' maps" {
+    slow
+    need_chromium
+    need_numpy
+    grids
+    local name options prompts=(-q -m "$ROOT/docs/data/induction" -p abcdefghabc --corrupt abxdefghabc --answer d)
+    tg-attn-dump -q -m "$ROOT/docs/data/induction" -p abcdefghabc -o dump.npz
+    while read -r name options; do
+        # shellcheck disable=SC2086 # options are several
+        tg-patch "${prompts[@]}" $options -o $name.npz
+        # shellcheck disable=SC2086
+        tg-patch "${prompts[@]}" $options -f tsv > $name.tsv
+    done <<< 'resample --wrong e --ablate resample
+zero --ablate zero --metric loss
+kept --wrong e --ablate resample --keep 0.0,1.0,1.mlp'
+    tg-attn-view -q -o beside.html dump.npz resample.npz zero.npz kept.npz
+    tg-attn-view -q -o alone.html resample.npz zero.npz kept.npz
+    tg-attn-view -q -o single.html kept.npz
+    pages beside.html alone.html single.html << 'END'
+exec(open("grids.py").read(), globals())
+names = ["kept"] if file == "single.html" else ["resample", "zero", "kept"]
+bare = file != "beside.html"
+shown = lambda name: page.run(f"byId('{name}').getClientRects().length > 0")
+page.run("setPanel('ablation')"); page.settle()
+assert [shown(name) for name in ("ablations", "tab-ablation", "heads", "cards")] == [len(names) > 1, not bare, not bare, False]
+assert page.run("document.title") == {"beside.html": "Attention: dump.npz", "alone.html": "Ablation: resample.npz to kept.npz",
+                                      "single.html": "Ablation: kept.npz"}[file]
+assert ("a click leads" in page.run("document.body.innerText")) == (not bare)
+tsv = {name: {f[0]: f[1:] for f in (line.split("\t") for line in open(f"{name}.tsv").read().splitlines()[1:])} for name in names}
+arrays = {name: read(f"{name}.npz", "ablation") for name in names}
+most = max(np.abs(a["change"]).max() for a in arrays.values())
+for n, name in enumerate(names):
+    page.run(f"(s => {{ s.value = {n}; s.dispatchEvent(new Event('change')); }})(byId('ablation-which'))"); page.settle()
+    a, out = arrays[name], {case[8:]: numbers for case, numbers in tsv[name].items() if case.startswith("without:")}
+    part = a["part"].astype(bool)
+    assert part.sum() == len(out) == (3 if name == "kept" else 10)
+    for show in ("faithfulness", "metric", "change"):
+        page.run(f"(s => {{ s.value = '{show}'; s.dispatchEvent(new Event('change')); }})(byId('ablation-show'))"); page.settle()
+        numbers = a["value" if show == "metric" else show]
+        texts, colors = grid("ablation-grid")
+        assert texts == [[str(l), *(short(x) if p else "" for x, p in zip(*line))] for l, line in enumerate(zip(numbers, part))], (name, texts)
+        low, high = (-most, most) if show == "change" else (numbers[part].min(), numbers[part].max())
+        colored(colors, "scores" if show == "change" else "probs", np.where(part, (numbers - low) / (high - low), np.nan))
+    heads = page.run("[...byId('ablation-grid').querySelectorAll('thead th')].map((c) => c.textContent)")
+    assert heads == ["0", "1", "2", "3", "MLP"], heads
+    # the list has the very texts of the table, the greatest change first
+    listed = rows("ablated")
+    assert {line[0]: line[1:] for line in listed} == out and len(listed) == len(out), (name, listed, out)
+    changes = [abs(float(line[3])) for line in listed]
+    assert changes == sorted(changes, reverse=True) and changes[0] > 0.1
+    said = text("ablation-text")
+    assert f", {tsv[name]['model'][0]}; 0: that without any head or MLP, {tsv[name]['none'][0]}." in said, (name, said)
+    assert ("zeros take its place." in said) == (name == "zero") and ("the loss of the answer" in said) == (name == "zero"), said
+    if name == "kept":
+        assert f"a circuit of 3 members without one of them" in said
+        assert f" The circuit itself: {tsv[name]['circuit'][0]}, faithfulness {tsv[name]['circuit'][1]}." in said, said
+    # a click on a head leads to its map, one on an MLP to its layer's; so does the list
+    click("ablation-grid", 1, 0)
+    metric, faithfulness, change = out["1.0"]
+    metric_name = "loss of the answer" if name == "zero" else "difference of logits"
+    assert text("ablated-text") == f"head 1.0: {metric_name} {metric}, faithfulness {faithfulness}, change {change}", text("ablated-text")
+    assert page.run("[...byId('ablated').querySelectorAll('tr.chosen')].map((r) => r.cells[0].textContent)") == ["1.0"]
+    if not bare:
+        assert page.run("[view.layer, view.head, view.panel]") == [1, 0, "ablation"]
+    page.run("[...byId('ablated').querySelectorAll('tbody tr')].find((r) => r.cells[0].textContent === '0.0').click()"); page.settle()
+    page.mouse("mouseMoved", 5, 5); page.settle()
+    assert page.run("ablationGrid.at") == {"r": 0, "c": 0} and text("ablated-text").startswith("head 0.0: "), text("ablated-text")
+    if not bare:
+        assert page.run("[view.layer, view.head]") == [0, 0]
+        click("ablation-grid", 1, 4)
+        assert page.run("[view.layer, view.head]") == [1, 0] and text("ablated-text").startswith("MLP of layer 1: ")
+if name == "kept":
+    click("ablation-grid", 0, 2)
+    assert text("ablated-text") == "head 0.2: not left out by itself"
+# keys, the address, the languages
+page.run("byId('ablation-grid').querySelector('table').focus()")
+page.key("Home"), page.key("ArrowRight"), page.key("Enter")
+assert page.run("ablationGrid.at.c") == 1
+page.run("setAblated('metric'); keepAddress()")
+assert "ablated=metric" in page.run("location.hash") and ("ablation=3" in page.run("location.hash")) == (len(names) > 1)
+page.run("location.hash = '#panel=ablation&ablation=2&ablated=faithfulness&lang=zh'"); page.settle()
+assert page.run("[whichAblation, byId('ablation-show').value, view.panel]") == [len(names) > 1 and 1 or 0, "faithfulness", "ablation"]
+if bare:
+    import re
+    words = page.run("document.body.innerText + byId('cell').getAttribute('aria-label') + document.title")
+    left = set(re.findall("[A-Za-z]{2,}", words)) - {"npz", "resample", "zero", "kept", "logit", "English", "MLP", "mlp"}
+    assert left == set(), left
+for width, height in ((1280, 800), (1920, 1080), (390, 844)):
+    page.size(width, height); page.settle()
+    assert page.run("document.documentElement.scrollWidth") <= width
+    assert page.run("byId('ablated').scrollWidth <= byId('ablated').clientWidth"), width
+    cut = page.run("[...byId('ablated').querySelectorAll('td')].filter((c) => c.scrollWidth > c.clientWidth + 1).map((c) => c.textContent)")
+    assert cut == [], (width, cut)
+page.size(1400, 1000)
+page.run("localStorage.clear()")
+END
+}
+
+@test "page: a lens without a dump, alone or with patches and ablations" {
+    slow
+    need_chromium
+    need_numpy
+    grids
+    induction
+    tg-patch -q -m "$ROOT/docs/data/induction" -p abcdefghabc --answer d --wrong e --ablate zero -o zero.npz
+    alter lens.npz ids.npz 'del a["lens/text"]'
+    tg-attn-view -q -o lens.html lens.npz
+    tg-attn-view -q -o ids.html ids.npz
+    tg-attn-view -q -o all.html z.npz lens.npz zero.npz
+    tg-attn-view -q --title 'Three results' -o titled.html z.npz lens.npz zero.npz
+    pages lens.html ids.html all.html titled.html << 'END'
+exec(open("grids.py").read(), globals())
+lens = read("lens.npz", "lens")
+several = file in ("all.html", "titled.html")
+assert page.run("document.title") == {"lens.html": "Lens: lens.npz", "ids.html": "Lens: ids.npz", "all.html": "Results: lens.npz to zero.npz",
+                                      "titled.html": "Results: Three results"}[file]
+assert page.run("[...document.querySelectorAll('.tabs button')].filter((b) => b.getClientRects().length).map((b) => b.textContent)") == (
+    ["lens", "patching", "ablation"] if several else [])
+assert page.run("view.panel") == "lens" and "click" not in page.run("document.body.innerText")
+texts, colors = grid("lens-grid")
+assert [line[1:] for line in texts] == [[t.decode() for t in line] for line in lens["top_text"][::-1, :, 0]], texts
+colored(colors, "probs", (np.exp((lens["logit"].astype("f8") - lens["sum"]) / 2) * np.where(lens["target"] < 0, np.nan, 1.0))[::-1])
+heads = page.run("[...byId('lens-grid').querySelectorAll('thead th')].map((c) => c.textContent)")
+assert heads == [str(t) if file == "ids.html" else f"{t}\n{c}" for t, c in enumerate("abcdefghabc")], heads
+assert page.run("lensGrid.at") == {"r": 0, "c": 10}
+for r, c in ((0, 9), (2, 3)):
+    click("lens-grid", r, c)
+    where = f"after {2 - r} layers, position {c}" + ("" if file == "ids.html" else f" “{'abcdefghabc'[c]}”") + ": entropy "
+    assert text("lens-text").startswith(where), text("lens-text")
+    for k, (rank, id, token, logit, prob) in enumerate(rows("lens-top")):
+        assert int(id) == lens["top_ids"][2 - r, c, k] and np.float32(logit) == lens["top_logits"][2 - r, c, k]
+page.run("setLens('entropy'); keepAddress()")
+assert page.run("location.hash") == "#lens=entropy", page.run("location.hash")
+if several:
+    for panel, box in (("patch", "patch-grid"), ("ablation", "ablation-grid"), ("lens", "lens-grid")):
+        page.run(f"byId('tab-{panel}').click()"); page.settle()
+        assert page.run(f"[byId('{box}').getClientRects().length > 0, document.querySelectorAll('.grid').length]") == [True, 4]
+        assert page.run("[...document.querySelectorAll('.grid')].filter((g) => g.getClientRects().length).length") == 1
+        page.run("keepAddress()")
+        assert ("panel=" in page.run("location.hash")) == (panel != "lens"), page.run("location.hash")
+    page.run("location.hash = '#panel=patch'"); page.settle()
+    assert page.run("view.panel") == "patch"
+page.run("setLanguage('zh')"); page.settle()
+import re
+left = set(re.findall("[A-Za-z]{2,}", page.run("document.body.innerText"))) - {"npz", "lens", "ids", "zero", "English", "token", "logit", "id", "nat", "Three", "results"}
+assert left == set(), left
+page.size(390, 844); page.settle()
+assert page.run("document.documentElement.scrollWidth") <= 390
+page.size(1400, 1000)
+page.run("localStorage.clear()")
+END
+}
+
+@test "page: axe-core finds no fault in a lens, patches and ablations without a dump" {
+    slow
+    need_chromium
+    induction
+    tg-patch -q -m "$ROOT/docs/data/induction" -p abcdefghabc --answer d --wrong e --ablate zero -o zero.npz
+    tg-attn-view -q -o page.html lens.npz z.npz zero.npz
+    no_faults page.html << 'END'
+steps = ("setPanel('lens')", "setPanel('ablation')", "changeTheme()", "setAblated('metric')", "setLanguage('zh')", "setPanel('lens'), setLarge(true)", "setPanel('ablation')", "setLarge(false), setLanguage('en')")
+END
 }

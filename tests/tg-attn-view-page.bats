@@ -148,6 +148,20 @@ assert page.run("[...document.querySelectorAll('#facts td:nth-child(2)')].slice(
 END
 }
 
+@test "page: an example of three tokens fills the window" {
+    slow
+    need_chromium
+    dump dump.npz example=1
+    tg-attn-view --html -o page.html dump.npz
+    page page.html << 'END'
+for width, height in ((1280, 800), (1920, 1080), (390, 844)):
+    page.size(width, height); page.settle()
+    room, size, cell = page.run("[roomFor(), frame.size, frame.cell]")
+    least = min(room["width"] - 58, room["height"] - 46) - 12 # without labels and edges
+    assert size >= 0.85 * least and cell <= 240, (width, room, size)
+END
+}
+
 @test "page: heads, layers, text, scales, themes and help" {
     slow
     need_chromium
@@ -1040,17 +1054,19 @@ END
 # Processor time, which does not depend on what else the machine does as much as the clock does; the best of
 # three.  Of 12 x 12 heads of 300 tokens, with the sizes of GPT-2.  The 16 ms are for a processor that does a plain
 # loop in the time named below; a slower one gets more by as much as it is slower at that loop, in the same minute.
-@test "page: 300 tokens of 12 x 12 heads: a movement redraws within 16 ms" {
+@test "page: a movement redraws within 16 ms at 300 tokens of 12 x 12 heads, within 33 ms at 1,000 tokens" {
     slow
     need_chromium
     dump dump.npz T=300 H=12 L=12 D=64 text=words stages=q,k
     tg-attn-view --html -o page.html dump.npz
-    page page.html << 'END'
+    dump long.npz T=1000 H=4 L=2 D=32 text=words
+    tg-attn-view --html -o long.html long.npz
+    pages page.html long.html << 'END'
 page.wait("thumbs.every((thumb) => thumb.rows === T)", 120)
 page.settle()
 def cost(action, n=40):
     before = page.cpu()
-    page.run("""(async () => { for (let n = 0; n < %d; n++) { const i = 100 + n * 37 %% 200, j = n * 53 %% i; %s;
+    page.run("""(async () => { for (let n = 0; n < %d; n++) { const i = T - 200 + n * 37 %% 200, j = n * 53 %% i; %s;
         await new Promise((r) => requestAnimationFrame(() => requestAnimationFrame(r))); } })()""" % (n, action))
     return [(b - a) / n for a, b in zip(before, page.cpu())]
 def loop():
@@ -1059,7 +1075,7 @@ def loop():
     return page.cpu()[1] - before
 LOOP = 85 # milliseconds, of a current server's processor; 140 on a Zen 3 of 2.4 GHz
 looped = min(loop() for _ in range(3))
-limit = 16 * max(1, looped / LOOP)
+limit = (33 if file == "long.html" else 16) * max(1, looped / LOOP)
 print(f"# a loop in {looped:.0f} ms: {limit:.1f} ms allowed", file=sys.stderr)
 def best(action):
     costs = []

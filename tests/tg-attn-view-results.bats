@@ -362,7 +362,9 @@ END
     refused 'patch.npz: --show rank is not of patches: expected one of effect|metric' --show rank patch.npz
     tg-patch "${patched[@]}" --ablate zero -o ablation.npz
     refused 'ablation.npz: --show effect is not of ablations: expected one of change|faithfulness|metric' --show effect ablation.npz
-    refused 'ablation.npz: there are no pages of archives of kind "ablation"' --html ablation.npz
+    tg-patch "${patched[@]}" --path : --attribution -o edges.npz
+    refused 'edges.npz: there are no pages of archives of kind "edges"' --html edges.npz
+    refused 'circuit.npz: there are no pages of archives of kind "circuit"' --html circuit.npz
     refused 'circuit.npz: --show k is not of a circuit: expected one of copying|positive|' --show k circuit.npz
     refused 'pairs.npz: --show copying is not of a circuit: expected one of k_excess|q_excess|v_excess|k|q|v' --show copying pairs.npz
     refused 'dump.npz: --show kl is not of attention: expected one of probs|scores|steps' --show kl dump.npz
@@ -373,7 +375,7 @@ END
     refused 'parts.npz: head 4 is not in the archive' -a 1,4 parts.npz
     refused 'pairs.npz: layer 0 has no earlier layer' -l 0 pairs.npz
     refused 'lens.npz: --batch does not go with an archive of kind "lens"' -b 1 lens.npz
-    refused 'lens.npz: there are no pages of archives of kind "lens"' --html lens.npz
+    refused 'parts.npz: there are no pages of archives of kind "attribution" without a dump before them' --html parts.npz
     refused '--show steps is an SVG image' --show steps lens.npz
     refused 'lens.npz: --show steps is not of a lens' --svg --show steps lens.npz
     tg-init -q -P baby-neox --n-layer 1 --n-head 1 --n-embd 8 --n-ctx 8 -o neox.npz

@@ -24,16 +24,18 @@ static tg_status check_ids(const tg_results_array *ids, const tg_dump *dump, tg_
     return TG_OK;
 }
 
-/* Patches are of two texts: the dump's is either of them. */
+/* Patches and ablations may be of two texts: the dump's is either of them.  Ablations have no positions. */
 static tg_status check_text(const tg_results *r, const tg_dump *dump, tg_err *err)
 {
+    const bool prompts = r->kind == TG_RESULTS_PATCH || r->kind == TG_RESULTS_ABLATION;
     const tg_results_array *ids = tg_results_find(r, "ids"), *other = NULL;
 
+    if (!ids && r->kind == TG_RESULTS_ABLATION)
+        return TG_OK;
     if (!ids)
         return tg_fail(err, TG_EDATA,
                        "its prompts have different lengths, so there are no positions to show");
-    if (r->kind == TG_RESULTS_PATCH && (other = tg_results_find(r, "corrupt_ids")) &&
-        check_ids(other, dump, err) == TG_OK)
+    if (prompts && (other = tg_results_find(r, "corrupt_ids")) && check_ids(other, dump, err) == TG_OK)
         return TG_OK;
     return check_ids(ids, dump, err);
 }
@@ -45,13 +47,14 @@ static tg_status check_number(const char *what, size_t got, size_t want, tg_err 
 
 static tg_status check_model(const tg_results *r, const tg_dump *dump, tg_err *err)
 {
+    const bool ablation = r->kind == TG_RESULTS_ABLATION; /* which has the MLP after the heads */
     const tg_results_array *heads;
     tg_status status;
 
-    if (r->kind == TG_RESULTS_ATTRIBUTION) {
+    if (r->kind == TG_RESULTS_ATTRIBUTION || ablation) {
         if ((status = check_number("layers", r->size['L' - 'A'], dump->n_layer, err)))
             return status;
-        return check_number("heads", r->size['H' - 'A'], dump->H, err);
+        return check_number("heads", ablation ? r->size['P' - 'A'] - 1 : r->size['H' - 'A'], dump->H, err);
     }
     if ((status = check_number("layers", (size_t)tg_results_whole(r, "n_layer"), dump->n_layer, err)) ||
         r->kind != TG_RESULTS_PATCH)
@@ -64,37 +67,62 @@ static tg_status check_model(const tg_results *r, const tg_dump *dump, tg_err *e
 }
 
 /* Make room for one more; the rest stays. */
-static tg_status add_patch(view_beside *b, const char *name, tg_err *err)
+static tg_status add_one(view_beside_list *list, const char *name, tg_err *err)
 {
-    const size_t n = b->patches + 1;
-    view_beside_patch *patch = realloc(b->patch, n * sizeof *patch);
+    const size_t n = list->n + 1;
+    view_beside_one *one = realloc(list->one, n * sizeof *one);
 
-    if (!patch)
-        return tg_fail_memory(err, n * sizeof *patch, "the archives");
-    b->patch = patch;
-    patch[n - 1] = (view_beside_patch){.name = name};
-    b->patches = n;
+    if (!one)
+        return tg_fail_memory(err, n * sizeof *one, "the archives");
+    list->one = one;
+    one[n - 1] = (view_beside_one){.name = name};
+    list->n = n;
     return TG_OK;
+}
+
+/* Of a set as a whole there is no map. */
+static tg_status check_parts(const tg_results *r, tg_err *err)
+{
+    const tg_results_array *part = tg_results_find(r, "part");
+
+    for (size_t n = 0; n < part->count; n++)
+        if (part->whole[n] != 0)
+            return TG_OK;
+    return tg_fail(err, TG_EDATA, "no head or MLP of it was left out by itself: there is nothing to draw");
+}
+
+bool beside_takes(tg_results_kind kind, bool dump)
+{
+    return kind == TG_RESULTS_LENS || kind == TG_RESULTS_PATCH || kind == TG_RESULTS_ABLATION ||
+           (dump && kind == TG_RESULTS_ATTRIBUTION);
 }
 
 tg_status beside_read(view_beside *b, tg_results_kind kind, const char *name, tg_archive_reader *reader,
                       const tg_dump *dump, tg_err *err)
 {
-    const bool is_patch = kind == TG_RESULTS_PATCH;
+    view_beside_list *list = kind == TG_RESULTS_PATCH      ? &b->patches
+                             : kind == TG_RESULTS_ABLATION ? &b->ablations
+                                                           : NULL;
     char kinds[TG_CHOICE_SIZE];
     tg_results *r;
     tg_status status;
 
-    if (!is_patch && b->has[kind])
+    if (!list && b->has[kind])
         return tg_fail(err, TG_EDATA, "it is the second archive of kind \"%s\": a page has one of each",
                        tg_choice_name(kinds, TG_RESULTS_KIND_NAMES, kind));
-    if (is_patch && (status = add_patch(b, name, err)))
+    if (list && (status = add_one(list, name, err)))
         return status;
-    r = is_patch ? &b->patch[b->patches - 1].results : &b->of[kind];
+    r = list ? &list->one[list->n - 1].results : &b->of[kind].results;
     if ((status = tg_results_read(r, kind, reader, err)))
         return status;
-    if (!is_patch)
+    if (!b->first)
+        b->first = name;
+    if (!list) {
         b->has[kind] = true;
+        b->of[kind].name = name;
+    }
+    if (kind == TG_RESULTS_ABLATION && (status = check_parts(r, err)))
+        return status;
     if (!dump)
         return TG_OK;
     if ((status = check_text(r, dump, err)))
@@ -102,36 +130,56 @@ tg_status beside_read(view_beside *b, tg_results_kind kind, const char *name, tg
     return check_model(r, dump, err);
 }
 
+static void free_list(view_beside_list *list)
+{
+    for (size_t n = 0; n < list->n; n++)
+        tg_results_free(&list->one[n].results);
+    free(list->one);
+}
+
 void beside_free(view_beside *b)
 {
     for (size_t k = 0; k < TG_RESULTS_PATCH; k++)
-        tg_results_free(&b->of[k]);
-    for (size_t n = 0; n < b->patches; n++)
-        tg_results_free(&b->patch[n].results);
-    free(b->patch);
+        tg_results_free(&b->of[k].results);
+    free_list(&b->patches);
+    free_list(&b->ablations);
 }
 
-/* ---- what patches are of */
+/* ---- what they are of */
+
+static size_t layers_of(const tg_results *r)
+{
+    const bool has_parts = r->kind == TG_RESULTS_ABLATION;
+
+    return has_parts ? r->size['L' - 'A'] : (size_t)tg_results_whole(r, "n_layer");
+}
+
+static size_t tokens_of(const tg_results *r)
+{
+    const tg_results_array *ids = tg_results_find(r, "ids");
+
+    return ids ? ids->count : 0;
+}
+
+static size_t greatest_of(const view_beside *b, size_t (*number)(const tg_results *))
+{
+    size_t most = b->has[TG_RESULTS_LENS] ? number(&b->of[TG_RESULTS_LENS].results) : 0;
+
+    for (size_t n = 0; n < b->patches.n; n++)
+        most = tg_size_max(most, number(&b->patches.one[n].results));
+    for (size_t n = 0; n < b->ablations.n; n++)
+        most = tg_size_max(most, number(&b->ablations.one[n].results));
+    return most;
+}
 
 size_t beside_layers(const view_beside *b)
 {
-    size_t most = 0;
-
-    for (size_t n = 0; n < b->patches; n++)
-        most = tg_size_max(most, (size_t)tg_results_whole(&b->patch[n].results, "n_layer"));
-    return most;
+    return greatest_of(b, layers_of);
 }
 
 size_t beside_tokens(const view_beside *b)
 {
-    size_t most = 0;
-
-    for (size_t n = 0; n < b->patches; n++) {
-        const tg_results_array *ids = tg_results_find(&b->patch[n].results, "ids");
-
-        most = tg_size_max(most, ids ? ids->count : 0);
-    }
-    return most;
+    return greatest_of(b, tokens_of);
 }
 
 /* ---- facts: small arrays, as JSON */
@@ -184,12 +232,28 @@ static void put_texts(tg_sink *out, const tg_results *r, const char *name, const
     tg_sink_puts(out, a->dims > 0 ? "]" : "");
 }
 
-static void put_lens(tg_sink *out, const tg_results *r)
+/* The name of its file, as it is shown. */
+static void put_file(tg_sink *out, const view_beside_one *one)
 {
+    char shown[1024];
+
+    view_input(one->name, shown, sizeof shown);
+    put_name(out, "name");
+    parts_put_string(out, shown);
+}
+
+static void put_lens(tg_sink *out, const view_beside_one *one, bool tokens)
+{
+    const tg_results *r = &one->results;
     const bool has_top = tg_results_find(r, "top_ids") && tg_results_find(r, "top_logits");
 
     tg_sink_puts(out, ", \"lens\": ");
     put_wholes(out, r, "{layers", "layers");
+    if (tokens) {
+        put_file(out, one);
+        put_texts(out, r, "tokens", "text");
+        put_wholes(out, r, "tokenIds", "ids");
+    }
     put_wholes(out, r, "positions", "positions");
     put_wholes(out, r, "target", "target");
     put_texts(out, r, "targetTexts", "target_text");
@@ -253,15 +317,12 @@ static void put_tokens(tg_sink *out, const tg_results *r, const char *name, cons
         put_wholes(out, r, name, ids);
 }
 
-static void put_patch(tg_sink *out, const view_beside_patch *patch, bool tokens)
+static void put_patch(tg_sink *out, const view_beside_one *patch, bool tokens)
 {
     const tg_results *r = &patch->results;
-    char shown[1024];
 
     put_texts(out, r, "{site", "site");
-    view_input(patch->name, shown, sizeof shown);
-    put_name(out, "name");
-    parts_put_string(out, shown);
+    put_file(out, patch);
     if (tokens) {
         put_tokens(out, r, "tokens", "text", "ids");
         put_tokens(out, r, "corruptTokens", "corrupt_text", "corrupt_ids");
@@ -280,20 +341,61 @@ static void put_patch(tg_sink *out, const view_beside_patch *patch, bool tokens)
     tg_sink_puts(out, "}");
 }
 
+/* Whose parts are layers by heads and, last, the MLP. */
+static void put_ablation(tg_sink *out, const view_beside_one *ablation)
+{
+    const tg_results *r = &ablation->results;
+
+    put_texts(out, r, "{by", "by");
+    put_file(out, ablation);
+    put_texts(out, r, "metric", "metric");
+    put_wholes(out, r, "pairs", "pairs");
+    put_answer(out, r, "answer", "answerText", "answer_text");
+    put_answer(out, r, "wrong", "wrongText", "wrong_text");
+    put_reals(out, r, "model", "model");
+    put_reals(out, r, "none", "none");
+    if (tg_results_find(r, "whole")) {
+        put_reals(out, r, "whole", "whole");
+        put_wholes(out, r, "named", "named");
+    }
+    tg_sink_print(out, ", \"P\": %zu", r->size['P' - 'A']);
+    put_wholes(out, r, "part", "part");
+    tg_sink_puts(out, "}");
+}
+
 void beside_put_facts(tg_sink *out, const view_beside *b, bool tokens)
 {
     if (b->has[TG_RESULTS_LENS])
-        put_lens(out, &b->of[TG_RESULTS_LENS]);
+        put_lens(out, &b->of[TG_RESULTS_LENS], tokens);
     if (b->has[TG_RESULTS_ATTRIBUTION])
-        put_attribution(out, &b->of[TG_RESULTS_ATTRIBUTION]);
-    for (size_t n = 0; n < b->patches; n++) {
+        put_attribution(out, &b->of[TG_RESULTS_ATTRIBUTION].results);
+    for (size_t n = 0; n < b->patches.n; n++) {
         tg_sink_puts(out, n > 0 ? ", " : ", \"patches\": [");
-        put_patch(out, &b->patch[n], tokens);
+        put_patch(out, &b->patches.one[n], tokens);
     }
-    tg_sink_puts(out, b->patches > 0 ? "]" : "");
+    tg_sink_puts(out, b->patches.n > 0 ? "]" : "");
+    for (size_t n = 0; n < b->ablations.n; n++) {
+        tg_sink_puts(out, n > 0 ? ", " : ", \"ablations\": [");
+        put_ablation(out, &b->ablations.one[n]);
+    }
+    tg_sink_puts(out, b->ablations.n > 0 ? "]" : "");
 }
 
 /* ---- large arrays, in double precision */
+
+/* Of each of a list these arrays; ids are "patch0.value" and so on. */
+static void put_arrays_of(tg_sink *out, const view_beside_list *list, const char *name,
+                          const char *const arrays[])
+{
+    for (size_t n = 0; n < list->n; n++)
+        for (size_t k = 0; arrays[k]; k++) {
+            const tg_results_array *a = tg_results_find(&list->one[n].results, arrays[k]);
+            char id[64];
+
+            snprintf(id, sizeof id, "%s%zu.%s", name, n, arrays[k]);
+            parts_put_element(out, id, a->real, a->count * sizeof *a->real);
+        }
+}
 
 void beside_put_arrays(tg_sink *out, const view_beside *b)
 {
@@ -305,21 +407,16 @@ void beside_put_arrays(tg_sink *out, const view_beside *b)
         {TG_RESULTS_LENS, "entropy", "lens.entropy"}, {TG_RESULTS_LENS, "sum", "lens.sum"},
         {TG_RESULTS_LENS, "top_logits", "lens.top"},  {TG_RESULTS_ATTRIBUTION, "key", "attribution.key"},
     };
-    static const char *const of_patch[] = {"value", "effect"};
+    static const char *const of_patch[] = {"value", "effect", NULL};
+    static const char *const of_ablation[] = {"value", "faithfulness", "change", NULL};
 
     for (size_t n = 0; n < sizeof arrays / sizeof *arrays; n++) {
-        const tg_results *r = &b->of[arrays[n].kind];
+        const tg_results *r = &b->of[arrays[n].kind].results;
         const tg_results_array *a = b->has[arrays[n].kind] ? tg_results_find(r, arrays[n].array) : NULL;
 
         if (a)
             parts_put_element(out, arrays[n].id, a->real, a->count * sizeof *a->real);
     }
-    for (size_t n = 0; n < b->patches; n++)
-        for (size_t k = 0; k < 2; k++) {
-            const tg_results_array *a = tg_results_find(&b->patch[n].results, of_patch[k]);
-            char id[64];
-
-            snprintf(id, sizeof id, "patch%zu.%s", n, of_patch[k]);
-            parts_put_element(out, id, a->real, a->count * sizeof *a->real);
-        }
+    put_arrays_of(out, &b->patches, "patch", of_patch);
+    put_arrays_of(out, &b->ablations, "ablation", of_ablation);
 }

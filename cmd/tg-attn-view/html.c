@@ -202,11 +202,11 @@ static void put_dumps(tg_sink *out, const view *v, size_t n, unsigned parts)
     tg_sink_puts(out, "]");
 }
 
-/* Of patches alone: a dump without layers, which the page knows by that. */
+/* Of archives without a dump: one without layers, which the page knows by that. */
 static void put_bare_facts(tg_sink *out, const view_beside *beside, const char *title)
 {
     tg_sink_print(out, "<script type=\"application/json\" id=\"dump\">{");
-    put_title(out, title, beside->patch->name);
+    put_title(out, title, beside->first);
     tg_sink_puts(out, "\"dumps\": [{\"name\": \"\", \"source\": \"\", \"measures\": []}]");
     tg_sink_print(out, ", \"nLayer\": %zu, \"B\": 1, \"b\": 0, \"T\": %zu, \"H\": 1, \"D\": 1",
                   beside_layers(beside), tg_size_max(beside_tokens(beside), 1));

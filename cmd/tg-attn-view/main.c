@@ -149,20 +149,20 @@ static tg_status read_results(struct input *in, const char *name, const struct o
     return status;
 }
 
-/* Beside the attention of the first dump, or patches without any. */
+/* Beside the attention of the first dump, or without any. */
 static tg_status read_beside(struct inputs *all, tg_results_kind kind, const char *file,
                              tg_archive_reader *reader, tg_err *err)
 {
     char name[TG_CHOICE_SIZE];
     tg_status status;
 
-    if (kind == TG_RESULTS_PATCH || (all->n > 0 && kind < BESIDE_KINDS))
+    if (beside_takes(kind, all->n > 0))
         status = beside_read(&all->beside, kind, file, reader, all->n > 0 ? all->v[0].dump : NULL, err);
     else
         status =
             tg_fail(err, TG_EUSAGE, "there are no pages of archives of kind \"%s\"%s: use .png, .svg or .txt",
                     tg_choice_name(name, TG_RESULTS_KIND_NAMES, kind),
-                    kind < BESIDE_KINDS ? " without a dump before them" : "");
+                    beside_takes(kind, true) ? " without a dump before them" : "");
     tg_archive_close(reader);
     return status;
 }
@@ -194,7 +194,7 @@ static tg_status read_archive(struct inputs *all, struct input *in, const char *
         return read_beside(all, (tg_results_kind)(kind - 1), name, reader, err);
     if (kind > 0)
         return read_results(in, name, o, (tg_results_kind)(kind - 1), reader, err);
-    if (all->n == 0 && all->beside.patches > 0) {
+    if (all->n == 0 && all->beside.first) {
         tg_archive_close(reader);
         return tg_fail(err, TG_EUSAGE, "on a page of a dump it comes first, before other archives");
     }

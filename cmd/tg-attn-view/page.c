@@ -26,5 +26,6 @@ EMBED(view_page_style, FILE_IN("page.css"));
 EMBED(view_page_script,
       FILE_IN("words.js") FILE_IN("numbers.js") FILE_IN("colors.js") FILE_IN("maps.js") FILE_IN("text.js")
           FILE_IN("panel.js") FILE_IN("grid.js") FILE_IN("lens.js") FILE_IN("logit.js") FILE_IN("patching.js")
-              FILE_IN("learn.js") FILE_IN("after.js") FILE_IN("cards.js") FILE_IN("heads.js")
-                  FILE_IN("sides.js") FILE_IN("address.js") FILE_IN("gestures.js") FILE_IN("page.js"));
+              FILE_IN("ablating.js") FILE_IN("learn.js") FILE_IN("after.js") FILE_IN("cards.js")
+                  FILE_IN("heads.js") FILE_IN("sides.js") FILE_IN("address.js") FILE_IN("gestures.js")
+                      FILE_IN("page.js"));

@@ -129,7 +129,7 @@ TG_MUST_CHECK tg_status view_steps(view *v, tg_sink *out, tg_err *err);
 TG_MUST_CHECK tg_status view_check_alike(const view *first, const view *other, tg_err *err);
 
 /* As one page, of page/'s files, which page.c embeds, of n views that are alike, with archives of the first
- * one's text; n = 0: of patches alone, with a title or NULL for their names; `whole`: however heavy it gets.
+ * one's text; n = 0: of these alone, with a title or NULL for their names; `whole`: however heavy it gets.
  * Failures to write are kept in out. */
 TG_MUST_CHECK tg_status view_html(view *v, size_t n, const view_beside *beside, const char *title, bool whole,
                                   tg_sink *out, tg_err *err);

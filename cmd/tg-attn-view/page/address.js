@@ -18,10 +18,14 @@ function addressOf() {
         parts.out = view.out;
     if (wantsSides !== opensSided)
         parts.sides = Number(wantsSides);
-    if (panel !== panelFor(card) && !isBare)
+    if (panel !== (isBare ? panels[0] : panelFor(card)))
         parts.panel = panel;
     if (panel === "patch" && whichPatch > 0)
         parts.patch = whichPatch + 1;
+    if (panel === "ablation" && whichAblation > 0)
+        parts.ablation = whichAblation + 1;
+    if (panel === "ablation" && view.ablated !== "change")
+        parts.ablated = view.ablated;
     if (panel === "lens" && view.lens !== lensShows[0])
         parts.lens = view.lens;
     if (largeness() > 1)
@@ -76,8 +80,11 @@ function readAddress(text) {
     setLanguage(address.choice("lang", firstLanguage(), "en", "zh"));
     setLarge(address.choice("large", "0", "1") === "1");
     setPatch(address.number("patch", 1, 1, Math.max(patches.length, 1)) - 1);
+    setAblation(address.number("ablation", 1, 1, Math.max(ablations.length, 1)) - 1);
+    setAblated(address.choice("ablated", "change", ...Object.keys(ABLATED)));
+    setLens(address.choice("lens", lensShows[0], ...lensShows));
     if (isBare)
-        setPanel("patch");
+        setPanel(address.choice("panel", panels[0], ...panels));
     else
         readPlace(address);
 }
@@ -101,7 +108,6 @@ function readPlace(address) {
     setWay(address.choice("text", view.way, "row", "column"));
     setChannel(address.number("channel", 0, 0, D - 1));
     setOut(address.number("out", 0, 0, C - 1));
-    setLens(address.choice("lens", lensShows[0], ...lensShows));
     view.card = address.number("step", 1, 1, cards.length) - 1;
     setPanel(address.choice("panel", panelFor(view.card), ...panels));
 }

@@ -277,14 +277,15 @@ function showCards(parts) {
 
 // ---- which part the panel shows
 
-const PANELS = ["cell", "way", "trace", "row", "sum", "out", "stream", "next", "gradient", "lens", "logit", "patch", "edit", "quiz"];
-const WIDE = {lens: dump.lens, logit: dump.attribution, patch: dump.patches}; // grids, which need room, and what they are of
-const panels = PANELS.filter((panel) => ["cell", "quiz"].includes(panel) || (panel === "edit" ? isSmall
-    : panel in WIDE ? WIDE[panel] : cards.some((card) => card.panel === panel)));
+const PANELS = ["cell", "way", "trace", "row", "sum", "out", "stream", "next", "gradient", "lens", "logit", "patch", "ablation", "edit", "quiz"];
+// Grids, which need room, and what they are of.
+const WIDE = {lens: dump.lens, logit: dump.attribution, patch: dump.patches, ablation: dump.ablations};
+const panels = PANELS.filter((panel) => panel in WIDE ? WIDE[panel] : !isBare && (["cell", "quiz"].includes(panel) ||
+    (panel === "edit" ? isSmall : cards.some((card) => card.panel === panel))));
 
 function setPanel(panel) {
     view.panel = panel;
-    for (const name of panels) {
+    for (const name of PANELS) {
         byId(`of-${name}`).hidden = name !== panel;
         byId(`tab-${name}`).setAttribute("aria-pressed", String(name === panel));
     }
@@ -302,6 +303,13 @@ function setChannel(d) {
     refresh();
 }
 
+function makeTabs() {
+    for (const panel of PANELS) {
+        byId(`tab-${panel}`).hidden = !panels.includes(panel);
+        byId(`tab-${panel}`).addEventListener("click", () => setPanel(panel));
+    }
+}
+
 function makeCards() {
     cards.forEach((card, n) => {
         card.button = element("button", "", {type: "button", class: "card", "aria-pressed": "false"});
@@ -310,10 +318,7 @@ function makeCards() {
         byId("card-list").append(card.button);
     });
     byId("step").addEventListener("click", () => goToCard((view.card + 1) % cards.length));
-    for (const panel of PANELS) {
-        byId(`tab-${panel}`).hidden = !panels.includes(panel);
-        byId(`tab-${panel}`).addEventListener("click", () => setPanel(panel));
-    }
+    makeTabs();
     byId("channel").max = D - 1;
     byId("channel").addEventListener("input", (event) => setChannel(event.target.valueAsNumber));
     byId("keys").addEventListener("scroll", refresh);

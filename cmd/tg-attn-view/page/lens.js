@@ -91,6 +91,8 @@ function showPrediction(r, c) {
 
 // The layer that ran last before this prediction, at this position; the embedding's row leads to layer 0.
 function goToPrediction(r, c) {
+    if (isBare)
+        return;
     goToMap(Math.max(lens.layers[lensLayer(r)] - 1, 0), view.head, lens.positions[c]);
 }
 
@@ -108,12 +110,12 @@ const makeLensGrid = () => new Grid({
     },
     palette: () => paletteOf("probs"),
     state: () => view.lens,
-    chosen: (c) => lens.positions[c] === view.i,
+    chosen: (c) => !isBare && lens.positions[c] === view.i,
     show: showPrediction,
     go: goToPrediction,
     first: () => {
-        const l = lens.layers.indexOf(view.layer + 1);
-        return {r: l < 0 ? 0 : lensLayer(l), c: Math.max(lens.positions.indexOf(view.i), 0)};
+        const l = isBare ? -1 : lens.layers.indexOf(view.layer + 1);
+        return {r: l < 0 ? 0 : lensLayer(l), c: isBare ? lens.positions.length - 1 : Math.max(lens.positions.indexOf(view.i), 0)};
     }
 });
 

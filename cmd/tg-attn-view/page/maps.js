@@ -13,6 +13,7 @@ const view = {
     card: 0, channel: 0,    // the step that is explained; the channel of the weighted sum,
     out: 0,                 // and that of the projection's output
     lens: "prob",           // what the colours of predictions stand for: one of LENS
+    ablated: "change",      // and those of ablations: one of ABLATED
     from: {i: 0, j: 0, n: T} // the square of tokens that the large map shows
 };
 
@@ -83,6 +84,7 @@ const largeness = () => isLarge ? LARGE : 1;
 
 const fontOf = (pixels) => isLarge ? `${pixels * LARGE}px system-ui, sans-serif` : `${pixels}px system-ui, sans-serif`;
 const LABEL_STEP = 13;  // pixels between labels along a side, at least
+const CELL_MOST = 240;  // pixels of a cell: three tokens fill a window
 const LABEL_MOST = 130; // pixels of a label; less on a narrow page
 const EDGE = 10;        // beside the map, for the halves of the last labels
 const VALUE_LEAST = 26; // a cell of so many pixels has its number in it
@@ -139,7 +141,7 @@ function layOut(context, room, many) {
         left = Math.max(marginFor(context, i, Math.min(n, T - i), step, label), 58 * largeness());
         top = Math.max(marginFor(context, j, Math.min(n, T - j), step, label), 46 * largeness());
     }
-    cell = Math.min(side(left, top) / n, 120);
+    cell = Math.min(side(left, top) / n, CELL_MOST);
     const whole = Math.floor(cell);
     // whole pixels, unless the map would lose too much of its size
     frame = {left, top, cell: whole >= 0.9 * cell ? whole : cell};
@@ -147,7 +149,7 @@ function layOut(context, room, many) {
     frame.lefts = Array.from({length: many}, (_, nth) => left + nth * (frame.size + SIDE_GAP));
 }
 
-// The masked part, behind the cells.
+// The masked part, below the cells.
 function hatch(context, ratio) {
     const tile = document.createElement("canvas"), size = Math.round(6 * ratio);
     tile.width = tile.height = size;
@@ -192,7 +194,7 @@ function drawValues(context, {rows, numbers, show, scale}, left) {
     const {i: i0, j: j0, n} = view.from, {top, cell} = frame, {inks} = paletteOf(show), end = Math.min(i0 + n, rows);
     if (cell < VALUE_LEAST || hidesNumbers())
         return;
-    context.font = fontOf(cell < 38 ? 10 : 12);
+    context.font = fontOf(cell < 38 ? 10 : cell < 110 ? 12 : 16);
     context.textAlign = "center";
     context.textBaseline = "middle";
     for (let i = i0; i < end; i++) {

@@ -13,8 +13,8 @@ const {KV = H, C = H * D} = dump; // only named where they differ: heads of keys
 const {dumps} = dump;
 let which = 0; // the one that is shown; the others' numbers are compared with the first one's
 
-// The tokens of the shown dump: its own, which may have no texts, or else the first one's.
-const firstTokens = {tokens: dump.tokens, ids: dump.ids};
+// The tokens of the shown dump: its own, which may have no texts, or else the first one's; without a dump those of a lens.
+const firstTokens = {tokens: dump.tokens ?? dump.lens?.tokens ?? null, ids: dump.ids ?? dump.lens?.tokenIds ?? null};
 const readTokens = () => {
     const {tokens, ids} = dumps[which].ids ? dumps[which] : firstTokens;
     Object.assign(dump, {tokens, ids});

@@ -27,7 +27,7 @@ function showTitle() {
 function draw() {
     if (isBare) {
         dirty = false;
-        showPatch();
+        ({lens: showLens, patch: showPatch, ablation: showAblation})[view.panel]();
         addressLater();
         return;
     }
@@ -431,8 +431,8 @@ const layoutOf = (heads) => dump.layout === "bhtd" ? `[B,${heads},T,D]` : `[B,T,
 const namesOf = (files) => files.length > 2 ? say("{0} to {1}", files[0].name, files.at(-1).name) : files.map(({name}) => name).join(", ");
 
 function describe() {
-    const names = dump.title ?? namesOf(isBare ? patches : dumps), counted = plural("{0} layers", dump.nLayer);
-    document.title = say(isBare ? "Patching: {0}" : "Attention: {0}", names);
+    const names = dump.title ?? namesOf(isBare ? bareFiles() : dumps), counted = plural("{0} layers", dump.nLayer);
+    document.title = say(isBare ? `${bareTitle()}: {0}` : "Attention: {0}", names);
     byId("name").textContent = names;
     byId("dumps").hidden = dumps.length === 1;
     byId("dump-number").max = dumps.length - 1;
@@ -474,11 +474,33 @@ function listen() {
     window.matchMedia("(prefers-color-scheme: dark)").addEventListener("change", showTheme);
 }
 
+// ---- a page without a dump: of archives alone
+
+const bareFiles = () => [...lens ? [lens] : [], ...patches, ...ablations];
+
+// What it is called, and its panel.
+const bareTitle = () => panels.length > 1 ? "Results" : {lens: "Lens", patch: "Patching", ablation: "Ablation"}[panels[0]];
+
+// Before its texts are found.
+function makeBare() {
+    document.body.classList.add("bare");
+    document.body.classList.toggle("single", panels.length === 1);
+    document.querySelector("h1").firstChild.data = `${bareTitle()} `;
+    byId("cell").setAttribute("aria-label", {lens: "What each layer predicts", patch: "What patching changes",
+        ablation: "What the model needs"}[panels.length === 1 ? panels[0] : ""] ?? "What the panel shows");
+    byId("patch-leads").textContent = "Layers down.";
+    byId("ablation-leads").textContent = "Layers down, heads across.";
+    byId("lens-leads").remove();
+}
+
 // Nothing of it depends on maps.
 function startBare() {
     makeBare();
     makeControls();
+    makeTabs();
+    makeLens();
     makePatches();
+    makeAblations();
     findStated();
     listen();
     readAddress(window.location.href);
@@ -500,6 +522,7 @@ function start() {
     makeLens();
     makeLogit();
     makePatches();
+    makeAblations();
     sizeThumbs();
     sizeTerms();
     makeText();

@@ -195,7 +195,7 @@ function showCell() {
     showSteps(row, showTerms());
     ({row: () => showKeys(row), sum: () => showSum(row, parts.att), way: showRotation, out: showProjection,
         stream: showResidual, next: showNext, gradient: () => showGradient(parts), lens: showLens, logit: showLogit,
-        patch: showPatch, edit: showVectors, quiz: showQuiz})[view.panel]?.();
+        patch: showPatch, ablation: showAblation, edit: showVectors, quiz: showQuiz})[view.panel]?.();
     showCards(parts);
     byId("said").textContent = hidesNumbers() ? placeText(view)
         : say("{0}: {1}", placeText(view), isSided() ? sidesNumbers(view) : numbersText(row, view));

@@ -1,12 +1,12 @@
 // What patching changes: a row for each layer, or each head of each layer, and a column for each position, or head.
 
 // Each of an archive: {site, name, metric, direction, method, pairs, clean, corrupt, layers, heads, positions}; on a page
-// of patches alone also the tokens of both prompts.
+// without a dump also the tokens of both prompts.
 const {patches = []} = dump;
 let whichPatch = 0; // the one that is shown
 let [patch] = patches;
 
-const isBare = dump.layers.length === 0; // the page has patches alone: no dump, and no maps
+const isBare = dump.layers.length === 0; // the page has no dump, and no maps
 
 const SITES = {x: "residual stream", q: "q", k: "k", v: "v", pattern: "probabilities", z: "weighted sum", att: "attention’s output",
     mlp: "MLP’s output"};
@@ -14,8 +14,8 @@ const METRICS = {diff: "difference of logits", prob: "probability of the answer"
     kl: "divergence from the clean run"};
 
 // What is measured, with the tokens of which it is, where the archive tells.
-function metricName() {
-    const {metric, answer, answerText, wrong, wrongText} = patch, name = say(METRICS[metric]);
+function metricName({metric, answer, answerText, wrong, wrongText} = patch) {
+    const name = say(METRICS[metric]);
     if (answer === undefined)
         return name;
     return wrong === undefined ? say("{0} ({1})", name, nameOfId(answer, answerText))
@@ -83,7 +83,7 @@ function greatestPatch() {
     return changes.indexOf(greatest(changes));
 }
 
-// The cell to begin with: of the view's layer, head and position, as far as there is one; on a page of patches alone the
+// The cell to begin with: of the view's layer, head and position, as far as there is one; on a page without a dump the
 // greatest change.
 function firstPatched() {
     const {layers, heads, positions} = patch, of = (places, place) => Math.max(places.indexOf(place), 0);
@@ -167,12 +167,4 @@ function makePatches() {
     byId("patches").hidden = patches.length < 2;
     byId("patch-which").append(...patches.map((_, nth) => element("option", "", {value: nth})));
     byId("patch-which").addEventListener("change", (event) => setPatch(Number(event.target.value)));
-}
-
-// A page of patches alone: what it is called, before its texts are found.
-function makeBare() {
-    document.body.classList.add("bare");
-    document.querySelector("h1").firstChild.data = "Patching ";
-    byId("cell").setAttribute("aria-label", "What patching changes");
-    byId("patch-leads").textContent = "Layers down.";
 }

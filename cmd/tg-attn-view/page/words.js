@@ -140,8 +140,8 @@ const CHINESE = {
     "what patching changes": "激活替换改变什么", "What each layer predicts": "每一层预测什么", "What makes the logit": "logit 由什么组成",
     "What patching changes": "激活替换改变什么", "probability of the target": "目标的概率", "rank of the target": "目标的名次",
     "probability of the first token": "第一名的概率", "divergence from the last layer": "与最后一层的散度",
-    "What the model would predict if it ended after so many layers. The last layer is on top, the embedding at the bottom; a click leads to the layer’s map.":
-        "假如模型在这么多层之后结束，它会预测什么。最后一层在最上面，嵌入在最下面；点击可到这一层的图。",
+    "What the model would predict if it ended after so many layers. The last layer is on top, the embedding at the bottom.":
+        "假如模型在这么多层之后结束，它会预测什么。最后一层在最上面，嵌入在最下面。",
     "colours: {0} from {1} to {2}": "颜色：{0}，从 {1} 到 {2}", "after {0} layers": "{0} 层之后", ", ": "，", "; ": "；",
     "{0}, position {1}: entropy {2}, divergence {3} nats": "{0}，位置 {1}：熵 {2}，散度 {3} nat",
     "; target {0}: rank {1}, probability {2}, logit {3}": "；目标 {0}：名次 {1}，概率 {2}，logit {3}",
@@ -162,7 +162,15 @@ const CHINESE = {
     "Effect 1: the {0} is that of the clean run, {1}; 0: that of the corrupt run, {2}.": "效果 1：{0}与干净的运行相同，为 {1}；效果 0：与破坏过的运行相同，为 {2}。",
     "{0} ({1})": "{0}（{1}）", "{0} ({1} less {2})": "{0}（{1} 减去 {2}）",
     " The paper’s colour: nothing has changed.": "底色表示什么也没变。", " Estimated from one gradient.": "由一次梯度估计。", " Means of {0} pairs of prompts; the tokens are the first pair’s.": "是 {0} 对提示的平均；token 是第一对的。",
-    "Layers down.": "从上到下是层。", " Means of {0} pairs of prompts.": "是 {0} 对提示的平均。", "Patching": "激活替换", "Patching: {0}": "激活替换：{0}",
+    "Layers down.": "从上到下是层。", "Results": "结果", "Results: {0}": "结果：{0}", "Lens": "透镜", "Lens: {0}": "透镜：{0}", "Ablation": "消融", "Ablation: {0}": "消融：{0}",
+    "ablation": "消融", "what the model needs": "模型需要什么", "What the model needs": "模型需要什么", "change of the faithfulness": "忠实度的变化", "faithfulness": "忠实度", "metric": "指标", "change": "变化", "without": "去掉",
+    "zeros take its place.": "用零代替它。", "the mean of what it gives on the corrupt prompts takes its place.": "用它在破坏过的提示上的平均代替它。", "what it gives in the corrupt run takes its place.": "用破坏过的运行中的它代替它。",
+    "not left out by itself": "没有单独去掉", "{0} {1}, faithfulness {2}, change {3}": "{0} {1}，忠实度 {2}，变化 {3}", "Heads and MLPs by change": "按变化排列的头与 MLP",
+    "Each cell is a run without one head or MLP: {0}": "每个格子是一次去掉一个头或 MLP 的运行：{0}",
+    "Each cell is a run of a circuit of {0} members without one of them: {1}": "每个格子是一次由 {0} 个成员组成的回路去掉其中一个的运行：{1}",
+    " Faithfulness 1: the {0} is that of the model, {1}; 0: that without any head or MLP, {2}.": "忠实度 1：{0}与整个模型相同，为 {1}；0：与去掉所有头和 MLP 时相同，为 {2}。",
+    " The circuit itself: {0}, faithfulness {1}.": "回路本身：{0}，忠实度 {1}。",
+    "Layers down, heads across; a click leads to the head’s map.": "从上到下是层，从左到右是头；点击可到这个头的图。", "A click leads to the layer’s map.": "点击可到这一层的图。", " Means of {0} pairs of prompts.": "是 {0} 对提示的平均。", "Patching": "激活替换", "Patching: {0}": "激活替换：{0}",
     "{0} layers": "{0} 层", "{0} layer": "{0} 层",
     "Layers down; a click leads to the map.": "从上到下是层；点击可到图。",
     // the list of keys
