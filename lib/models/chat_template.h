@@ -19,10 +19,10 @@ TG_MUST_CHECK tg_status tg_chat_template_trained(tg_chat_note *chat, const char 
 
 /*
  * What the files of a model say: a directory's chat_template.jinja or tokenizer_config.json, a GGUF file, or
- * a file NAME.jinja; or an archive of training.  TG_CHAT_TEMPLATES: they have no template, or path names something else.
- * A template is a program, of which only the tokens that it writes are looked at (tg_chat_recognize()).
- * TG_EDATA: it is none of lib/text/chat.h's, or the file is damaged; TG_EIO, TG_ENOMEM.  Messages name the
- * file.
+ * a file NAME.jinja; or an archive of training.  TG_CHAT_TEMPLATES: they have no template, or path names
+ * something else. A template is a program, of which only the tokens that it writes are looked at
+ * (tg_chat_recognize()). TG_EDATA: it is none of lib/text/chat.h's, or the file is damaged; TG_EIO,
+ * TG_ENOMEM.  Messages name the file.
  */
 TG_MUST_CHECK tg_status tg_chat_template_of(tg_chat_template *kind, const char *path, tg_err *err);
 
