@@ -110,6 +110,10 @@ for (width, height), rows in sizes.items():
 assert whole == (["logits"] if file == "long.html" else [])
 assert page.run("""(() => { const {lastChild: lines} = cards.find(({name}) => name === "logits").button;
     return parseFloat(lines.textContent) > 0 && lines.textContent.split("\\n").slice(1).every((text) => !text.includes("inter")); })()""")
+# in a low window they stay in a row, which scrolls, and leave room for the map
+page.size(1280, 640); page.settle()
+assert page.run("new Set(cards.map(({button}) => button.getBoundingClientRect().top)).size === 1 && frame.size >= 150 && "
+                "byId('legend').getBoundingClientRect().top >= byId('map').getBoundingClientRect().bottom"), page.run("frame")
 # a projector's letters leave no room for numbers, but all names are in view
 page.size(1280, 800)
 page.run("setLarge(true)"); page.settle()

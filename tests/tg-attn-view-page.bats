@@ -1778,6 +1778,10 @@ for width, height in ((1280, 800), (1920, 1080), (390, 844)):
     assert page.run("byId('vectors').scrollWidth <= byId('vectors').clientWidth"), width
     rights = page.run("[0, 1, 2].map((n) => [...byId('vectors').children[n].tBodies[0].rows[0].cells].map((c) => Math.round(c.getBoundingClientRect().right)).slice(0, 3))")
     assert rights[0] == rights[1] == rights[2], (width, rights)
+page.size(1280, 800)
+page.run("setLarge(true)"); page.settle() # for a projector
+assert page.run("byId('vectors').scrollWidth <= byId('vectors').clientWidth")
+page.run("setLarge(false)"); page.settle()
 assert page.run("!byId('copy-row').disabled && getComputedStyle(byId('measures')).display !== 'none'")
 page.requests.clear()
 page.open("file://" + os.path.abspath("large.html")); page.settle()
