@@ -110,6 +110,10 @@ for (width, height), rows in sizes.items():
 assert whole == (["logits"] if file == "long.html" else [])
 assert page.run("""(() => { const {lastChild: lines} = cards.find(({name}) => name === "logits").button;
     return parseFloat(lines.textContent) > 0 && lines.textContent.split("\\n").slice(1).every((text) => !text.includes("inter")); })()""")
+# in a low window they stay in a row, which scrolls, and leave room for the map
+page.size(1280, 640); page.settle()
+assert page.run("new Set(cards.map(({button}) => button.getBoundingClientRect().top)).size === 1 && frame.size >= 150 && "
+                "byId('legend').getBoundingClientRect().top >= byId('map').getBoundingClientRect().bottom"), page.run("frame")
 # a projector's letters leave no room for numbers, but all names are in view
 page.size(1280, 800)
 page.run("setLarge(true)"); page.settle()
@@ -147,6 +151,24 @@ name = file.replace(".html", "")
 # the number as the trace prints it
 traced = lambda x: "%.9g" % x if abs(x) >= 1e9 else "%.4e" % x if 0 < abs(x) < 1e-4 else "%.8f" % x
 
+def gradient_traced(layer, h, i, j):
+    """What tg-attn-dump prints of the gradient of a score."""
+    command = ["tg-attn-dump", "--trace", f"0,{h},{i},{j}", "--backward", "--heads", str(H)]
+    if ids is None:
+        command += ["--example", os.path.basename(name), "--channel", str(page.run("view.channel"))]
+    else:
+        command += ["-m", name + ".model.npz", "--ids", " ".join(map(str, ids)), "-l", str(layer), "--target-id", str(dump["dump/target"])]
+    trace = subprocess.run(command, capture_output=True, text=True, check=True).stdout
+    return trace.split("the gradient of the score")[1].split("\n\n")[0]
+
+# the texts of the gradients of cells that are seen, 100 in all files
+for _ in range(13):
+    layer, h, i = random.choice(L), random.randrange(H), random.randrange(T)
+    j = random.randrange(page.run(f"firstSeen({layer}, {i})"), i + 1)
+    said = page.run(f"goTo({layer}, {h}), moveTo({i}, {j}), setPanel('gradient'), draw(), byId('gradient-result').textContent"); page.settle()
+    want = re.findall("= (\\S+)$", gradient_traced(layer, h, i, j), re.M)[-1]
+    assert traced(float(said.split("= ")[-1])) == want, (file, layer, h, i, j, said, want)
+
 for layer, h, i, j in cells:
     choose(layer, h, i, j)
     for which in "qk" if page.run("dump.steps ?? ''") else "":
@@ -166,13 +188,7 @@ for layer, h, i, j in cells:
             assert abs(float(made) - (source[d] * float(cos) + other * float(sin))) < 1e-5 * (1 + abs(source[d]))
     rows("gradient", "gradients")
     text = page.run("byId('gradient-result').textContent")
-    command = ["tg-attn-dump", "--trace", f"0,{h},{i},{j}", "--backward", "--heads", str(H)]
-    if ids is None:
-        command += ["--example", os.path.basename(name), "--channel", str(page.run("view.channel"))]
-    else:
-        command += ["-m", name + ".model.npz", "--ids", " ".join(map(str, ids)), "-l", str(layer), "--target-id", str(dump["dump/target"])]
-    trace = subprocess.run(command, capture_output=True, text=True, check=True).stdout
-    trace = trace.split("the gradient of the score")[1].split("\n\n")[0]
+    trace = gradient_traced(layer, h, i, j)
     if page.run("cellMasked(view)"):
         assert text.endswith(" = 0") and " = 0: the score" in trace, (text, trace)
         continue
@@ -204,6 +220,18 @@ END
 assert page.run("[Boolean(dump.weights), Boolean(dump.residual)]") == [True, file != "small.html"], file
 assert page.run("panels.includes('stream')") == (file != "small.html")
 END
+}
+
+@test "a page of 300 tokens and 4 x 4 heads has at most 3 MiB, one of 400 and 12 x 12 at most 40" {
+    slow
+    tg-init -q --n-layer 4 --n-head 4 --n-embd 128 --n-ctx 300 -o model.npz
+    make_text 300 > text
+    tg-attn-dump -q -m model.npz -o small.npz < text
+    dump large.npz T=400 H=12 L=12 D=64 text=words
+    for name in small large; do tg-attn-view -q -o $name.html $name.npz; done
+    [[ $(size small.html) -le $((3 << 20)) && $(size large.html) -le $((40 << 20)) ]]
+    grep -q '"T": 300' small.html
+    grep -q '"T": 400' large.html
 }
 
 @test "page: two prompts of as many tokens, and two heads, are compared" {

@@ -459,8 +459,9 @@ if bare:
     words = page.run("document.body.innerText + byId('cell').getAttribute('aria-label') + document.title")
     left = set(re.findall("[A-Za-z]{2,}", words)) - {"npz", "resample", "zero", "kept", "logit", "English", "MLP", "mlp"}
     assert left == set(), left
-for width, height in ((1280, 800), (1920, 1080), (390, 844)):
-    page.size(width, height); page.settle()
+for width, height, large in ((1280, 800, "true"), (1280, 800, "false"), (1920, 1080, "false"), (390, 844, "false")):
+    page.size(width, height)
+    page.run(f"setLarge({large})"); page.settle()
     assert page.run("document.documentElement.scrollWidth") <= width
     assert page.run("byId('ablated').scrollWidth <= byId('ablated').clientWidth"), width
     cut = page.run("[...byId('ablated').querySelectorAll('td')].filter((c) => c.scrollWidth > c.clientWidth + 1).map((c) => c.textContent)")
