@@ -197,6 +197,7 @@ loss_of() {
 
 @test "PEFT's directory: written, read with the same values, and trained further" {
     run -0 --separate-stderr tg-convert base.npz --adapter adapter.npz --to peft -o peft
+    converted
     [[ $(ls peft) = $'adapter_config.json\nadapter_model.safetensors' ]]
     grep -q '"r": 4,' peft/adapter_config.json
     grep -q '"base_model_name_or_path": null,' peft/adapter_config.json
