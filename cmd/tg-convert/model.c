@@ -97,6 +97,8 @@ static tg_status write_part(struct written *w, const convert_options *o, const t
 /* "tuned.gguf: gguf, 268,098,176 parameters, 512.1 MiB" */
 static void note_written(const convert_options *o, const tg_model_file *f, const struct written *w)
 {
+    const bool adapter = strcmp(o->format->name, "peft") == 0;
+    const tg_params *table = adapter ? &f->adapter[0]->table : &f->table;
     char files[64] = "", bytes[64] = "";
 
     if (w->files > 1)
@@ -105,7 +107,7 @@ static void note_written(const convert_options *o, const tg_model_file *f, const
         snprintf(bytes, sizeof bytes, ", %s", cli_bytes(w->bytes));
     cli_note("%s: %s%s, %s parameters%s",
              cli_is_dash(o->target ? o->target : "-") ? "standard output" : o->target, o->format->name, files,
-             cli_count(f->table.count), bytes);
+             cli_count(table->count), bytes);
 }
 
 /* The path of a part, NULL: standard output; the caller frees it. */
