@@ -586,8 +586,13 @@ dist: ## make build/tg-VERSION.tar.gz, which builds and tests without git
 clean: ## remove everything that was built
 	rm -rf $(if $(filter file,$(origin BUILD)),$(BUILDS),$(addprefix $(BUILD)/,obj bin completions unit grams fuzz faults bench libfuzz.a libtg-failing.a libtg.a libtg.so libcli.a) $(TINY) $(wildcard $(BUILD)-mpi*))
 
+# What somebody new here needs comes first.
+FIRST = all demo check test install
 help: ## this list
-	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-13s %s\n", $$1, $$2 } \
-	    /^## / { sub(/^## /, ""); print }' Makefile $(wildcard tests/*.mk)
+	@awk -F ':.*## ' -v first='$(FIRST)' 'BEGIN { n = split(first, name, " ") } \
+	    /^[a-z-]+:.*## / { line[$$1] = sprintf("  make %-13s %s\n", $$1, $$2); if (index(" " first " ", " " $$1 " ") == 0) name[++n] = $$1 } \
+	    /^## / { sub(/^## /, ""); variables = variables $$0 "\n" } \
+	    END { print "Targets:"; for (i = 1; i <= n; i++) printf "%s", line[name[i]]; printf "\n%s", variables }' \
+	    Makefile $(wildcard tests/*.mk)
 
 endif # here

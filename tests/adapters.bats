@@ -215,6 +215,8 @@ loss_of() {
 
 @test "PEFT's directory: written, read with the same values, and trained further" {
     run -0 --separate-stderr tg-convert base.npz --adapter adapter.npz --to peft -o peft
+    [[ ${stderr_lines[-1]} = "tg-convert: peft: peft in 2 files, $(tg-info adapter.npz | sed -n 's/^parameters  //p') parameters, "* ]]
+    converted
     [[ $(ls peft) = $'adapter_config.json\nadapter_model.safetensors' ]]
     grep -q '"r": 4,' peft/adapter_config.json
     grep -q '"base_model_name_or_path": null,' peft/adapter_config.json
@@ -345,7 +347,7 @@ old.close()'
     run -1 --separate-stderr tg-eval -m base.npz --adapter base.npz -p Hello
     said 'tg-eval: base.npz: the archive has kind "model", expected "adapter"'
     run -1 --separate-stderr tg-eval -m adapter.npz -p Hello
-    said 'tg-eval: adapter.npz: the archive has kind "adapter", expected "model"'
+    said 'tg-eval: adapter.npz: the archive has kind "adapter", expected "model": name it with --adapter, and its model with -m'
     run -3 --separate-stderr tg-eval -m base.npz --adapter none.npz -p Hello
     said 'tg-eval: none.npz: No such file or directory'
     mkdir empty

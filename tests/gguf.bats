@@ -152,6 +152,7 @@ print(json.dumps({
               "merges": [["\u2581", "a"], ["a", "b"]]}}))' > tokenizer.json
     tg-init -q -P baby-llama --n-layer 1 --n-embd 32 -t tokenizer.json -o llama.npz
     run -0 --separate-stderr tg-convert llama.npz --to gguf -o llama.gguf
+    converted
     # the model has 320 ids, the vocabulary 264
     diff <(grep -aoE '\[PAD[0-9]*\]' llama.gguf) <(printf '[PAD%d]\n' {264..319})
     tg-convert llama.gguf -o back.npz
@@ -181,6 +182,7 @@ print(json.dumps({
     cmp <(tg-attn-dump -m model.npz -p 'To be') <(tg-attn-dump -m model.gguf -p 'To be')
     tg-init -q --n-embd 12 --n-head 2 -o narrow.npz
     run -0 --separate-stderr tg-convert narrow.npz --to gguf --dtype q8_0 -o narrow.gguf
+    converted
     for n in 12 48; do
         [[ $stderr = *"matrices with rows of $n values are written as f16: q8_0 needs a multiple of 32"* ]]
     done
@@ -203,6 +205,7 @@ assert a == b
     [[ ! -e exact.gguf ]]
     [[ $stderr = 'tg-convert: exact.npz: llama.cpp differs: its activation is gelu_new (tanh), the model'"'"'s gelu (exact) (--lossy accepts that)' ]]
     run -0 --separate-stderr tg-convert exact.npz --to gguf --lossy -o exact.gguf
+    converted
     [[ $stderr = *"its activation is gelu_new (tanh)"* ]]
     tg-bpe -n 300 --split none -o none.npz "$ROOT/README.md" 2> /dev/null
     tg-init -t none.npz --n-layer 1 --n-head 2 --n-embd 32 --n-ctx 16 -o a.npz 2> /dev/null
@@ -225,6 +228,7 @@ assert a == b
     run -1 --separate-stderr tg-tokenize -t other.gguf "$ROOT/README.md"
     [[ $stderr = "tg-tokenize: other.gguf: $why" ]]
     run -0 --separate-stderr tg-convert other.gguf --lossy -o left.npz
+    converted
     [[ $stderr = *'the vocabulary is left out: its tokenizer.ggml.model is "bert"'* ]]
 }
 

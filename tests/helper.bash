@@ -237,6 +237,17 @@ spaced_model() {
 
 # ---- checks
 
+# converted: the last line of tg-convert's standard error says what was written; without it the rest is as before.
+converted() {
+    if [[ ! ${stderr_lines[-1]} =~ ^tg-convert:\ .*:\ .*[0-9]\ (parameters|tokens?)(,\ [0-9.]+\ [KMG]?i?B)?$ ]]; then
+        echo "expected a line about what was written"
+        echo "standard error was: $stderr"
+        return 1
+    fi
+    unset 'stderr_lines[-1]'
+    stderr=$(printf '%s\n' "${stderr_lines[@]}")
+}
+
 # said TEXT: standard error of the last run is one line, and contains TEXT.
 # (Compare as text, not as a pattern.)
 said() {

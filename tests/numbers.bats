@@ -229,6 +229,7 @@ with open("large.safetensors", "wb") as f:
     f.write(data)' || skip "no files beyond 4 GiB here"
     tg-convert small.safetensors --heads 1 -o small.npz 2> /dev/null
     run -0 --separate-stderr tg-convert large.safetensors --heads 1 --lossy -o large.npz
+    converted
     cmp small.npz large.npz
     truncate -s -1 large.safetensors
     refused "large.safetensors" tg-convert large.safetensors --heads 1 --lossy -o x.npz
@@ -257,6 +258,7 @@ large_file() {
     tg-convert small.gguf -o small.npz 2> /dev/null
     large_file gguf small.gguf large.gguf
     run -0 --separate-stderr tg-convert large.gguf --lossy -o large.npz
+    converted
     cmp small.npz large.npz
     truncate -s -1 large.gguf
     refused "large.gguf" tg-convert large.gguf --lossy -o x.npz

@@ -234,6 +234,15 @@ END
     run -0 make -C "$ROOT" -s CC=nonexistent help
 }
 
+@test "make help begins with what somebody new needs, and has each target once" {
+    MAKEFLAGS='' run -0 make -C "$ROOT" -s --no-print-directory help
+    [[ ${lines[0]} = Targets: ]]
+    sed -n '2,6s/^  make \([a-z-]*\) .*/\1/p' <<< "$output" | cmp - <(printf '%s\n' all demo check test install)
+    sed -n 's/^  make \([a-z-]*\) .*/\1/p' <<< "$output" | sort > got
+    sed -n 's/^\([a-z-]*\):.*## .*/\1/p' "$ROOT/Makefile" "$ROOT"/tests/*.mk | sort | cmp - got
+    [[ $output = *$'\nVariables (make NAME=value TARGET):\n'* ]]
+}
+
 @test "the version names the commit in a checkout, and only there" {
     need git
     mkdir one

@@ -103,6 +103,7 @@ sys.stdout.buffer.write(out)' "$@"
     tg-init --n-ctx 16 --vocab-size 264 -t ids | tg-convert -q - --to hf -o dir
     model_file '▁a' 'ab' '▁' 'a' 'b' > dir/tokenizer.model
     run -0 --separate-stderr tg-convert dir --to hf -o hf
+    converted
     [[ $stderr != *tokenizer* ]]
     [[ $(ls hf | tr '\n' ' ') = 'config.json model.safetensors tokenizer.json ' ]]
     printf 'ab a  \n中\xFFa</s>ab<s>' > text
@@ -194,6 +195,7 @@ END
     run -1 --separate-stderr tg-attn-dump -m hf -p 'ab a'
     said 'hf/tokenizer_config.json: line 1, column '
     run -0 --separate-stderr tg-convert hf --lossy -o left.npz
+    converted
     [[ $stderr = *'hf: what begins a text is left out: '*'hf/tokenizer_config.json: line 1, column '* ]]
     [[ $(ids_of -m left.npz -p 'ab a') = '259 263 259 ' ]]
     run -2 --separate-stderr tg-tokenize -m hf -o hf/tokenizer_config.json text
@@ -324,6 +326,7 @@ END
     local id
     with_post 'template("<s>", "A")'
     run -0 --separate-stderr tg-convert hf --to hf -o begun
+    converted
     [[ $stderr != *'begins texts'* ]]
     [[ $(ids_of -m begun -p 'ab a') = '1 259 263 259 ' ]]
     cmp <(tg-convert -q hf -o -) <(tg-convert -q begun -o -)
@@ -350,6 +353,7 @@ json.dump(tokenizer, open("hf/tokenizer.json", "w"))'
     cmp m.npz again.npz
     for to in llmc safetensors; do
         run -0 --separate-stderr tg-convert m.npz --to $to -o "none.$to"
+        converted
         [[ $stderr = *": add_bos is left out: "* ]]
     done
     # a run keeps it
@@ -377,6 +381,7 @@ END
     with_add_bos bos_token_id=7 add_bos=1
     [[ $(ids_of -m made.npz -p a) = '7 97 ' ]]
     run -0 --separate-stderr tg-convert made.npz --to hf -o made # it is no special token
+    converted
     [[ $stderr = *'made: tokenizer.json does not say that token 7 begins texts'* ]]
     with_add_bos bos_token_id=7 add_bos=0
     [[ $(ids_of -m made.npz -p a) = '97 ' ]]

@@ -55,6 +55,7 @@ sys.stdout.buffer.write(struct.pack("<Q", len(head)) + head + data[8 + n:])
 @test "to Hugging Face's directory and back: the same weights and the same tokens" {
     [[ $(ls hf | tr '\n' ' ') = "config.json model.safetensors tokenizer.json " ]]
     run -0 --separate-stderr tg-convert hf -o back.npz
+    converted
     [[ -z $stderr ]]
     same_weights model.npz back.npz
     run -0 scalars back.npz config/n_head config/activation config/tied
@@ -212,9 +213,11 @@ with open("names", "w") as f:
     run -2 --separate-stderr tg-convert bare.safetensors --heads 3
     said "3 heads do not divide C = 16"
     run -0 --separate-stderr tg-convert bare.safetensors --heads 2 -o a.npz
+    converted
     said "gelu_new"
     same_weights model.npz a.npz
     run -0 --separate-stderr tg-convert bare.safetensors --heads 4 --activation gelu -o a.npz
+    converted
     run -0 scalars a.npz config/n_head config/activation tokenizer/kind
     is_output $'4\ngelu\nids'
     run -2 --separate-stderr tg-convert hf --heads 4
@@ -230,8 +233,10 @@ with open("names", "w") as f:
 @test "SiLU is named where a format has activations, and refused where it has GELU alone" {
     tg-init --n-layer 1 --n-head 2 --n-embd 16 --activation silu -o silu.npz 2> /dev/null
     run -0 --separate-stderr tg-convert silu.npz --to hf -o silu
+    converted
     grep -q '"activation_function": "silu"' silu/config.json
     run -0 --separate-stderr tg-convert silu -o back.npz
+    converted
     cmp silu.npz back.npz
     run -2 --separate-stderr tg-convert silu --activation gelu_new
     said "silu: the file says silu, not gelu_new"
@@ -241,6 +246,7 @@ with open("names", "w") as f:
     said "its activation is gelu_new (tanh), the model's silu (--lossy accepts that)"
     tg-convert silu.npz --to safetensors -o silu.safetensors 2> /dev/null
     run -0 --separate-stderr tg-convert silu.safetensors --heads 2 --activation silu -o bare.npz
+    converted
     same_weights silu.npz bare.npz
     run -0 scalars bare.npz config/activation
     is_output silu
@@ -248,6 +254,7 @@ with open("names", "w") as f:
 
 @test "what a target cannot hold is refused, or left out and named" {
     run -0 --separate-stderr tg-convert tiny.npz --to hf -o tiny # its bias is all zeros
+    converted
     [[ -z $stderr ]]
     tg-sample -m tiny.npz -p a -n 9 > a
     tg-sample -m tiny -p a -n 9 > b
@@ -257,12 +264,14 @@ with open("names", "w") as f:
     said 'a tokenizer of kind "char" cannot be written as tokenizer.json (--lossy leaves it out)'
     [[ ! -e char ]]
     run -0 --separate-stderr tg-convert char.npz --to hf --lossy -o char
+    converted
     said "char: the tokenizer is left out"
     [[ ! -e char/tokenizer.json ]]
     make_text 2000 | tg-tokenize | tg-train -m tiny.npz --steps 1 2> /dev/null # the bias moves
     run -2 --separate-stderr tg-convert tiny.npz --to hf -o x
     said "has no bias of the output head, but lm_head.bias is not zero (--lossy leaves it out)"
     run -0 --separate-stderr tg-convert tiny.npz --to hf --lossy -o x
+    converted
     said "x: lm_head.bias is left out"
 }
 
@@ -276,6 +285,7 @@ with open("names", "w") as f:
     done
     sed 's/\(upcast_attn": \)false/\1true/' "$FIXTURES/hf/config.json" > hf/config.json
     run -0 --separate-stderr tg-convert hf -o a.npz
+    converted
     said 'hf: "reorder_and_upcast_attn" '
     sed 's/"n_layer": 2/"n_layer": 3/' "$FIXTURES/hf/config.json" > hf/config.json
     run -1 --separate-stderr tg-convert hf
@@ -564,14 +574,34 @@ open("bad", "wb").write(data)
     done
 }
 
+@test "a line says what was written, and nothing of it is on standard output" {
+    tg-init -q --n-layer 1 --n-head 1 --n-embd 4 --n-ctx 4 -o m.npz
+    bytes() { wc -c < "$1"; }
+    run -0 --separate-stderr tg-convert m.npz -o m.gguf
+    [[ ${stderr_lines[-1]} = "tg-convert: m.gguf: gguf, 1,292 parameters, $(bytes m.gguf | awk '{ printf "%.1f KiB", $1 / 1024 }')" ]]
+    [[ -z $output ]]
+    run -0 --separate-stderr tg-convert m.npz --to hf -o made
+    said "tg-convert: made: hf in 3 files, 1,292 parameters, $(cat made/* | wc -c | awk '{ printf "%.1f KiB", $1 / 1024 }')"
+    tg-convert -q m.npz -o m.safetensors 2> left
+    tg-convert m.npz --to safetensors -o - 2> err | cmp - m.safetensors
+    [[ $(tail -n 1 err) = 'tg-convert: standard output: safetensors, 1,292 parameters' ]]
+    run -0 --separate-stderr tg-convert -q m.npz -o quiet.npz
+    [[ -z $output && -z $stderr ]]
+    run -3 --separate-stderr tg-convert m.npz --to hf -o m.gguf
+    [[ $stderr != *parameters* ]]
+}
+
 @test "on a terminal, a long conversion shows its progress; a short one and a pipe nothing" {
     slow
     tg-init -P baby -o baby.npz 2> /dev/null
     run -0 on_terminal '(tg-convert baby.npz --to safetensors | (head -c 1 > /dev/null; sleep 1.3; cat > /dev/null)) 2>&1'
     [[ $output = *' of 3.2 MiB'* ]]
     run -0 on_terminal 'tg-convert baby.npz --to hf -o baby'
+    [[ ${#lines[@]} = 1 && $output = 'tg-convert: baby: hf in 3 files, 834,304 parameters, 3.2 MiB'* ]]
+    run -0 on_terminal 'tg-convert -q baby.npz --to hf -o again'
     is_output ""
     run -0 --separate-stderr bash -c 'tg-convert baby.npz | (head -c 1 > /dev/null; sleep 1.3; cat > /dev/null)'
+    converted
     [[ -z $stderr ]]
 }
 
@@ -629,9 +659,11 @@ changed_while_read() {
     tg-convert -q m2.gguf -o m.npz
     for to in llmc safetensors; do # which have no place for them
         run -0 --separate-stderr tg-convert m.npz --to $to -o "none.$to"
+        converted
         [[ $stderr = *": bos_token_id 1 is left out: "* ]]
         [[ $stderr = *": eos_token_id 2 is left out: "* ]]
         run -0 --separate-stderr tg-convert plain.npz --to $to -o "none.$to" --force
+        converted
         [[ $stderr != *token_id* ]]
     done
     tg-info m.npz | tr -s ' \n' ' ' | grep -q 'bos_token_id 1, eos_token_id 2 '
@@ -642,6 +674,7 @@ changed_while_read() {
     # one that is no token is the default of the program that wrote the file; several are left out, which is said
     sed -i 's/"bos_token_id": 1/"bos_token_id": 50256/; s/"eos_token_id": 2/"eos_token_id": [1, 2]/' chat/config.json
     run -0 --separate-stderr tg-convert chat --to hf -o several
+    converted
     [[ $stderr = *'"eos_token_id" is not one id, and is left out'* ]]
     [[ $(grep _token_id several/config.json) = '  "bos_token_id": 0,
   "eos_token_id": 0,' ]]
@@ -707,6 +740,7 @@ directories() {
     for preset in "$@"; do
         tg-init -q -P $preset --n-layer 2 --n-embd 32 --seed 4 -o $preset.npz
         run -0 --separate-stderr tg-convert $preset.npz --to hf -o $preset
+        converted
         [[ -z $stderr && $(ls $preset | tr '\n' ' ') = "config.json model.safetensors tokenizer.json " ]]
         tg-convert $preset -o back.npz --force
         cmp $preset.npz back.npz
@@ -782,6 +816,7 @@ print(json.dumps({
     said '(--lossy leaves it out)'
     [[ ! -e dir ]]
     run -0 --separate-stderr tg-convert llama.npz --to hf --lossy -o dir
+    converted
     said 'dir: the tokenizer is left out: '
     [[ $(ls dir | tr '\n' ' ') = "config.json model.safetensors " ]]
     [[ $(grep _token_id dir/config.json) = '  "bos_token_id": 1,
@@ -840,6 +875,7 @@ print(json.dumps({
     said 'tg-convert: damaged: damaged/tokenizer_config.json: line 1, column '
     said ' (--lossy leaves it out)'
     run -0 --separate-stderr tg-convert damaged --lossy -o left.gguf
+    converted
     said 'the template of conversations and its settings are left out: damaged/tokenizer_config.json: line 1, column '
     cmp none.gguf left.gguf
     tg-convert -q damaged --lossy --to hf -o left
@@ -901,9 +937,11 @@ print(json.dumps({
     cp -r plain ends
     echo '{"eos_token_id": 299, "max_length": 298}' > ends/generation_config.json
     run -0 --separate-stderr tg-convert ends --chat-template chatml --to hf -o ended
+    converted
     said "tg-convert: generation_config.json is the source's, and lacks token 298, which ends an answer: add it to its eos_token_id"
     echo '{"eos_token_id": [299, 298]}' > ends/generation_config.json
     run -0 --separate-stderr tg-convert ends --chat-template chatml --to hf -o ended --force
+    converted
     [[ -z $stderr ]]
     cmp ends/generation_config.json ended/generation_config.json
     # one by its name, which the tokenizer must fit
@@ -915,6 +953,7 @@ print(json.dumps({
     run -2 --separate-stderr tg-convert model.npz --chat-template plain -o no.gguf
     said 'tg-convert: --chat-template: plain is no template of other programs'
     run -0 --separate-stderr tg-convert model.npz -o lacks.gguf
+    converted
     said 'tg-convert: model.npz has no template of conversations, but tokens of chatml: --chat-template chatml writes one'
     run -2 --separate-stderr tg-convert model.npz --chat-template - -o no.gguf
     said 'tg-convert: --chat-template names a file: standard input is none'

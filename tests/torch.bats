@@ -113,6 +113,7 @@ refused() {
     run -2 --separate-stderr tg-convert "$FIXTURES/erf.npz" --to llmc
     [[ $stderr = *'its activation is gelu_new'* ]]
     run -0 --separate-stderr tg-convert "$FIXTURES/erf.npz" --to llmc --lossy -o model.bin
+    converted
     [[ $stderr = *'its activation is gelu_new'* ]]
     tg-init --tied no -o untied.npz
     run -2 --separate-stderr tg-convert untied.npz --to llmc

@@ -5,6 +5,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "formats/archive.h"
 #include "formats/format.h"
 #include "formats/path.h"
 #include "lib/models/adapter_file.h"
@@ -65,6 +66,15 @@ tg_status cli_model_is_foreign(const char *path, bool *foreign, tg_err *err)
 {
     *foreign = false;
     return cli_is_dash(path) ? TG_OK : tg_model_file_is_foreign(path, foreign, err);
+}
+
+bool cli_is_adapter(const char *path)
+{
+    unsigned char first[TG_FORMAT_BYTES];
+    size_t n;
+
+    return !cli_is_dash(path) && !tg_path_peek(path, first, sizeof first, &n, NULL) &&
+           tg_archive_begins(first, n, "adapter");
 }
 
 void cli_say_notes(const char *path, const tg_notes *notes)
@@ -142,8 +152,14 @@ tg_status cli_model_open(cli_model *m, const char *given, bool once, const char 
         return status;
     if (cli_adapters.n > 0 && cli_is_dash(m->path))
         return tg_fail(err, TG_EUSAGE, "--adapter needs the model as a file, not standard input");
-    return foreign || cli_adapters.n > 0 ? open_other(&m->model, m->path, once, err)
-                                         : open_own(m, remedy, err);
+    status =
+        foreign || cli_adapters.n > 0 ? open_other(&m->model, m->path, once, err) : open_own(m, remedy, err);
+    if (status == TG_EDATA && cli_is_adapter(m->path)) {
+        const tg_err why = *err;
+
+        (void)tg_fail(err, TG_EDATA, "%s: name it with --adapter, and its model with -m", why.message);
+    }
+    return status;
 }
 
 tg_status cli_model_check(const cli_model *m, tg_err *err)

@@ -42,7 +42,10 @@ TG_MUST_CHECK tg_status cli_model_check(const cli_model *m, tg_err *err);
  * cannot be read; the message names it. */
 TG_MUST_CHECK tg_status cli_model_is_foreign(const char *path, bool *foreign, tg_err *err);
 
-/* Read such a model, flat (tg_model_file_to_model()); say what is worth knowing about it. */
+/* Whether a file is an adapter of ours. */
+bool cli_is_adapter(const char *path);
+
+/* Read another project's model, flat (tg_model_file_to_model()); say what is worth knowing about it. */
 TG_MUST_CHECK tg_status cli_model_convert(tg_model *m, const char *path, tg_err *err);
 
 /* How many steps the model in a file has been trained for; 0 also if there is none, or another file.

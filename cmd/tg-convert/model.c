@@ -3,6 +3,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "cmd/cli/cli.h"
@@ -56,8 +57,23 @@ static cli_content content_of(const convert_options *o)
     return strcmp(o->format->name, "npz") == 0 ? CLI_OUT_MODEL : CLI_OUT_WEIGHTS;
 }
 
-static tg_status write_part(const convert_options *o, const tg_model_file *f, const tg_model_part *part,
-                            const char *path, tg_err *err)
+/* What has been written. */
+struct written {
+    size_t files;
+    uint64_t bytes; /* of those whose size is known: of no pipe */
+};
+
+static void count_file(struct written *w, int fd)
+{
+    struct stat st;
+
+    w->files++;
+    if (fstat(fd, &st) == 0 && S_ISREG(st.st_mode))
+        w->bytes += (uint64_t)st.st_size;
+}
+
+static tg_status write_part(struct written *w, const convert_options *o, const tg_model_file *f,
+                            const tg_model_part *part, const char *path, tg_err *err)
 {
     convert_progress progress = {cli_now(), -1};
     tg_write_options how = o->write;
@@ -71,9 +87,27 @@ static tg_status write_part(const convert_options *o, const tg_model_file *f, co
     if ((status = part->write(out.fd, f, &how, err)))
         status = tg_err_in(err, status == TG_EDATA ? cli_input_name(o->source) : out.name);
     else
+        count_file(w, out.fd);
+    if (!status)
         status = cli_output_commit(&out, err);
     cli_output_abort(&out);
     return status;
+}
+
+/* "tuned.gguf: gguf, 268,098,176 parameters, 512.1 MiB" */
+static void note_written(const convert_options *o, const tg_model_file *f, const struct written *w)
+{
+    const bool adapter = strcmp(o->format->name, "peft") == 0;
+    const tg_params *table = adapter ? &f->adapter[0]->table : &f->table;
+    char files[64] = "", bytes[64] = "";
+
+    if (w->files > 1)
+        snprintf(files, sizeof files, " in %s files", cli_count(w->files));
+    if (w->bytes > 0)
+        snprintf(bytes, sizeof bytes, ", %s", cli_bytes(w->bytes));
+    cli_note("%s: %s%s, %s parameters%s",
+             cli_is_dash(o->target ? o->target : "-") ? "standard output" : o->target, o->format->name, files,
+             cli_count(table->count), bytes);
 }
 
 /* The path of a part, NULL: standard output; the caller frees it. */
@@ -136,6 +170,7 @@ static tg_status check_parts(bool wanted[PARTS_MAX], const convert_options *o, c
 static tg_status write_parts(const convert_options *o, const tg_model_file *f, tg_err *err)
 {
     bool wanted[PARTS_MAX], made = false;
+    struct written w = {0};
     tg_status status = check_parts(wanted, o, f, err);
 
     if (status || (o->format->part[0].name && (status = cli_make_directory(o->target, &made, err))))
@@ -145,11 +180,13 @@ static tg_status write_parts(const convert_options *o, const tg_model_file *f, t
         char *path = NULL;
 
         if (wanted[i] && !(status = part_path(&path, o, part, err)))
-            status = write_part(o, f, part, path, err);
+            status = write_part(&w, o, f, part, path, err);
         free(path);
     }
     if (status && made)
         (void)rmdir(o->target); /* unless parts are in it */
+    if (!status)
+        note_written(o, f, &w);
     return status;
 }
 

@@ -188,15 +188,6 @@ static tg_status missing_model(train_setup *s, tg_err *err)
     return tg_fail(err, why.code, "%s; a new model needs a name that ends in .npz", why.message);
 }
 
-/* Whether a file is an adapter of ours. */
-static bool is_adapter(const char *path)
-{
-    unsigned char first[TG_FORMAT_BYTES];
-    size_t n;
-
-    return !tg_path_peek(path, first, sizeof first, &n, NULL) && tg_archive_begins(first, n, "adapter");
-}
-
 static tg_status load_model(train_setup *s, tg_err *err)
 {
     int fd;
@@ -212,7 +203,7 @@ static tg_status load_model(train_setup *s, tg_err *err)
         return err->sys == ENOENT ? missing_model(s, err) : status;
     status = tg_run_read(&s->run, fd, err);
     cli_close_input(fd);
-    if (status && is_adapter(s->source))
+    if (status && cli_is_adapter(s->source))
         (void)tg_fail(err, TG_EUSAGE,
                       "an adapter: the model that it is for is named with -m, and --lora says that it is "
                       "continued");
@@ -476,7 +467,7 @@ static void use_target(train_setup *s)
         s->source = s->target;
         return;
     }
-    if (model && strcmp(model, s->target) != 0 && !is_adapter(s->target)) /* that is refused later */
+    if (model && strcmp(model, s->target) != 0 && !cli_is_adapter(s->target)) /* that is refused later */
         cli_say("%s exists and is continued: %s is not read", s->target, cli_input_name(model));
     s->source = s->target;
 }
