@@ -88,7 +88,7 @@ tg-train -m run.npz -n 4 -b 2 --save-every 1 --log log in/t.npz
 tg-train -m in/m.npz -o run.npz -n 4 -b 2 in/t.npz
 tg-train -m run.npz -n 4 -b 2 --save-every 1 --eval-every 1 --keep-best --val in/t.npz in/t.npz
 tg-train -m run.npz -n 4 -b 2 --save-every 1 --probe To --probe-every 1 in/t.npz
-2 tg-train -m hf -n 4 -b 2 in/t.npz
+2 tg-train -m neox -n 4 -b 2 in/t.npz
 2 tg-train -m in/m.npz -o new.npz -n 2 -b 2 --log run.npz in/t.npz
 2 tg-init -P tinygpt -o run.npz
 2 tg-attn-dump -m run.npz -p To -o run.npz

@@ -168,8 +168,8 @@ advises() {
     slow
     local form n
     printf '%01500d' 0 > text
-    for form in 1500:1500 1.5k:1500 1.5e3:1500 15e2:1500 1500e0:1500 1.500k:1500 0.0015M:1500 2k:2000 1e3:1000 \
-        1E3:1000 1e+3:1000 10K:10000 1M:1000000 00012:12 0.00003M:30; do
+    for form in 1500:1,500 1.5k:1,500 1.5e3:1,500 15e2:1,500 1500e0:1,500 1.500k:1,500 0.0015M:1,500 2k:2,000 1e3:1,000 \
+        1E3:1,000 1e+3:1,000 10K:10,000 1M:1,000,000 00012:12 0.00003M:30; do
         run -2 --separate-stderr tg-init --n-ctx ${form%:*} --n-head 3
         said "3 heads do not divide"
         run -0 --separate-stderr tg-init -P tinygpt --n-ctx ${form%:*} -o m.npz

@@ -204,8 +204,10 @@ void tg_plain_llama_embed(tg_plain_llama *p, const int32_t *ids)
 {
     const tg_config *c = p->config;
     const size_t C = c->n_embd;
+    const double *wte = weight(p, TG_WTE, 0);
 
-    tg_embedding_forward_ref64(p->x, ids, weight(p, TG_WTE, 0), NULL, 1, p->T, C);
+    for (size_t t = 0; t < p->T; t++)
+        memcpy(p->x + t * C, wte + (size_t)ids[t] * C, C * sizeof *wte);
     for (size_t i = 0; tg_config_has(c, TG_CONFIG_EMBED_SCALE) && i < p->T * C; i++)
         p->x[i] *= c->embed_scale;
     if (tg_config_family(c)->normed_embed)

@@ -268,6 +268,24 @@ void judge_blocks(sweep *s, const outcome *o)
                     (long long)s->good_in_libc);
 }
 
+/* Writing the log failed: its model is saved, of a step whose line the log lacks. */
+static bool log_failed(const outcome *o)
+{
+    return o->err.data && strstr(o->err.data, "cannot write the log");
+}
+
+/* Whether two snapshots are equal, but for the log. */
+static bool equal_but_for_log(const snapshot *now, const snapshot *want)
+{
+    for (size_t i = 0; i < want->n; i++) {
+        const snapshot_file *f = snapshot_find(now, want->file[i].path);
+
+        if (!f || (strcmp(f->path, "log") != 0 && !snapshot_file_equal(f, &want->file[i])))
+            return false;
+    }
+    return now->n == want->n;
+}
+
 /* Without the fault, the same command gives the result. */
 static void check_again(sweep *s, const outcome *o)
 {
@@ -287,7 +305,7 @@ static void check_again(sweep *s, const outcome *o)
     now = snapshot_take();
     if (again.status != s->expected)
         judge_wrong(s, &again, "the same command then fails");
-    else if (!snapshot_equal(&now, &s->after))
+    else if (log_failed(o) ? !equal_but_for_log(&now, &s->after) : !snapshot_equal(&now, &s->after))
         judge_wrong(s, o, "the same command then does not reach the result of an undisturbed run");
     snapshot_free(&now);
     outcome_free(&again);

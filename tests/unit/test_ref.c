@@ -171,19 +171,6 @@ static void embedding(void)
     DIFFERENTIATE(embedding_loss, &p, p.wpe, dwpe);
 }
 
-/* Without positions: a token's vector, and its gradient, alone. */
-static void embedding_without_positions(void)
-{
-    const int32_t ids[3] = {2, 0, 2};
-    const double wte[3 * 2] = {1, 2, 3, 4, 5, 6}, want[3 * 2] = {5, 6, 1, 2, 5, 6};
-    double out[6], dwte[6] = {0};
-
-    tg_embedding_forward_ref64(out, ids, wte, NULL, 1, 3, 2);
-    CHECK(memcmp(out, want, sizeof want) == 0);
-    tg_embedding_backward_ref64(dwte, NULL, out, ids, 1, 3, 2);
-    CHECK(dwte[0] == 1 && dwte[1] == 2 && dwte[2] == 0 && dwte[3] == 0 && dwte[4] == 10 && dwte[5] == 12);
-}
-
 /* ---- linear */
 
 enum { N = 5, IN = 4, OUT = 3 };
@@ -1077,7 +1064,6 @@ static void one_projection_is_three(void)
 int main(void)
 {
     RUN(embedding);
-    RUN(embedding_without_positions);
     RUN(linear);
     RUN(linear_without_bias);
     RUN(linear_by_hand);

@@ -8,7 +8,7 @@ void REF(embedding_forward)(real *out, const int32_t *ids, const real *wte, cons
             size_t id = (size_t)ids[b * T + t];
 
             for (size_t c = 0; c < C; c++)
-                out[(b * T + t) * C + c] = wte[id * C + c] + (wpe ? wpe[t * C + c] : 0);
+                out[(b * T + t) * C + c] = wte[id * C + c] + wpe[t * C + c];
         }
     }
 }
@@ -22,8 +22,7 @@ void REF(embedding_backward)(real *dwte, real *dwpe, const real *dout, const int
 
             for (size_t c = 0; c < C; c++) {
                 dwte[id * C + c] += dout[(b * T + t) * C + c];
-                if (dwpe)
-                    dwpe[t * C + c] += dout[(b * T + t) * C + c];
+                dwpe[t * C + c] += dout[(b * T + t) * C + c];
             }
         }
     }

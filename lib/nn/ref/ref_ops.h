@@ -14,9 +14,9 @@
  *
  *   out  [B,T,C]  written
  *   ids  [B,T]    read; in [0,V)
- *   wte  [V,C]    read        wpe  [at least T,C]  read, or NULL for zeros
+ *   wte  [V,C]    read        wpe  [at least T,C]  read
  *
- * Backward: dwte[ids[b,t],c] += dout[b,t,c];  dwpe[t,c] += dout[b,t,c]; dwpe NULL for none.
+ * Backward: dwte[ids[b,t],c] += dout[b,t,c];  dwpe[t,c] += dout[b,t,c].
  * Source: Radford et al. 2018, "Improving language understanding by generative
  * pre-training", eq. 2 (learned positions).
  */
