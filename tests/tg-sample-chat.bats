@@ -128,6 +128,8 @@ setup() {
     grep -qx 'tg-convert: the target has the template chatml, which chatml.npz was trained on' err
     cmp {named,given}/chat_template.jinja
     cmp {named,given}/generation_config.json
+    tg-convert -q base.npz --adapter chatml.npz --adapter plain.npz --to hf --lossy -o first
+    cmp {named,first}/chat_template.jinja
     tg-convert -q named --adapter chatml.npz --to hf -o kept
     cmp {named,kept}/chat_template.jinja
     tg-convert chatml-whole.npz --to gguf -o whole.gguf 2> err

@@ -153,7 +153,7 @@ best_run() {
     [[ $step -gt 10 && $step -lt 100 ]]
     [[ $(scalars model.best.npz train/step train/best_step) = "$step"$'\n'"$step" ]]
     [[ $(scalars model.npz train/step train/best_step) = 100$'\n'"$step" ]]
-    says "tg-train: saved model.best.npz: of all validations, that of step $step has the least loss, ${loss:0:5}*"
+    says "tg-train: saved model.best.npz: of all validations after a step, that of step $step has the least loss, ${loss:0:5}*"
     says "tg-train: the best model, in model.best.npz, is of step $step: validation loss ${loss:0:5}*"
     [[ $(grep -c '^tg-train: saved model.best.npz' <<< "$stderr") -gt 1 ]]
     run -0 tg-sample -m model.best.npz -n 4 -p abc
@@ -189,7 +189,7 @@ best_run() {
     local tries=0 at
     for at in 10 20 30; do
         "${COMMAND[@]}" 2> err & local pid=$!
-        until grep -q "^tg-train: saved got.best.npz: of all validations, that of step $at " err; do
+        until grep -q "^tg-train: saved got.best.npz: of all validations after a step, that of step $at " err; do
             kill -0 $pid || break
         done
         kill -9 $pid && tries=$((tries + 1))
@@ -212,7 +212,7 @@ best_run() {
     rm model.best.npz
     best_run -n 25
     run -0 --separate-stderr "${COMMAND[@]}"
-    [[ ${stderr_lines[*]} = *"saved model.best.npz: of all validations, that of step 20 has the least loss"* ]]
+    [[ ${stderr_lines[*]} = *"saved model.best.npz: of all validations after a step, that of step 20 has the least loss"* ]]
 }
 
 @test "--keep-best: a best model of another run is not replaced, nor is a file of another kind" {

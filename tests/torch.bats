@@ -30,6 +30,12 @@ refused() {
     done
 }
 
+@test "with a tokenizer, to a format that has a template of conversations" {
+    make_torch "$FIXTURES/tanh.npz" ckpt.pt
+    tg-convert -q ckpt.pt -t "$FIXTURES/tanh.npz" --to hf -o hf
+    [[ -s hf/model.safetensors ]]
+}
+
 @test "a state dict alone needs --heads; its layout is told by the shapes" {
     local what
     for what in state hf 'state views' 'hf views' 'state masks'; do

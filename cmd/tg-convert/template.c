@@ -112,7 +112,8 @@ static tg_status put_given(const convert_options *o, tg_model_file *f, tg_err *e
                    o->chat);
 }
 
-/* The template that the source was trained on, or the last of the adapters; *path: whose it is. */
+/* The template that the first adapter which notes one was trained on, or else the source; *path: whose it is.
+ */
 static tg_status ask_training(tg_chat_note *chat, const char **path, const convert_options *o, tg_err *err)
 {
     tg_status status;
@@ -131,6 +132,7 @@ static tg_status ask_training(tg_chat_note *chat, const char **path, const conve
             continue;
         *chat = note;
         *path = cli_adapters.file[i].path;
+        break;
     }
     return TG_OK;
 }
@@ -193,10 +195,11 @@ tg_status convert_settle_template(const convert_options *o, tg_model_file *f, tg
         f->chat_settings = false;
     if (o->chat)
         return put_given(o, f, err);
-    if (!convert_has_template(o) || o->write.lossy) /* it may have been left out */
+    if (!convert_has_template(o))
         return TG_OK;
     if ((status = put_trained(o, f, err)))
         return status;
-    say_lacking(o, f);
+    if (!o->write.lossy) /* else it may have been left out */
+        say_lacking(o, f);
     return TG_OK;
 }

@@ -151,7 +151,7 @@ static void note_best(train_saving *s)
 
 static void say_best(const train_saving *s)
 {
-    cli_note("saved %s: of all validations, that of step %s has the least loss, %.4f",
+    cli_note("saved %s: of all validations after a step, that of step %s has the least loss, %.4f",
              s->setup->options->best, cli_count(s->best_step), s->best_loss);
 }
 

@@ -311,7 +311,9 @@ static tg_status padded_length(const train_setup *s, tg_settings *asked, bool gi
 /* The tokens of a file must be the model's. */
 static tg_status check_tokenizer(const train_setup *s, const tg_tokens *tokens, const char *path, tg_err *err)
 {
-    const char *model = cli_model_path(s->options->model);
+    const train_options *o = s->options;
+    const char *text = o->n_files > 0 ? o->files[0] : "-";
+    const char *model = s->run.adapter ? cli_model_path(o->model) : s->is_new ? text : s->source;
     const tg_status status = tg_tokenizer_same(s->run.model.tokenizer, tokens->tokenizer, err);
     const tg_err why = *err;
     char command[TRAIN_COMMAND_SIZE] = "";
@@ -319,8 +321,8 @@ static tg_status check_tokenizer(const train_setup *s, const tg_tokens *tokens, 
     if (!status)
         return TG_OK;
     cli_command_add(command, sizeof command, model);
-    (void)tg_fail(err, status, "%s, that of %s; tg-tokenize -m %s makes such tokens of a text", why.message,
-                  cli_input_name(model), command);
+    (void)tg_fail(err, status, "%s, that of %s; tg-tokenize -%c %s makes such tokens of a text", why.message,
+                  cli_input_name(model), s->is_new ? 't' : 'm', command);
     return tg_err_in(err, cli_input_name(path));
 }
 

@@ -71,7 +71,7 @@ tg_status tg_chat_template_trained(tg_chat_note *chat, const char *path, tg_err 
         return status;
     if ((status = tg_path_peek(path, first, sizeof first, &n, err)))
         return status;
-    if (tg_format_recognize(first, n) != TG_FORMAT_ZIP)
+    if (!tg_archive_begins(first, n, "model") && !tg_archive_begins(first, n, "adapter"))
         return TG_OK;
     if ((fd = tg_path_open(path)) < 0)
         return tg_fail_sys(err, "%s", path);

@@ -14,7 +14,8 @@ static bool is_kept(const tg_gguf_value *v)
 {
     return v->type == TG_GGUF_TEXT && !v->array && v->bytes >= NUMBER && v->key.n < TG_GGUF_KEY_MAX &&
            v->key.n > strlen(BEGIN) && memcmp(v->key.p, BEGIN, strlen(BEGIN)) == 0 &&
-           !tg_span_is(v->key, "general.architecture");
+           !tg_span_is(v->key, "general.architecture") && !tg_span_is(v->key, "general.file_type") &&
+           !tg_span_is(v->key, "general.quantization_version") && !tg_span_is(v->key, "general.alignment");
 }
 
 void tg_gguf_general_keep(tg_model_file *f, const tg_gguf *g)
