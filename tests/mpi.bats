@@ -209,7 +209,8 @@ same_as_alone() {
         options=(-m untrained.npz --lora 3 -n 6 -a 5 -b 2 --eval-every 3 --precision "$precision")
         tg-train "${options[@]}" -o one.npz --force t.npz
         for n in 2 3; do
-            team $n "${options[@]}" -o many.npz --force t.npz
+            team $n "${options[@]}" -o many.npz --force t.npz 2> err
+            grep -q 'before the first step, validation loss' err
             cmp one.npz many.npz
         done
         rm many.npz

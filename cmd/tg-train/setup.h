@@ -22,7 +22,6 @@ typedef struct train_setup {
     const char *target;  /* the file that the model is saved to, "-": standard output */
     tg_lock lock;        /* of the target */
     struct stat stamp;   /* the target as this run found or last saved it; zeros: there was none */
-    tg_origin origin;    /* of the weights, where the run begins */
     double operations;   /* for which --minutes has time (lib/train/recipe.h); 0: it is not given */
     bool foreign;        /* the source is another project's model */
     bool continued;      /* the target is, which an earlier run left */
@@ -33,6 +32,7 @@ typedef struct train_setup {
     bool other_split;  /* another part of the text is held out than before */
     bool best_is_lost; /* the run's last save is its best model, whose own file was not written any more */
     size_t steps;      /* of the whole run */
+    tg_origin origin;  /* of the weights, where the run begins */
     /* of this process: */
     tg_tokens tokens, val;
     tg_batches batches;
