@@ -46,6 +46,11 @@ loss_of() {
     tg-convert -q base.npz --to hf -o base
     tg-train -m base -o tuned.npz -n 2 -b 4 --val t.npz c.npz 2> err
     grep -q "before the first step, validation loss $loss," err
+    # also where it was less
+    tg-train "${options[@]}" -o worse.npz --lr 0.5 2> err
+    grep -qx "tg-train: before the first step, the validation loss was less: $loss" err
+    tg-train "${options[@]}" -o worst.npz --lr 0.5 --keep-best 2> err
+    grep -qx "tg-train: before the first step, the validation loss was less: $loss" err
     tg-train "${options[@]}" -o b.npz --eval-every 0 2> err
     run -1 grep 'before the first step' err
     cmp a.npz b.npz
@@ -230,6 +235,8 @@ loss_of() {
     [[ $stderr != *adapter_config.json* ]]
     grep -qF '"base_model_name_or_path": "some/base\"-1",' based/adapter_config.json
     tg-info based | grep -q 'adapter/base some/base"-1'
+    run -2 --separate-stderr tg-convert base.npz --adapter adapter.npz --to peft --base $'a\xff' -o no
+    said 'tg-convert: --base must be UTF-8, as JSON is'
     run -2 --separate-stderr tg-convert base.npz --adapter adapter.npz --to hf --base a -o no
     said "tg-convert: --base is for --to peft: other formats do not name an adapter's model"
     grep -q '"target_modules": \["self_attn.q_proj", ' peft/adapter_config.json

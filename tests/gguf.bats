@@ -57,10 +57,46 @@ same_model() {
     tg-info again.gguf | grep -qx 'general.license.comment <|im_start|>MIT or so<|im_end|>'
     run -1 grep -qa chat_template again.gguf
     [[ $(grep -ao 'general.architecture' again.gguf | wc -l) = 1 ]]
+    # but none under a name that the writer has for something else
+    python3 - licensed.gguf typed.gguf << 'END'
+import struct, sys
+data = open(sys.argv[1], "rb").read().replace(b"general.file_type", b"general.file_typX")
+text = lambda s: struct.pack("<Q", len(s)) + s
+old = b"<|im_start|>MIT or so<|im_end|>"
+was, now = (text(key) + struct.pack("<I", 8) + text(value) for key, value in (
+    (b"general.license.comment", old), (b"general.file_type", old + b" " * 6)))
+assert was in data
+open(sys.argv[2], "wb").write(data.replace(was, now))
+END
+    tg-info typed.gguf | grep -q '^general.file_type <'
+    tg-convert -q typed.gguf --to gguf --dtype f16 -o retyped.gguf
+    tg-info retyped.gguf | grep -qx 'general.file_type 1'
     tg-convert -q again.gguf -o back.npz
     tg-convert -q model.npz --to gguf --dtype f16 -o plain.gguf
     tg-convert -q plain.gguf -o plain.npz
     cmp plain.npz back.npz
+}
+
+@test "of the texts about a model, the first 32 are kept, and a note says that there are more" {
+    python3 - model.gguf many.gguf << 'END'
+import struct, sys
+data = open(sys.argv[1], "rb").read()
+version, tensors, values = struct.unpack("<IQQ", data[4:24])
+text = lambda s: struct.pack("<Q", len(s)) + s
+# 64 bytes each, so that the tensors' data stay aligned
+more = b"".join(text(b"general.text.%02d" % i) + struct.pack("<I", 8) + text(b"x" * (64 - 8 - 15 - 4 - 8)) for i in range(40))
+open(sys.argv[2], "wb").write(data[:4] + struct.pack("<IQQ", version, tensors, values + 40) + more + data[24:])
+END
+    tg-convert many.gguf --to gguf -o kept.gguf 2> err
+    grep -qx 'tg-convert: many.gguf: of its texts general.\*, the first 32 are kept' err
+    [[ $(tg-info kept.gguf | grep -c '^general.text') = 32 ]]
+}
+
+@test "the size that is said is of what was written, also where a shell appends it" {
+    tg-convert model.npz --to gguf >> two.gguf 2> first
+    tg-convert model.npz --to gguf >> two.gguf 2> second
+    grep -q 'standard output: gguf, ' first
+    cmp first second
 }
 
 # there_and_back PRESET...

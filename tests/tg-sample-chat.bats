@@ -100,7 +100,7 @@ setup() {
         tg-train -q -m base.npz -o $t-whole.npz -n 2 -b 2 -c 32 $t-tokens.npz
         tg-train -q -m base.npz --lora 2 -o $t.npz -n 2 -b 2 -c 32 $t-tokens.npz
         tg-train -q -m base.npz --lora 2 -o $t.npz -n 4 -b 2 -c 32 $t-tokens.npz # resumed
-        tg-info $t.npz | grep -q "chat_template $t\$"
+        tg-info $t.npz | grep -qx "chat_template $t"
     done
     ask() { tg-sample --greedy -n 5 --chat "$@" <<< a; }
     for t in chatml plain; do
@@ -113,7 +113,7 @@ setup() {
     done
     # another one than that
     run -0 --separate-stderr ask -q -m base.npz --adapter plain.npz --template chatml
-    said 'tg-sample: plain.npz was trained on the template plain, and this conversation has chatml'
+    said 'tg-sample: the model was trained on the template plain, and this conversation has chatml'
     # of texts with different templates, or of others, none is known
     make_text 500 | tg-tokenize -q -m base.npz > text-tokens.npz
     cat chatml-tokens.npz plain-tokens.npz > both-tokens.npz
@@ -122,24 +122,34 @@ setup() {
         run -0 tg-info $text.npz
         [[ $output != *chat_template* ]]
     done
+    # with the adapter in it, from a pipe as from a file
+    tg-convert -q base.npz --adapter plain.npz -o merged.npz
+    ask -m merged.npz --template plain > want 2>&1
+    ask -m merged.npz > got 2>&1
+    cmp want got
+    tg-convert -q chatml-whole.npz --to gguf -o whole.gguf
+    tg-convert -q - --to gguf < chatml-whole.npz | cmp - whole.gguf
+    # of the tokenizer's file
+    tg-tokenize -q -m plain-whole.npz --chat talk.jsonl | cmp - plain-tokens.npz
     # for other programs
     tg-convert -q base.npz --chat-template chatml --to hf -o named
     tg-convert base.npz --adapter chatml.npz --to hf -o given 2> err
-    grep -qx 'tg-convert: the target has the template chatml, which chatml.npz was trained on' err
+    grep -qx 'tg-convert: the target has the template chatml, which the model was trained on' err
     cmp {named,given}/chat_template.jinja
     cmp {named,given}/generation_config.json
-    tg-convert -q base.npz --adapter chatml.npz --adapter plain.npz --to hf --lossy -o first
+    tg-convert -q base.npz --adapter chatml.npz --adapter plain.npz --to hf --lossy -o first 2> err
+    grep -qx 'tg-convert: plain.npz was trained on the template plain, an adapter before it on chatml' err
     cmp {named,first}/chat_template.jinja
     tg-convert -q named --adapter chatml.npz --to hf -o kept
     cmp {named,kept}/chat_template.jinja
-    tg-convert chatml-whole.npz --to gguf -o whole.gguf 2> err
-    grep -qx 'tg-convert: the target has the template chatml, which chatml-whole.npz was trained on' err
+    tg-convert chatml-whole.npz --to gguf -o whole.gguf --force 2> err
+    grep -qx 'tg-convert: the target has the template chatml, which the model was trained on' err
     tg-convert base.npz --adapter plain.npz --to hf -o without 2> err
-    grep -qx 'tg-convert: plain.npz was trained on the template plain, which other programs do not have' err
+    grep -qx 'tg-convert: the model was trained on the template plain, which other programs do not have' err
     [[ ! -e without/chat_template.jinja ]]
     sed -i 's/im_start/start_of_turn/; s/im_end/end_of_turn/' named/chat_template.jinja
     run -0 --separate-stderr tg-convert -q named --adapter chatml.npz --to hf -o other
-    said 'tg-convert: chatml.npz was trained on the template chatml, and the target has another one, of the model: --chat-template chatml writes that'
+    said 'tg-convert: the model was trained on the template chatml, and its files have another one, which is written: --chat-template chatml writes that'
     cmp {named,other}/chat_template.jinja
 }
 

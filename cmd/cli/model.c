@@ -8,8 +8,10 @@
 #include "formats/archive.h"
 #include "formats/format.h"
 #include "formats/path.h"
+#include "lib/base/choice.h"
 #include "lib/models/adapter_file.h"
 #include "lib/models/model_archive.h"
+#include "lib/text/chat.h"
 #include "lib/tokens/tokenizer_read.h"
 #include "lib/train/run.h"
 
@@ -111,6 +113,18 @@ static tg_status lend(tg_model *m, tg_model_file *f, const char *path, tg_err *e
     return TG_OK;
 }
 
+/* Of adapters that were trained on conversations in different templates, the first counts. */
+static void compare_templates(const tg_model_file *f, const tg_adapter *a, const char *path)
+{
+    const tg_chat_note first = tg_model_file_chat(f);
+    char names[2][TG_CHOICE_SIZE];
+
+    if (a->chat > 0 && a->chat != first)
+        cli_say("%s was trained on the template %s, an adapter before it on %s", path,
+                tg_choice_name(names[0], TG_CHAT_NAMES, a->chat - 1),
+                tg_choice_name(names[1], TG_CHAT_NAMES, first - 1));
+}
+
 tg_status cli_adapters_apply(tg_model_file *f, tg_err *err)
 {
     tg_status status = TG_OK;
@@ -119,8 +133,10 @@ tg_status cli_adapters_apply(tg_model_file *f, tg_err *err)
         tg_adapter *a;
 
         if (!(status = tg_model_file_adapt(f, &a, err)) &&
-            !(status = tg_adapter_open(a, cli_adapters.file[i].path, f, err)))
+            !(status = tg_adapter_open(a, cli_adapters.file[i].path, f, err))) {
             a->weight = cli_adapters.file[i].weight;
+            compare_templates(f, a, cli_adapters.file[i].path);
+        }
     }
     return status;
 }

@@ -28,16 +28,16 @@ typedef struct cli_text {
 /* The template of --chat; `value` is TG_CHAT_TEMPLATES if none is given. */
 #define CLI_TEMPLATE_OPTION(value, is_given)                                                                 \
     CLI_ENUM_OPTION(0, "template", value, TG_CHAT_NAMES,                                                     \
-                    "how --chat writes a conversation (default: what the model or adapter was tuned on, "    \
-                    "the model's own, or the first whose tokens the tokenizer has; plain must be named)",    \
+                    "how --chat writes a conversation (default: what the model was tuned on, the "           \
+                    "model's own, or the first whose tokens the tokenizer has; plain must be named)",        \
                     .given = is_given)
 
-/* Like tg_chat_open(), but if no template is given, that on which an adapter of cli_adapters was trained
- * comes first, then that of the model at path (tg_chat_template_of()).  Says so if an adapter was trained on
- * another one.  path: of the tokenizer or the model, which errors name; NULL: it has no file. */
-TG_MUST_CHECK tg_status cli_chat_open(tg_chat *chat, tg_chat_template kind, const char *path,
-                                      const tg_tokenizer *tok, tg_chat_take *take, void *context,
-                                      tg_err *err);
+/* Like tg_chat_open(), but if no template is given, the one on which the model was trained comes first, then
+ * that of the file at path (tg_chat_template_of()).  Says so if another one is given than it was trained on.
+ * trained: 0: not known.  path: of the tokenizer or the model, which errors name; NULL: it has no file. */
+TG_MUST_CHECK tg_status cli_chat_open(tg_chat *chat, tg_chat_template kind, tg_chat_note trained,
+                                      const char *path, const tg_tokenizer *tok, tg_chat_take *take,
+                                      void *context, tg_err *err);
 
 /* What --help says about IDS. */
 #define CLI_IDS_HELP "the same as token ids: decimal numbers with spaces, commas or newlines between them"

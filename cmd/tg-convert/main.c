@@ -9,6 +9,7 @@
 #include "cmd/tg-convert/convert.h"
 #include "formats/format.h"
 #include "lib/base/choice.h"
+#include "lib/base/utf8.h"
 #include "lib/models/model_format.h"
 #include "lib/vocab/vocab_file.h"
 
@@ -43,6 +44,16 @@ static bool is_directory(const char *path)
            (path[strlen(path) - 1] == '/' || (stat(path, &st) == 0 && S_ISDIR(st.st_mode)));
 }
 
+static bool is_utf8(const char *text)
+{
+    uint32_t code;
+
+    for (size_t n; *text != '\0'; text += n)
+        if ((n = tg_utf8_decode(&code, text, strlen(text))) == 0)
+            return false;
+    return true;
+}
+
 static int check_target(convert_options *o, const char *names)
 {
     size_t other;
@@ -59,6 +70,8 @@ static int check_target(convert_options *o, const char *names)
         return cli_usage("--chat-template names a file: standard input is none");
     if (o->write.base && !(o->format && strcmp(o->format->name, "peft") == 0))
         return cli_usage("--base is for --to peft: other formats do not name an adapter's model");
+    if (o->write.base && !is_utf8(o->write.base))
+        return cli_usage("--base must be UTF-8, as JSON is");
     if (o->format && o->format->part[0].name && (!o->target || cli_is_dash(o->target)))
         return cli_usage("--to %s writes a directory: name it with -o DIR", o->format->name);
     if (is_directory(o->target) && !(o->format && o->format->part[0].name))

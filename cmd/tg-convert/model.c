@@ -63,13 +63,12 @@ struct written {
     uint64_t bytes; /* of those whose size is known: of no pipe */
 };
 
-static void count_file(struct written *w, int fd)
+/* The size of a file; 0: it has none. */
+static uint64_t size_of(int fd)
 {
     struct stat st;
 
-    w->files++;
-    if (fstat(fd, &st) == 0 && S_ISREG(st.st_mode))
-        w->bytes += (uint64_t)st.st_size;
+    return fstat(fd, &st) == 0 && S_ISREG(st.st_mode) ? (uint64_t)st.st_size : 0;
 }
 
 static tg_status write_part(struct written *w, const convert_options *o, const tg_model_file *f,
@@ -79,17 +78,20 @@ static tg_status write_part(struct written *w, const convert_options *o, const t
     tg_write_options how = o->write;
     cli_output out;
     tg_status status = cli_output_begin(&out, path, content_of(o), err);
+    uint64_t before;
 
     if (status)
         return status;
+    before = size_of(out.fd); /* a shell may append */
     how.progress = show;
     how.context = &progress;
     if ((status = part->write(out.fd, f, &how, err)))
         status = tg_err_in(err, status == TG_EDATA ? cli_input_name(o->source) : out.name);
-    else
-        count_file(w, out.fd);
-    if (!status)
+    if (!status) {
+        w->files++;
+        w->bytes += size_of(out.fd) - before;
         status = cli_output_commit(&out, err);
+    }
     cli_output_abort(&out);
     return status;
 }

@@ -112,58 +112,26 @@ static tg_status put_given(const convert_options *o, tg_model_file *f, tg_err *e
                    o->chat);
 }
 
-/* The template that the first adapter which notes one was trained on, or else the source; *path: whose it is.
- */
-static tg_status ask_training(tg_chat_note *chat, const char **path, const convert_options *o, tg_err *err)
-{
-    tg_status status;
-
-    *path = o->source;
-    if (cli_is_dash(o->source))
-        *chat = 0;
-    else if ((status = tg_chat_template_trained(chat, o->source, err)))
-        return status;
-    for (size_t i = 0; i < cli_adapters.n; i++) {
-        tg_chat_note note;
-
-        if ((status = tg_chat_template_trained(&note, cli_adapters.file[i].path, err)))
-            return status;
-        if (note == 0)
-            continue;
-        *chat = note;
-        *path = cli_adapters.file[i].path;
-        break;
-    }
-    return TG_OK;
-}
-
-/* Give the target the template that the training was on, or say why it has another one. */
-static tg_status put_trained(const convert_options *o, tg_model_file *f, tg_err *err)
+/* Give the target the template that the model was trained on, or say why it has another one. */
+static tg_status put_trained(tg_model_file *f, tg_chat_template kind, tg_err *err)
 {
     char name[TG_CHOICE_SIZE];
     const tg_span own = f->chat_template;
-    const char *path;
-    tg_chat_note note;
-    tg_chat_template kind;
-    const tg_status status = ask_training(&note, &path, o, err);
 
-    if (status || note == 0)
-        return status;
-    kind = (tg_chat_template)(note - 1);
     (void)tg_choice_name(name, TG_CHAT_NAMES, kind);
     if (own.p && tg_chat_recognize(own.p, own.n) == kind)
         return TG_OK;
     if (!tg_chat_template_text(kind)) {
-        cli_note("%s was trained on the template plain, which other programs do not have", path);
+        cli_note("the model was trained on the template plain, which other programs do not have");
         return TG_OK;
     }
     if (own.p) {
-        cli_say("%s was trained on the template %s, and the target has another one, of the model: "
+        cli_say("the model was trained on the template %s, and its files have another one, which is written: "
                 "--chat-template %s writes that",
-                path, name, name);
+                name, name);
         return TG_OK;
     }
-    cli_note("the target has the template %s, which %s was trained on", name, path);
+    cli_note("the target has the template %s, which the model was trained on", name);
     return put_named(f, kind, err);
 }
 
@@ -183,7 +151,7 @@ static void say_lacking(const convert_options *o, const tg_model_file *f)
 
 tg_status convert_settle_template(const convert_options *o, tg_model_file *f, tg_err *err)
 {
-    tg_status status;
+    const tg_chat_note trained = tg_model_file_chat(f);
 
     if (!f->tokenizer || !tg_tokenizer_has_text(f->tokenizer)) {
         tg_hf_settings_drop(f);
@@ -197,8 +165,8 @@ tg_status convert_settle_template(const convert_options *o, tg_model_file *f, tg
         return put_given(o, f, err);
     if (!convert_has_template(o))
         return TG_OK;
-    if ((status = put_trained(o, f, err)))
-        return status;
+    if (trained > 0)
+        return put_trained(f, (tg_chat_template)(trained - 1), err);
     if (!o->write.lossy) /* else it may have been left out */
         say_lacking(o, f);
     return TG_OK;

@@ -151,8 +151,8 @@ static tg_status open_chat(conversation *c, tg_err *err)
 {
     const sample_options *o = c->o;
     int32_t bos;
-    tg_status status =
-        cli_chat_open(&c->chat, o->template, c->m->path, c->m->model.tokenizer, add_ids, c, err);
+    tg_status status = cli_chat_open(&c->chat, o->template, c->m->model.chat, c->m->path,
+                                     c->m->model.tokenizer, add_ids, c, err);
 
     if (status)
         return status;

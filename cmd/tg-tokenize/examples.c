@@ -230,7 +230,7 @@ static tg_status encode_lines(tokenize_job *job, tg_source *source, const char *
 static tg_status open_chat(tokenize_job *job, tg_err *err)
 {
     const tg_status status =
-        cli_chat_open(&job->chat, job->o->template, tokenizer_file(job->o), job->tok, give, job, err);
+        cli_chat_open(&job->chat, job->o->template, 0, tokenizer_file(job->o), job->tok, give, job, err);
 
     if (status)
         return status;

@@ -23,7 +23,8 @@ struct job {
     train_timing timing;
     tg_watch watch; /* of a step or an evaluation */
     bool log_failed;
-    bool compared; /* the first validation has been compared with training */
+    bool compared;      /* the first validation has been compared with training */
+    double origin_loss; /* of validation, before the first step; 0: not known */
 };
 
 /* How to finish a run that was stopped and whose model is in a file. */
@@ -234,6 +235,16 @@ static int agree(const struct job *job, tg_status status)
     return all;
 }
 
+/* Tuning may have made the weights worse. */
+static void say_if_worse(const struct job *job)
+{
+    const bool best = job->o->keep_best && job->saving.best_step > 0;
+    const double loss = best ? job->saving.best_loss : job->report.val_loss;
+
+    if (job->origin_loss > 0 && loss > job->origin_loss)
+        cli_say("before the first step, the validation loss was less: %.4f", job->origin_loss);
+}
+
 /* Save and report what was done.  A step that was abandoned may have been the first: then a file stays
  * as it is. */
 static tg_status conclude(struct job *job, tg_err *err)
@@ -252,6 +263,7 @@ static tg_status conclude(struct job *job, tg_err *err)
     if (job->o->keep_best && job->saving.best_step > 0)
         cli_note("the best model, in %s, is of step %s: validation loss %.4f", job->o->best,
                  cli_count(job->saving.best_step), job->saving.best_loss);
+    say_if_worse(job);
     say_how_to_resume(job);
     return TG_OK;
 }
@@ -271,9 +283,11 @@ static tg_status evaluate_origin(struct job *job, tg_err *err)
     status = evaluate(job, &best, err);
     cli_let_abandon(false);
     train_report_resume(&job->report);
-    if (!status)
-        train_report_begin(&job->report);
-    return status;
+    if (status || isnan(job->report.val_loss)) /* it has been abandoned */
+        return status;
+    job->origin_loss = job->report.val_loss;
+    train_report_begin(&job->report);
+    return TG_OK;
 }
 
 static tg_status train(struct job *job, tg_err *err)

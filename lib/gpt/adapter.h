@@ -21,6 +21,7 @@
 #include "lib/base/status.h"
 #include "lib/gpt/params.h"
 #include "lib/kernels/matmul.h"
+#include "lib/text/chat_note.h"
 
 TG_API_BEGIN
 
@@ -43,6 +44,7 @@ struct tg_adapter {
     tg_params table;
     float *params;             /* flat */
     double weight;             /* of the change, besides s: 1, unless the user says otherwise */
+    tg_chat_note chat;         /* of the conversations that it was trained on */
     float *scaled;             /* scratch: weight * s * B */
     tg_matmul_scratch scratch; /* of products */
     tg_arena memory;

@@ -13,6 +13,7 @@
 #include "lib/base/watch.h"
 #include "lib/gpt/config.h"
 #include "lib/gpt/params.h"
+#include "lib/text/chat_note.h"
 #include "lib/text/tokenizer.h"
 
 TG_API_BEGIN
@@ -57,6 +58,7 @@ typedef struct tg_model {
                                     * (lib/models/halves.h); NULL: it does not.  They are lent then. */
     int32_t probe[TG_PROBE_MAX];   /* a piece of the validation text */
     size_t probe_count;            /* 0: not trained yet */
+    tg_chat_note chat;             /* of the conversations that it was trained on */
     void *source;                  /* keeps mapped tensors readable; NULL: none are; owned */
     void (*close_source)(void *source);
     const tg_lender *lender; /* of tensors that are read when they are used; NULL: all are in memory */

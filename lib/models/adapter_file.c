@@ -18,6 +18,7 @@ struct header {
     tg_adapter_shape shape;
     size_t crc;
     tg_adapter_base base; /* of its sample */
+    tg_chat_note chat;
 };
 
 enum { RANK, ALPHA, RANK_STABILIZED, CRC, FIELDS };
@@ -72,10 +73,13 @@ static tg_status take_embeddings(struct load *load, const tg_array *a, tg_err *e
 static tg_status take_header(struct load *load, const tg_array *a, bool *taken, tg_err *err)
 {
     const bool targets = strcmp(a->name, TARGETS) == 0;
+    tg_status status;
 
     *taken = true;
     if (targets || strcmp(a->name, EMBEDDINGS) == 0)
         return (targets ? take_targets : take_embeddings)(load, a, err);
+    if ((status = tg_chat_note_take(&load->header.chat, load->r, a, taken, err)) || *taken)
+        return status;
     return tg_fields_take(fields, &load->header, &load->seen, load->r, a, taken, err);
 }
 
@@ -113,6 +117,7 @@ static tg_status finish_header(struct load *load, tg_err *err)
     if ((status = check_base(load, err)) ||
         (status = tg_adapter_create(load->a, &load->base->table, &load->header.shape, err)))
         return status;
+    load->a->chat = load->header.chat;
     load->filled = calloc(load->a->table.n, sizeof *load->filled);
     return load->filled ? TG_OK : tg_fail_memory(err, load->a->table.n, "the list of tensors");
 }
@@ -225,7 +230,10 @@ tg_status tg_adapter_put_header(const tg_adapter *a, const tg_params *model, con
         (status = tg_fields_put(fields, &header, w, err)) ||
         (base->rows > 0 && (status = tg_archive_put(w, EMBEDDINGS, TG_F32, 2, shape, base->sample, err))))
         return status;
-    return tg_archive_put_text(w, TARGETS, tg_adapter_target_names(targets, model, a->shape.targets), err);
+    if ((status =
+             tg_archive_put_text(w, TARGETS, tg_adapter_target_names(targets, model, a->shape.targets), err)))
+        return status;
+    return tg_chat_note_put(a->chat, w, err);
 }
 
 tg_status tg_adapter_put_tensors(const tg_adapter *a, tg_archive_writer *w, tg_err *err)

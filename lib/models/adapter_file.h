@@ -1,8 +1,8 @@
 /*
  * adapter_file: adapters (lib/gpt/adapter.h) in files: this project's own archive, and PEFT's directories.
  *
- * Archive: kind = "adapter", version = 1, adapter/..., the run's state (train/..., written by lib/train), the
- * tensors in the order of the adapter's table, optimizer state (opt/m/NAME, opt/v/NAME).
+ * Archive: kind = "adapter", version = 1, adapter/..., chat_template, the run's state (train/..., written by
+ * lib/train), the tensors in the order of the adapter's table, optimizer state (opt/m/NAME, opt/v/NAME).
  */
 #ifndef TG_MODELS_ADAPTER_FILE_H
 #define TG_MODELS_ADAPTER_FILE_H

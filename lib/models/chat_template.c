@@ -6,43 +6,24 @@
 #include "formats/archive.h"
 #include "formats/format.h"
 #include "formats/path.h"
-#include "lib/base/choice.h"
 #include "lib/models/hf_settings.h"
 #include "lib/models/model_format.h"
 
-/* ---- archives of training */
+/* ---- archives of tg's */
 
-/* Whether an array may come before train/..., or is of that. */
-static bool is_of_header(const char *name)
-{
-    static const char *const begin[] = {"kind",   "version",  "config/", "tokenizer/",
-                                        "probe/", "adapter/", "train/"};
-
-    for (size_t i = 0; i < sizeof begin / sizeof *begin; i++)
-        if (strncmp(name, begin[i], strlen(begin[i])) == 0)
-            return true;
-    return false;
-}
-
+/* The note is before the tensors, whose names alone have periods. */
 static tg_status find_note(tg_chat_note *chat, tg_archive_reader *r, tg_err *err)
 {
     tg_archive_event event;
-    char name[TG_CHOICE_SIZE];
-    size_t number;
     tg_array a;
+    bool taken = false;
     tg_status status;
 
     do {
-        if ((status = tg_archive_next(r, &a, &event, err)))
+        if ((status = tg_archive_next(r, &a, &event, err)) || event != TG_ARCHIVE_ARRAY ||
+            (status = tg_chat_note_take(chat, r, &a, &taken, err)))
             return status;
-        if (event != TG_ARCHIVE_ARRAY || !is_of_header(a.name))
-            return TG_OK;
-    } while (strcmp(a.name, TG_TRAINED_TEMPLATE) != 0);
-    if ((status = tg_archive_get_text(r, &a, name, sizeof name, err)))
-        return status;
-    if (!tg_choice_find(&number, TG_CHAT_NAMES, name))
-        return tg_fail(err, TG_EDATA, "%s is '%s', expected " TG_CHAT_NAMES, a.name, name);
-    *chat = 1 + (tg_chat_note)number;
+    } while (!taken && !strchr(a.name, '.'));
     return TG_OK;
 }
 
@@ -57,7 +38,8 @@ static tg_status read_note(tg_chat_note *chat, int fd, tg_err *err)
     return status;
 }
 
-tg_status tg_chat_template_trained(tg_chat_note *chat, const char *path, tg_err *err)
+/* *chat: 0 also where the path is no such archive. */
+static tg_status in_archive(tg_chat_note *chat, const char *path, tg_err *err)
 {
     unsigned char first[TG_FORMAT_BYTES];
     struct stat st;
@@ -98,7 +80,7 @@ tg_status tg_chat_template_of(tg_chat_template *kind, const char *path, tg_err *
         (void)tg_err_in(err, f.file[f.n_files - 1]->path);
     }
     tg_model_file_close(&f);
-    if (status || *kind != TG_CHAT_TEMPLATES || (status = tg_chat_template_trained(&chat, path, err)))
+    if (status || *kind != TG_CHAT_TEMPLATES || (status = in_archive(&chat, path, err)))
         return status;
     if (chat > 0)
         *kind = (tg_chat_template)(chat - 1);

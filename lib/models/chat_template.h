@@ -10,16 +10,10 @@
 
 TG_API_BEGIN
 
-/* Where archives of training note the template of the conversations that they were trained on. */
-#define TG_TRAINED_TEMPLATE "train/chat_template"
-
-/* What an archive of training, of a model or an adapter, notes there; 0 also of other files.  TG_EDATA: it is
- * damaged before that; TG_EIO, TG_ENOMEM; the message names the file. */
-TG_MUST_CHECK tg_status tg_chat_template_trained(tg_chat_note *chat, const char *path, tg_err *err);
-
 /*
  * What the files of a model say: a directory's chat_template.jinja or tokenizer_config.json, a GGUF file, or
- * a file NAME.jinja; or an archive of training.  TG_CHAT_TEMPLATES: they have no template, or path names
+ * a file NAME.jinja; or an archive of tg's, of a model or an adapter.
+ * TG_CHAT_TEMPLATES: they have no template, or path names
  * something else. A template is a program, of which only the tokens that it writes are looked at
  * (tg_chat_recognize()). TG_EDATA: it is none of lib/text/chat.h's, or the file is damaged; TG_EIO,
  * TG_ENOMEM.  Messages name the file.

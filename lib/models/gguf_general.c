@@ -18,15 +18,19 @@ static bool is_kept(const tg_gguf_value *v)
            !tg_span_is(v->key, "general.quantization_version") && !tg_span_is(v->key, "general.alignment");
 }
 
-void tg_gguf_general_keep(tg_model_file *f, const tg_gguf *g)
+tg_status tg_gguf_general_keep(tg_model_file *f, const tg_gguf *g, tg_err *err)
 {
-    for (size_t i = 0; i < g->n_values && f->n_general < TG_GENERAL_MAX; i++) {
+    for (size_t i = 0; i < g->n_values; i++) {
         const tg_gguf_value *v = &g->value[i];
 
-        if (is_kept(v))
-            f->general[f->n_general++] =
-                (tg_general){v->key, {(const char *)v->at + NUMBER, v->bytes - NUMBER}};
+        if (!is_kept(v))
+            continue;
+        if (f->n_general == TG_GENERAL_MAX)
+            return tg_notes_add(&f->notes, err, "of its texts general.*, the first %d are kept",
+                                TG_GENERAL_MAX);
+        f->general[f->n_general++] = (tg_general){v->key, {(const char *)v->at + NUMBER, v->bytes - NUMBER}};
     }
+    return TG_OK;
 }
 
 void tg_gguf_general_put(tg_gguf_writer *w, const tg_model_file *f)

@@ -120,7 +120,7 @@ static tg_status open_model(tg_model_file *f, const char *path, const tg_model_a
     if (!status && !(status = tg_gguf_vocab_adds_bos(&f->config.add_bos, &g)))
         drop_stopgap(f, &g);
     if (!status)
-        tg_gguf_general_keep(f, &g);
+        status = tg_gguf_general_keep(f, &g, err);
     if (!status && ask->chat_template)
         status = keep_template(f, &g, ask, err);
     tg_gguf_free(&g);

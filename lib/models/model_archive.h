@@ -1,8 +1,8 @@
 /*
  * model_archive: this project's own file of a model, trained or not.
  *
- * Archive: kind = "model", version = 1, config/..., tokenizer/..., the run's state
- * (train/..., written by lib/train), probe/tokens, the tensors in the order of the
+ * Archive: kind = "model", version = 1, config/..., tokenizer/..., chat_template, the
+ * run's state (train/..., written by lib/train), probe/tokens, the tensors in the order of the
  * parameter table, optimizer state (opt/m/NAME, opt/v/NAME).
  */
 #ifndef TG_MODELS_MODEL_ARCHIVE_H

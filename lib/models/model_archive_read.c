@@ -18,6 +18,7 @@ struct load {
     tg_tokenizer_draft tokenizer;
     int32_t probe[TG_PROBE_MAX];
     size_t probe_count;
+    tg_chat_note chat;
     tg_model_extra extra;
     void *context;
 };
@@ -45,7 +46,8 @@ static tg_status take_header(struct load *load, const tg_array *a, bool *taken, 
     *taken = strcmp(a->name, "probe/tokens") == 0;
     if (*taken)
         return take_probe(load, a, err);
-    if ((status = tg_config_take(&load->config, &load->config_seen, load->r, a, taken, err)) || *taken)
+    if ((status = tg_config_take(&load->config, &load->config_seen, load->r, a, taken, err)) || *taken ||
+        (status = tg_chat_note_take(&load->chat, load->r, a, taken, err)) || *taken)
         return status;
     return tg_tokenizer_take(&load->tokenizer, load->r, a, taken, err);
 }
@@ -113,6 +115,7 @@ static tg_status finish_header(struct load *load, tg_err *err)
         return status;
     memcpy(m->probe, load->probe, sizeof m->probe);
     m->probe_count = load->probe_count;
+    m->chat = load->chat;
     return TG_OK;
 }
 

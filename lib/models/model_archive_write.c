@@ -8,7 +8,8 @@ tg_status tg_model_put_header(const tg_model *m, tg_archive_writer *w, tg_err *e
 
     if ((status = tg_archive_put_text(w, "kind", "model", err)) ||
         (status = tg_archive_put_i64(w, "version", TG_MODEL_VERSION, err)) ||
-        (status = tg_config_put(&m->config, w, err)) || (status = tg_tokenizer_put(m->tokenizer, w, err)))
+        (status = tg_config_put(&m->config, w, err)) || (status = tg_tokenizer_put(m->tokenizer, w, err)) ||
+        (status = tg_chat_note_put(m->chat, w, err)))
         return status;
     if (m->probe_count > 0)
         return tg_archive_put(w, "probe/tokens", TG_I32, 1, &m->probe_count, m->probe, err);

@@ -141,6 +141,10 @@ TG_MUST_CHECK tg_status tg_model_file_set_tokenizer(tg_model_file *f, const tg_t
  */
 TG_MUST_CHECK tg_status tg_model_file_adapt(tg_model_file *f, tg_adapter **adapter, tg_err *err);
 
+/* The template of the conversations that the first adapter which notes one was trained on, or else the model.
+ */
+tg_chat_note tg_model_file_chat(const tg_model_file *f);
+
 /* Whether an adapter changes table entry i. */
 bool tg_model_file_is_changed(const tg_model_file *f, size_t i);
 

@@ -184,6 +184,14 @@ tg_status tg_model_file_adapt(tg_model_file *f, tg_adapter **adapter, tg_err *er
     return TG_OK;
 }
 
+tg_chat_note tg_model_file_chat(const tg_model_file *f)
+{
+    for (size_t i = 0; i < f->n_adapters; i++)
+        if (f->adapter[i]->chat > 0)
+            return f->adapter[i]->chat;
+    return f->own.chat;
+}
+
 bool tg_model_file_is_changed(const tg_model_file *f, size_t i)
 {
     const tg_param *p = &f->table.entry[i];

@@ -187,7 +187,10 @@ static tg_status write_archive(int fd, const tg_model_file *f, const tg_model *h
 
 static tg_status write_own(int fd, const tg_model_file *f, const tg_write_options *o, tg_err *err)
 {
-    tg_model header = {.config = f->config, .tokenizer = f->tokenizer, .probe_count = f->own.probe_count};
+    tg_model header = {.config = f->config,
+                       .tokenizer = f->tokenizer,
+                       .probe_count = f->own.probe_count,
+                       .chat = tg_model_file_chat(f)};
     const tg_tokenizer *ids = NULL;
     tg_status status = TG_OK;
 

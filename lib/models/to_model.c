@@ -31,6 +31,7 @@ static tg_status begin(tg_model *m, const tg_model_file *f, tg_err *err)
         return status;
     memcpy(m->probe, f->own.probe, sizeof m->probe);
     m->probe_count = f->own.probe_count;
+    m->chat = tg_model_file_chat(f);
     return TG_OK;
 }
 

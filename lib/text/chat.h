@@ -50,11 +50,6 @@ typedef enum tg_chat_template {
 
 #define TG_CHAT_NAMES "chatml|llama3|gemma|plain"
 
-/* Where a template is noted that a text was made with, or a model was trained on: 1 + one of these, or 0:
- * none, or it is not known. */
-typedef unsigned tg_chat_note;
-#define TG_CHAT_NOTES "none|" TG_CHAT_NAMES
-
 typedef enum tg_chat_role { TG_CHAT_SYSTEM, TG_CHAT_USER, TG_CHAT_ASSISTANT, TG_CHAT_ROLES } tg_chat_role;
 
 /* Take the next n >= 1 ids of a conversation.  is_answer: they are what an assistant says, or the token that

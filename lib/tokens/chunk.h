@@ -11,9 +11,6 @@
 #include <stddef.h>
 
 #define TG_TOKENS_VERSION 1
-/* The template of conversations that the text was made with (lib/text/chat.h); other texts have none. */
-#define TG_TOKENS_CHAT "chat_template"
-
 /* After the last chunk of an archive whose text continues in the next one. */
 #define TG_TOKENS_GOES_ON "goes_on"
 

@@ -6,7 +6,6 @@
 #include <string.h>
 
 #include "formats/archive.h"
-#include "lib/base/choice.h"
 #include "lib/base/grow.h"
 #include "lib/text/ids.h"
 #include "lib/tokens/chunk.h"
@@ -244,20 +243,6 @@ static tg_status take_goes_on(tg_tokens_reader *r, const tg_array *a, tg_err *er
     return status;
 }
 
-static tg_status take_chat(tg_tokens_reader *r, const tg_array *a, tg_err *err)
-{
-    char name[TG_CHOICE_SIZE];
-    size_t number;
-    const tg_status status = tg_archive_get_text(r->archive, a, name, sizeof name, err);
-
-    if (status)
-        return status;
-    if (!tg_choice_find(&number, TG_CHAT_NAMES, name))
-        return tg_fail(err, TG_EDATA, "%s is '%s', expected " TG_CHAT_NAMES, a->name, name);
-    r->chat = 1 + (tg_chat_note)number;
-    return TG_OK;
-}
-
 /* Read an array after "version".  *n = the number of its ids, 0 when it is not a chunk. */
 static tg_status take_array(tg_tokens_reader *r, const tg_array *a, const void **ids, size_t *n, tg_err *err)
 {
@@ -274,8 +259,8 @@ static tg_status take_array(tg_tokens_reader *r, const tg_array *a, const void *
         *n = a->count;
         return TG_OK;
     }
-    if (!r->header_done && strcmp(a->name, TG_TOKENS_CHAT) == 0)
-        return take_chat(r, a, err);
+    if (!r->header_done && ((status = tg_chat_note_take(&r->chat, r->archive, a, &taken, err)) || taken))
+        return status;
     if (!r->header_done && ((status = tg_tokenizer_take(&r->draft, r->archive, a, &taken, err)) || taken))
         return status;
     return tg_fail(err, TG_EDATA, "%s does not belong %s", a->name,

@@ -9,7 +9,7 @@
 #include "formats/source.h"
 #include "lib/base/api.h"
 #include "lib/base/status.h"
-#include "lib/text/chat.h"
+#include "lib/text/chat_note.h"
 #include "lib/text/tokenizer.h"
 
 TG_API_BEGIN

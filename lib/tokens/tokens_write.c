@@ -6,7 +6,6 @@
 #include <string.h>
 
 #include "formats/archive.h"
-#include "lib/base/choice.h"
 #include "lib/base/size.h"
 #include "lib/text/ids.h"
 #include "lib/tokens/chunk.h"
@@ -30,15 +29,6 @@ struct tg_tokens_writer {
     unsigned char ids[]; /* [TG_TOKENS_CHUNK] these, packed */
 };
 
-static tg_status put_chat(tg_tokens_writer *w, tg_err *err)
-{
-    char name[TG_CHOICE_SIZE];
-
-    if (w->chat == 0)
-        return TG_OK;
-    return tg_archive_put_text(w->archive, TG_TOKENS_CHAT, tg_choice_name(name, TG_CHAT_NOTES, w->chat), err);
-}
-
 /* Begin an archive on fd and write all that precedes its chunks. */
 static tg_status begin_archive(tg_tokens_writer *w, tg_err *err)
 {
@@ -50,7 +40,7 @@ static tg_status begin_archive(tg_tokens_writer *w, tg_err *err)
         (status = tg_archive_put_i64(w->archive, "version", TG_TOKENS_VERSION, err)) ||
         (status = tg_tokenizer_put(w->tok, w->archive, err)))
         return status;
-    return put_chat(w, err);
+    return tg_chat_note_put(w->chat, w->archive, err);
 }
 
 static tg_status end_archive(tg_tokens_writer *w, tg_err *err)
@@ -125,7 +115,7 @@ tg_status tg_tokens_begin_mask(tg_tokens_writer *w, tg_err *err)
 tg_status tg_tokens_note_chat(tg_tokens_writer *w, tg_chat_note chat, tg_err *err)
 {
     w->chat = chat;
-    return put_chat(w, err);
+    return tg_chat_note_put(w->chat, w->archive, err);
 }
 
 tg_status tg_tokens_write(tg_tokens_writer *w, const int32_t *ids, size_t n, tg_err *err)

@@ -12,7 +12,7 @@
 
 #include "lib/base/api.h"
 #include "lib/base/status.h"
-#include "lib/text/chat.h"
+#include "lib/text/chat_note.h"
 #include "lib/text/tokenizer.h"
 
 TG_API_BEGIN

@@ -10,16 +10,15 @@
 #include "lib/base/size.h"
 #include "lib/gpt/freeze.h"
 #include "lib/models/adapter_file.h"
-#include "lib/models/chat_template.h"
 #include "lib/models/halves.h"
 #include "lib/models/model_archive.h"
 #include "lib/train/frozen_file.h"
 #include "lib/train/recipe.h"
 
 /* The run's state, after its settings in the archive: of every run; of one with a separate text for
- * validation; of one that keeps its best model; of one whose plan is open; of one on conversations. */
-enum { STATE = 3, VAL = 2, BEST = 2, PLAN = 2, CHAT = 1 };
-static const tg_field rows[STATE + VAL + BEST + PLAN + CHAT] = {
+ * validation; of one that keeps its best model; of one whose plan is open. */
+enum { STATE = 3, VAL = 2, BEST = 2, PLAN = 2 };
+static const tg_field rows[STATE + VAL + BEST + PLAN] = {
     TG_SIZE_FIELD("train/step", tg_run, step, 0, (double)(TG_RUN_LIMIT - 1)),
     TG_SIZE_FIELD("train/text_tokens", tg_run, text_tokens, 0, 0),
     TG_SIZE_FIELD("train/text_crc", tg_run, text_crc, 0, 0),
@@ -29,12 +28,10 @@ static const tg_field rows[STATE + VAL + BEST + PLAN + CHAT] = {
     TG_REAL_FIELD("train/best_loss", tg_run, best_loss, 0, 1e30),
     TG_REAL_FIELD("train/minutes", tg_run, minutes, 0, TG_MINUTES_MAX),
     TG_REAL_FIELD("train/seconds", tg_run, seconds, 0, 1e12),
-    TG_CHOICE_FIELD(TG_TRAINED_TEMPLATE, tg_run, chat, TG_CHAT_NOTES),
 };
-static const tg_fields all_fields = {rows, STATE + VAL + BEST + PLAN + CHAT}, state_fields = {rows, STATE},
+static const tg_fields all_fields = {rows, STATE + VAL + BEST + PLAN}, state_fields = {rows, STATE},
                        val_fields = {rows + STATE, VAL}, best_fields = {rows + STATE + VAL, BEST},
-                       plan_fields = {rows + STATE + VAL + BEST, PLAN},
-                       chat_fields = {rows + STATE + VAL + BEST + PLAN, CHAT};
+                       plan_fields = {rows + STATE + VAL + BEST, PLAN};
 
 void tg_run_free(tg_run *run)
 {
@@ -231,9 +228,9 @@ tg_status tg_run_read_adapter(tg_run *run, tg_model_file *f, int fd, tg_err *err
 /* The arrays that an archive may have at most besides tensors. */
 static size_t count_others(const tg_config *c)
 {
-    const size_t header = 3, tokenizer = 9, history = 2, frozen = 1; /* kind, version, probe */
-    size_t n = header + TG_CONFIG_MORE + tokenizer + history + frozen + TG_SETTINGS + STATE + VAL + BEST +
-               PLAN + CHAT;
+    const size_t header = 4, tokenizer = 9, history = 2, frozen = 1; /* kind, version, template, probe */
+    size_t n =
+        header + TG_CONFIG_MORE + tokenizer + history + frozen + TG_SETTINGS + STATE + VAL + BEST + PLAN;
 
     for (size_t i = 0; i < TG_CONFIG_MEMBERS; i++)
         n += tg_config_has(c, i);
@@ -372,7 +369,8 @@ tg_status tg_run_use_text(tg_run *run, tg_batches *b, const tg_tokens *tokens, c
         return status;
     changes->text = record_text(tokens, run->step, &run->text_tokens, &run->text_crc);
     changes->val = record_text(val, run->step, &run->val_tokens, &run->val_crc);
-    run->chat = tokens->chat;
+    if (tokens->chat > 0)
+        *(run->adapter ? &run->adapter->chat : &m->chat) = tokens->chat;
     m->probe_count = tg_batches_probe(b, m->probe, tg_size_min(TG_PROBE_MAX, m->config.n_ctx));
     return TG_OK;
 }
@@ -462,7 +460,6 @@ static tg_status put_state(const tg_run *run, tg_archive_writer *w, tg_err *err)
         (run->val_tokens > 0 && (status = tg_fields_put(val_fields, run, w, err))) ||
         (run->best_step > 0 && (status = tg_fields_put(best_fields, run, w, err))) ||
         (run->minutes > 0 && (status = tg_fields_put(plan_fields, run, w, err))) ||
-        (run->chat > 0 && (status = tg_fields_put(chat_fields, run, w, err))) ||
         (run->model.trained.n > 0 && (status = tg_frozen_put(&run->model, w, err))))
         return status;
     return tg_history_put(&run->history, w, err);

@@ -49,7 +49,6 @@ typedef struct tg_run {
     double minutes;     /* that the run is to take, while its plan is open (lib/train/plan.h); 0: it is not */
     double seconds;     /* of these, spent so far */
     tg_history history; /* of the losses */
-    tg_chat_note chat;  /* the template of the conversations that it is trained on */
     /* of this process: */
     double operations; /* floating-point operations of products for which the minutes have time, as estimated
                           before the first step; 0: not known */
