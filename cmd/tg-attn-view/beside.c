@@ -317,6 +317,15 @@ static void put_tokens(tg_sink *out, const tg_results *r, const char *name, cons
         put_wholes(out, r, name, ids);
 }
 
+/* What a patch, or an ablation, is measured by. */
+static void put_measure(tg_sink *out, const tg_results *r)
+{
+    put_texts(out, r, "metric", "metric");
+    put_wholes(out, r, "pairs", "pairs");
+    put_answer(out, r, "answer", "answerText", "answer_text");
+    put_answer(out, r, "wrong", "wrongText", "wrong_text");
+}
+
 static void put_patch(tg_sink *out, const view_beside_one *patch, bool tokens)
 {
     const tg_results *r = &patch->results;
@@ -327,12 +336,9 @@ static void put_patch(tg_sink *out, const view_beside_one *patch, bool tokens)
         put_tokens(out, r, "tokens", "text", "ids");
         put_tokens(out, r, "corruptTokens", "corrupt_text", "corrupt_ids");
     }
-    put_texts(out, r, "metric", "metric");
+    put_measure(out, r);
     put_texts(out, r, "direction", "direction");
     put_texts(out, r, "method", "method");
-    put_wholes(out, r, "pairs", "pairs");
-    put_answer(out, r, "answer", "answerText", "answer_text");
-    put_answer(out, r, "wrong", "wrongText", "wrong_text");
     put_reals(out, r, "clean", "clean");
     put_reals(out, r, "corrupt", "corrupt");
     put_wholes(out, r, "layers", "layers");
@@ -348,10 +354,7 @@ static void put_ablation(tg_sink *out, const view_beside_one *ablation)
 
     put_texts(out, r, "{by", "by");
     put_file(out, ablation);
-    put_texts(out, r, "metric", "metric");
-    put_wholes(out, r, "pairs", "pairs");
-    put_answer(out, r, "answer", "answerText", "answer_text");
-    put_answer(out, r, "wrong", "wrongText", "wrong_text");
+    put_measure(out, r);
     put_reals(out, r, "model", "model");
     put_reals(out, r, "none", "none");
     if (tg_results_find(r, "whole")) {
