@@ -70,7 +70,8 @@ BUILD := $(BUILDS)/$(notdir $(CC))-$(shell printf '%s' '$(ALL_FLAGS)' | cksum | 
 endif
 
 ifeq ($(FLAVOUR),asan)
-SANITIZE = -fsanitize=address,undefined -fno-sanitize-recover=all -fno-omit-frame-pointer
+SANITIZE = -fsanitize=address,undefined -fno-sanitize-recover=all -fno-omit-frame-pointer \
+           $(if $(findstring clang,$(CC)),-Wno-pass-failed)
 endif
 ifeq ($(FLAVOUR),tsan)
 SANITIZE = -fsanitize=thread -fno-omit-frame-pointer

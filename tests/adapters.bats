@@ -162,6 +162,7 @@ loss_of() {
 }
 
 @test "the same bytes for any number of threads, from a model of any format, and after a stop" {
+    slow_unless_sanitized
     local options=(--lora 4 -n 12 -b 2 -a 2 --eval-every 5)
     OMP_NUM_THREADS=1 tg-train -q -m base.npz "${options[@]}" -o a.npz c.npz
     tg-train -q -m base.npz "${options[@]}" --threads 3 -o b.npz c.npz
@@ -331,6 +332,7 @@ loss_of() {
 }
 
 @test "an older adapter, which has no embeddings of its model" {
+    slow_unless_sanitized
     need python3
     local copy='
 import sys, zipfile

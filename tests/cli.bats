@@ -337,6 +337,7 @@ make_short_run() {
 }
 
 @test "a file that is shortened while it is mapped is an error, with a message, in every thread" {
+    slow_unless_sanitized
     local i threads
     [[ -e /proc/self/maps ]] || skip "looks into Linux's /proc"
     make_text 5000 > text
@@ -448,6 +449,7 @@ make_short_run() {
 }
 
 @test "a full disk is noticed" {
+    slow_unless_sanitized
     need_dev_full
     local tool
     echo x > text

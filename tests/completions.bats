@@ -34,6 +34,7 @@ offers() {
 }
 
 @test "bash: every option that --help names" {
+    slow_unless_sanitized
     local tool
     for tool in $TOOLS; do
         options_of "$tool" > want
@@ -141,6 +142,7 @@ END
 }
 
 @test "zsh reads every tool's completions" {
+    slow_unless_sanitized
     need zsh
     local tool
     for tool in $TOOLS; do
@@ -154,6 +156,7 @@ END
 }
 
 @test "fish: options, values and files" {
+    slow_unless_sanitized
     need fish
     local tool
     export HOME=$BATS_TEST_TMPDIR XDG_DATA_HOME=$BATS_TEST_TMPDIR XDG_CONFIG_HOME=$BATS_TEST_TMPDIR

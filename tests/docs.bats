@@ -154,6 +154,7 @@ words() { col -bx | sed '1d; $d' | tr -s ' \n' '\n\n' | sed 's/^—$/–/'; }
 }
 
 @test "files that the docs name exist" {
+    slow_unless_sanitized
     cd "$ROOT"
     for page in README.md docs/*.md formats/README.md; do
         for path in $(grep -o '`\(lib\|cmd\|formats\|tests\|docs\)/[a-zA-Z0-9_./-]*\.[a-z]*`' "$page" | tr -d '`'); do
@@ -163,6 +164,7 @@ words() { col -bx | sed '1d; $d' | tr -s ' \n' '\n\n' | sed 's/^—$/–/'; }
 }
 
 @test "the table on paper of distributed.md is that of its program" {
+    slow_unless_sanitized
     need python3
     run -0 python3 "$ROOT/tests/bench/paper.py"
     [[ ${#lines[@]} -gt 3 ]]

@@ -64,6 +64,7 @@ show() {
 }
 
 @test "the mask, as NumPy reads it" {
+    slow_unless_sanitized
     need_numpy
     printf '%s\n' '{"prompt": "2+2=", "completion": "4"}' '{"prompt": "?", "completion": "Ab"}' > two.jsonl
     tg-tokenize -q --prompt-completion -o two.npz two.jsonl
@@ -75,6 +76,7 @@ END
 }
 
 @test "a line that is longer than what is read at a time" {
+    slow_unless_sanitized
     local long
     long=$(printf 'a%.0s' {1..300000})
     printf '{"prompt": "%s", "completion": "b"}\n{"prompt": "c", "completion": "d"}' "$long" > long.jsonl

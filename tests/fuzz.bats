@@ -24,6 +24,7 @@ is_lto() {
 }
 
 @test "fuzz: the corpus, and mutations of it" {
+    slow_unless_sanitized
     need unzip
     inputs=0
     mutations=10

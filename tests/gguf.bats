@@ -214,6 +214,7 @@ print(json.dumps({
 }
 
 @test "-m takes a GGUF file; rounded types change the numbers, not the shapes" {
+    slow_unless_sanitized
     local type
     cmp <(tg-attn-dump -m model.npz -p 'To be') <(tg-attn-dump -m model.gguf -p 'To be')
     tg-init -q --n-embd 12 --n-head 2 -o narrow.npz

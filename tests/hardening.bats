@@ -24,6 +24,7 @@ commands() {
 # ---- what was built
 
 @test "tools are position-independent, and tools and library are linked in full before they run" {
+    slow_unless_sanitized
     for file in "${built[@]}"; do
         echo "$file"
         readelf -hlWd "$file" > elf
@@ -77,6 +78,7 @@ checks() {
 
 # torch_file.c copies into memory that it has asked for
 @test "functions of the C library know sizes that are found out at run time: level 3" {
+    slow_unless_sanitized
     need objdump
     commands > flags
     grep -q SOURCE=3 flags || skip "the compiler does not know _FORTIFY_SOURCE=3"

@@ -92,7 +92,7 @@ make_unit() {
     [[ -n ${TG_BUILD:-} ]] || make -C "$ROOT" -s unit
 }
 
-# For a test of more than about half a second on an idle machine, unless a change to most files needs it:
+# For a test of more than about a fifth of a second of a processor, unless a change to most files needs it:
 # `make check` leaves it out, `make test` does not.
 slow() {
     [[ -z ${TG_QUICK:-} ]] || skip "slow: make test runs it"

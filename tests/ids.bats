@@ -14,6 +14,7 @@ tiny() {
 # ---- --ids
 
 @test "--ids: the same as the text of these ids, however they are separated" {
+    slow_unless_sanitized
     tiny
     for ids in '84 111 32 98 101' '84,111,32,98,101' $'84\n111\n32\n98\n101\n' $' 84,\t111, 32,,98 101,' '084 111 32 98 101'; do
         for what in "tg-sample -n 9" "tg-attn-dump" "tg-attn-dump --pieces" "tg-attn-dump -s x -f tsv" \

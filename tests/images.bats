@@ -49,6 +49,7 @@ END
 }
 
 @test "a picture that differs is found" {
+    slow_unless_sanitized
     need python3
     tg-attn-dump --example mha -o mha.npz
     tg-attn-dump --example baseline -o other.npz

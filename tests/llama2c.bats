@@ -63,6 +63,7 @@ refused() {
 }
 
 @test "models of llama2.c: every tool takes them, and begins texts with <s>" {
+    slow_unless_sanitized
     local version
     for version in 0 1; do
         make_llama2c untied.npz model.bin $version
@@ -78,6 +79,7 @@ refused() {
 }
 
 @test "models of llama2.c are written as Hugging Face's and GGUF" {
+    slow_unless_sanitized
     make_llama2c untied.npz model.bin
     tg-convert -q model.bin --lossy --to hf -o hf
     tg-convert -q model.bin --to gguf -o model.gguf
@@ -104,6 +106,7 @@ refused() {
 }
 
 @test "damaged models of llama2.c: one line, exit 1" {
+    slow_unless_sanitized
     local version cut size
     for version in 0 1; do
         make_llama2c untied.npz model.bin $version

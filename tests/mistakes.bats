@@ -446,6 +446,7 @@ END
 }
 
 @test "a picture replaces a picture of its format, and nothing else" {
+    slow_unless_sanitized
     local format other
     mkdir valuables
     cd valuables
@@ -554,6 +555,7 @@ END
 }
 
 @test "tg-train -o continues its own, refuses what is no model, and replaces it with --force" {
+    slow_unless_sanitized
     make_valuables
     cp trained.npz want.npz
     run -0 --separate-stderr tg-train -o trained.npz -n 3 t.npz
@@ -574,6 +576,7 @@ END
 }
 
 @test "a model that is missing is made only under a name that ends in .npz" {
+    slow_unless_sanitized
     local command
     make_text 2000 | tg-tokenize -o t.npz
     for name in gpt2 model.pt model.safetensors; do
@@ -667,6 +670,7 @@ END
 }
 
 @test "the ending of -o chooses what tg-attn-view makes" {
+    slow_unless_sanitized
     tg-init -P tinygpt -o model.npz
     tg-attn-dump -p abc -o dump.npz
     tg-attn-view --png dump.npz > want.png

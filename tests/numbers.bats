@@ -143,6 +143,7 @@ comma_locale() {
 # ---- sizes
 
 @test "sizes beyond 2^31, 2^32 and 2^64 in options: the range is said" {
+    slow_unless_sanitized
     local size option
     for size in 2147483648 4294967296 4294967297 9223372036854775808 18446744073709551616 1e300; do
         for option in n-layer n-head n-embd n-ctx vocab-size; do

@@ -182,6 +182,7 @@ has() {
 
 # The compiler is one that only says what it is for.
 @test "for another processor, completions are made by what runs its tools, or left out with a line" {
+    slow_unless_sanitized
     cat > z80-gcc << 'END'
 #!/bin/sh
 case $1 in
@@ -244,6 +245,7 @@ END
 }
 
 @test "the version names the commit in a checkout, and only there" {
+    slow_unless_sanitized
     need git
     mkdir one
     cp -r "$ROOT"/{Makefile,cmd,formats,lib} one
@@ -262,6 +264,7 @@ END
 }
 
 @test "subjects of commits are checked from the last release on, and only in a checkout" {
+    slow_unless_sanitized
     need git
     commit() { git -c user.name=x -c user.email=x@y commit -q --allow-empty -am "$1"; }
     run -0 "$ROOT/tests/subjects"
@@ -354,6 +357,7 @@ END
 
 # docs.bats runs README's commands; the package's own test runs them by this script.
 @test "docs/packaging/first-ten-minutes types README's commands, and ends at one that fails" {
+    slow_unless_sanitized
     mkdir tools
     for tool in "$BUILD"/bin/tg-*; do
         printf '#!/bin/sh\necho "$0 $*"\ncat > /dev/null\n' > "tools/${tool##*/}"

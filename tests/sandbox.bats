@@ -52,6 +52,7 @@ declare -gA work=(
 # ---- what is refused
 
 @test "an attacker within any tool can start, open, connect, trace and change nothing" {
+    slow_unless_sanitized
     need_attacker
     attempts=0
     mkdir results
@@ -259,6 +260,7 @@ same() {
 }
 
 @test "errors are the same with a sandbox" {
+    slow_unless_sanitized
     tried=0
     mkdir closed
     same "! tg-sample -m absent.npz"

@@ -171,6 +171,7 @@ END
 }
 
 @test "tokenizer_config.json says what begins a text, if there is no tokenizer.json" {
+    slow_unless_sanitized
     local settings want
     with_post 'template("<s>", "A")'
     echo '{"add_bos_token": false, "bos_token": "</s>"}' > hf/tokenizer_config.json
@@ -203,6 +204,7 @@ END
 }
 
 @test "what begins a text: before text and archives, not before ids; --bos and --no-bos" {
+    slow_unless_sanitized
     with_post 'template("<s>", "A")'
     printf 'ab a' > text
     tg-tokenize -m hf text > tokens.npz
@@ -242,6 +244,7 @@ END
 }
 
 @test "what begins a text: tg-eval scores the first token, tg-attn-dump --ablate likewise" {
+    slow_unless_sanitized
     with_post 'template("<s>", "A")'
     printf 'ab a' > text
     run -0 --separate-stderr tg-eval -m hf --tsv --no-header text text
@@ -283,6 +286,7 @@ END
 }
 
 @test "what begins a text begins each document that is learned: prompts, and conversations in plain text" {
+    slow_unless_sanitized
     local n_ctx=64 text=$'user: ab\nassistant: ' option
     with_post 'template("<s>", "A")'
     printf '%s\n' '{"prompt": "ab a", "completion": "b"}' '{"prompt": "", "completion": "a"}' > pairs.jsonl
@@ -362,6 +366,7 @@ json.dump(tokenizer, open("hf/tokenizer.json", "w"))'
 }
 
 @test "a damaged config/add_bos is refused" {
+    slow_unless_sanitized
     tg-init -q -t bytes --n-layer 1 --n-embd 8 --n-head 1 --n-ctx 16 -o small.npz
     with_add_bos() {
         python3 - "$@" << 'END'

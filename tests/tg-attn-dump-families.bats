@@ -38,6 +38,7 @@ g = np.arange(H) // (H // KV)
 # ---- what goes with a dump
 
 @test "an archive of one stage has nothing else; of all, also the frequencies of the rotation" {
+    slow_unless_sanitized
     need_numpy
     model neox
     tg-attn-dump -m neox.npz -p Cats -s q -o q.npz
@@ -83,6 +84,7 @@ for l, window in enumerate([2, T]):
 }
 
 @test "tg-attn-view draws hidden keys as masked, whatever the dump holds" {
+    slow_unless_sanitized
     model mistral
     for mask in -1e9 -inf min; do
         tg-attn-dump -m mistral.npz -p abcdef --mask "$mask" -o d.npz --force
@@ -160,6 +162,7 @@ for line in open("rows").read().splitlines()[1:]:
 }
 
 @test "the header says how scores are scaled and capped" {
+    slow_unless_sanitized
     need_numpy
     model gemma2
     run -0 --separate-stderr tg-attn-dump -m gemma2.npz -p abcd --layer 1 --query 3
@@ -241,6 +244,7 @@ for l in range(L):
 }
 
 @test "--check of a dump with a stage that the input's family lacks" {
+    slow_unless_sanitized
     need_numpy
     model llama
     tg-attn-dump -m llama.npz -p abc -o d.npz

@@ -84,6 +84,7 @@ END
 }
 
 @test "records have texts and ids, and no terminal's commands" {
+    slow_unless_sanitized
     need python3
     tg-attn-dump --pieces -f jsonl < tokens.npz > pieces
     tg-attn-dump --summary -f jsonl < tokens.npz > summary

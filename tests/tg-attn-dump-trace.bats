@@ -139,6 +139,7 @@ trace() {
 }
 
 @test "the sum without the maximum: of a key, of a long row, beyond float32, and of nothing but zeros" {
+    slow_unless_sanitized
     trace --example mask --trace 0,0,2
     has 'without max: e^0.20000000 = 1.22140276'
     # four terms are shown; of more, the first two and the last

@@ -4,6 +4,7 @@ load helper
 load dumps
 
 @test "--headvis: each head's file has the greatest probabilities of each query, as the dump" {
+    slow_unless_sanitized
     need_numpy
     local model=$ROOT/docs/data/induction
     tg-attn-dump -q -m "$model" -p abcdefghabc -o a.npz
@@ -63,6 +64,7 @@ END
 }
 
 @test "--headvis: the measures are those of tg-attn-dump --summary, over all texts" {
+    slow_unless_sanitized
     need_numpy
     local model=$ROOT/docs/data/induction
     tg-attn-dump -q -m "$model" -p abcdefghabc -o a.npz

@@ -306,6 +306,7 @@ END
 }
 
 @test "archives beside a dump are of its text and model, and one of each kind" {
+    slow_unless_sanitized
     tg-init -q --n-layer 2 --n-head 2 --n-embd 8 --n-ctx 16 -o two.npz
     tg-init -q --n-layer 1 --n-head 2 --n-embd 8 --n-ctx 16 -o one.npz
     tg-init -q --n-layer 2 --n-head 4 --n-embd 8 --n-ctx 16 -o heads.npz

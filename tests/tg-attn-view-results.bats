@@ -150,6 +150,7 @@ layer down, patch across'
 }
 
 @test "ablations: of each head and MLP, and of the members of a circuit" {
+    slow_unless_sanitized
     need_numpy
     tg-patch "${patched[@]}" --ablate resample -o each.npz
     tg-patch "${patched[@]}" --ablate resample --tsv > each.tsv
@@ -266,6 +267,7 @@ END
 }
 
 @test "texts that are not ASCII, and texts of other programs, stay on their line" {
+    slow_unless_sanitized
     need_numpy
     tg-lens -q -p CatDogCat -o lens.npz
     alter lens.npz other.npz 'a["lens/top_text"] = a["lens/top_text"].copy(); a["lens/top_text"][0, 0, 0] = "\u4e16\x1b[31m\n".encode()
@@ -282,6 +284,7 @@ a["lens/text"] = a["lens/text"].copy(); a["lens/text"][1] = "\x1b[2J\u00e9".enco
 # ---- images
 
 @test "images: cells of the colours of their numbers, and labels" {
+    slow_unless_sanitized
     need_numpy
     tg-lens -q -p CatDogCat -o lens.npz
     tg-attn-view -o lens.svg --scale linear lens.npz

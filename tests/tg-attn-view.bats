@@ -396,6 +396,7 @@ END
 }
 
 @test "a file name does not turn its page around" {
+    slow_unless_sanitized
     local name=$'a\xe2\x80\xaeb.npz'
     dump "$name" T=3 L=1 H=1
     tg-attn-view --html "$name" > page.html

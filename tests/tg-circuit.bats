@@ -20,6 +20,7 @@ tiny() {
 }
 
 @test "tab-separated values and JSON have the same numbers" {
+    slow_unless_sanitized
     tiny
     tg-circuit --tsv > tsv
     [[ $(head -n 1 tsv) = $'layer\thead\tov_norm\tqk_norm\tcopying\tpositive\tduplicate\tprevious\tdiagonal' ]]
@@ -101,6 +102,7 @@ PY
 }
 
 @test "a head that copies, one that does the opposite, one that attends to the position before" {
+    slow_unless_sanitized
     tg-init --n-layer 1 --n-head 4 --n-embd 32 --n-ctx 8 --vocab-size 256 -o model.npz 2> /dev/null
     need_numpy
     python3 - <<'PY'
@@ -238,6 +240,7 @@ with open("large/config.json", "w") as f:
 }
 
 @test "--tokens and NumPy's products agree" {
+    slow_unless_sanitized
     tiny
     tg-circuit --tokens --token e -k 256 -l 1 -a 1 --tsv > got
     need_numpy

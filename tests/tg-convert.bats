@@ -53,6 +53,7 @@ sys.stdout.buffer.write(struct.pack("<Q", len(head)) + head + data[8 + n:])
 }
 
 @test "to Hugging Face's directory and back: the same weights and the same tokens" {
+    slow_unless_sanitized
     [[ $(ls hf | tr '\n' ' ') = "config.json model.safetensors tokenizer.json " ]]
     run -0 --separate-stderr tg-convert hf -o back.npz
     converted
@@ -134,6 +135,7 @@ sys.stdout.buffer.write(struct.pack("<Q", len(head)) + head + data[8 + n:])
 }
 
 @test "types: each value rounded to the nearest" {
+    slow_unless_sanitized
     need_numpy
     local type
     for type in f16 bf16; do
@@ -161,6 +163,7 @@ for k in a.files:
 }
 
 @test "q, k and v apart, and joined again" {
+    slow_unless_sanitized
     tg-convert model.npz --to safetensors --split-qkv -o apart.safetensors 2> /dev/null
     header apart.safetensors | grep -q '"h.1.attn.k_proj.weight":{"dtype":"F32","shape":\[16,16\]'
     run -2 --separate-stderr tg-convert apart.safetensors --heads 2
@@ -208,6 +211,7 @@ with open("names", "w") as f:
 }
 
 @test "what the files do not tell is asked for, or said" {
+    slow_unless_sanitized
     run -2 --separate-stderr tg-convert bare.safetensors
     said "bare.safetensors: the file does not give the number of heads: use tg-convert --heads"
     run -2 --separate-stderr tg-convert bare.safetensors --heads 3
@@ -231,6 +235,7 @@ with open("names", "w") as f:
 }
 
 @test "SiLU is named where a format has activations, and refused where it has GELU alone" {
+    slow_unless_sanitized
     tg-init --n-layer 1 --n-head 2 --n-embd 16 --activation silu -o silu.npz 2> /dev/null
     run -0 --separate-stderr tg-convert silu.npz --to hf -o silu
     converted
@@ -253,6 +258,7 @@ with open("names", "w") as f:
 }
 
 @test "what a target cannot hold is refused, or left out and named" {
+    slow_unless_sanitized
     run -0 --separate-stderr tg-convert tiny.npz --to hf -o tiny # its bias is all zeros
     converted
     [[ -z $stderr ]]
@@ -313,6 +319,7 @@ wrong_members() {
 }
 
 @test "a config whose member has a wrong value is refused with the member's name" {
+    slow_unless_sanitized
     wrong_members baby-llama << 'END'
 hidden_size|-128|line *, column * (byte *): "hidden_size": expected an integer from 0 to *, got -128
 hidden_size|128.5|line *, column * (byte *): "hidden_size": expected an integer from 0 to *, got 128.5
@@ -358,6 +365,7 @@ END
 }
 
 @test "a safetensors file cut anywhere" {
+    slow_unless_sanitized
     local n size
     size=$(size bare.safetensors)
     for n in $(seq 0 97 4000) $((size - 1)); do
@@ -371,6 +379,7 @@ END
 }
 
 @test "a safetensors file that contradicts itself" {
+    slow_unless_sanitized
     local head
     head=$(header bare.safetensors)
     with_header bare.safetensors "${head/\"F32\"/\"I32\"}" > bad
@@ -629,6 +638,7 @@ changed_while_read() {
 }
 
 @test "tokens that change while they are converted: what was checked is written" {
+    slow_unless_sanitized
     need python3
     head -c 8000000 /dev/zero > ids.bin
     tg-convert ids.bin --from uint16 --vocab-size 300 -o want.npz 2> /dev/null
@@ -682,6 +692,7 @@ changed_while_read() {
 
 # Left out as tensors that GPT-2 does not have, the settings would be lost: exact GELU became tanh.
 @test "a model whose arrays another program has sorted: kind comes first, and nothing is left out" {
+    slow_unless_sanitized
     need_numpy
     python3 -c '
 import numpy as np
@@ -755,6 +766,7 @@ directories() {
 }
 
 @test "Hugging Face's directories of other families: the same archive is made of them again" {
+    slow_unless_sanitized
     # shellcheck disable=SC2086
     directories $BABIES
     header baby-llama/model.safetensors > header.json
@@ -827,6 +839,7 @@ print(json.dumps({
 }
 
 @test "a model's template of conversations, and its settings of generation, go where they are read" {
+    slow_unless_sanitized
     local template='{% for m in messages %}<|im_start|>{{ m["content"] }}<|im_end|>
 {% endfor %}"é"'
     make_text 2000 > text
@@ -887,6 +900,7 @@ print(json.dumps({
 }
 
 @test "where a template of conversations comes from, and what is not taken for one" {
+    slow_unless_sanitized
     make_text 2000 > text
     tg-bpe -q -n 300 --special '<|im_start|>' --special '<|im_end|>' --special '<|endoftext|>' -o bpe.npz text
     tg-init -q -P baby-qwen3 --n-layer 1 --n-embd 16 -t bpe.npz -o model.npz

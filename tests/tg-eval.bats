@@ -63,6 +63,7 @@ field() {
 }
 
 @test "windows: every token once, whatever the context and the stride" {
+    slow_unless_sanitized
     tiny
     make_text 101 > text
     for plan in '16 16 7' '16 8 12' '16 1 85' '5 5 20' '5 2 49' '1 1 100'; do
@@ -176,6 +177,7 @@ field() {
 # ---- logits
 
 @test "--logits: a row after each token" {
+    slow_unless_sanitized
     tiny --vocab-size 300
     make_text 40 > text
     tg-eval --logits text > logits.npz 2> err
@@ -244,6 +246,7 @@ PY
 }
 
 @test "--format: JSON lines have the columns of TSV, of the result and of tokens" {
+    slow_unless_sanitized
     need python3
     tiny
     printf 'He said "\\\\n"\t\n\\' > text
@@ -377,6 +380,7 @@ probed() {
 # ---- files that change
 
 @test "tokens that are changed while they are read change nothing" {
+    slow_unless_sanitized
     make_text 20000 > letters
     tg-tokenize -t char -o chars.npz letters
     tg-init -t chars.npz -P tinygpt -o chars-model.npz 2> /dev/null

@@ -59,6 +59,7 @@ trained() {
 }
 
 @test "a trained model keeps its losses, at most 1024, wherever it was stopped" {
+    slow_unless_sanitized
     make_text 2000 > text
     tg-tokenize < text > tokens.npz
     tg-init --n-layer 1 --n-head 1 --n-embd 4 --n-ctx 4 -o model.npz 2> /dev/null
@@ -111,6 +112,7 @@ assert all(abs(m - l) <= 5e-7 for m, l in zip(model["loss"], log["loss"]))'
 }
 
 @test "offsets and statistics are those that NumPy finds" {
+    slow_unless_sanitized
     need_numpy
     trained
     tg-attn-dump -p 'To be' -o dump.npz
@@ -140,6 +142,7 @@ PY
 }
 
 @test "arrays of other programs: compressed, all types, numbers that are not finite" {
+    slow_unless_sanitized
     need_numpy
     python3 - <<'PY'
 import numpy as np
@@ -384,6 +387,7 @@ PY
 }
 
 @test "the recipe for a log" {
+    slow_unless_sanitized
     need_numpy
     curve 1 100 0.2 > slow.tsv
     sed -n '/^## A log/,$ { /^```python/,/^```$/ { /^```/d; p } }' "$ROOT/docs/recipes.md" > recipe.py

@@ -54,6 +54,7 @@ head_bias 0"
 }
 
 @test "presets of other families: small ones" {
+    slow_unless_sanitized
     local preset family count
     while read -r preset family count; do
         run -0 tg-init -P "$preset" -o model.npz --force

@@ -143,6 +143,7 @@ for name in sys.argv[1:]:
 }
 
 @test "each layer: the last norm and the output head of the residual stream; what its numbers are" {
+    slow_unless_sanitized
     need_numpy
     model gpt2
     printf 'lens' > text
@@ -178,6 +179,7 @@ for r in rows:
 }
 
 @test "a divergence is never negative: blocks that add nothing" {
+    slow_unless_sanitized
     need_numpy
     tg-init -q -t ids --vocab-size 11 --n-layer 2 --n-head 2 --n-embd 16 --n-ctx 16 -o ids.npz
     python3 -c '
@@ -250,6 +252,7 @@ np.savez("large.npz", **{n: v * np.float32(sys.argv[1]) if n.startswith("ln_f") 
 }
 
 @test "--target and --target-id: the same token after each position, also the last" {
+    slow_unless_sanitized
     need_numpy
     induction
     tg-lens -q -m induction -p 'abcab' --tsv -k 257 > next
@@ -574,6 +577,7 @@ assert not a["attribution/key"][:, :, 4:].any()
 # ---- threads, large models
 
 @test "the same bytes with any number of threads" {
+    slow_unless_sanitized
     induction
     model gemma3
     for file in induction gemma3.npz; do
@@ -683,6 +687,7 @@ print(resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss >> 20)'
 # ---- errors
 
 @test "wrong usage is refused" {
+    slow_unless_sanitized
     induction
     refused() { run -2 --separate-stderr tg-lens -q -m induction -p abc "$@" < /dev/null && [[ -z $output ]]; }
     refused --target a --target-id 3

@@ -121,6 +121,7 @@ near() {
 # ---- estimates
 
 @test "--attribution estimates what patches do, and is exact where the rest is linear" {
+    slow_unless_sanitized
     tiny
     for site in x q k v pattern z att mlp; do
         tg-patch "${both[@]}" --site $site --tsv > patched
@@ -293,6 +294,7 @@ print([name for name in a.files if "ids" in name or "text" in name])') = "['patc
 }
 
 @test "--path -o: an archive has the same values as the lines, by receiver and sender" {
+    slow_unless_sanitized
     need python3 && need_numpy
     tiny
     tg-patch "${both[@]}" --path : --tsv > lines

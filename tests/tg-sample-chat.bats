@@ -58,6 +58,7 @@ setup() {
 }
 
 @test "SIGINT ends an answer, not the conversation; SIGTERM both" {
+    slow_unless_sanitized
     mkfifo messages
     env --default-signal=INT,TERM tg-sample -m bytes.npz --greedy -n 1e9 --chat --template plain < messages > got 2> err &
     child=$!
@@ -90,6 +91,7 @@ setup() {
 }
 
 @test "a model, and an adapter, note the template that they were trained on" {
+    slow_unless_sanitized
     for i in {1..20}; do
         echo '{"messages": [{"role": "user", "content": "a b"}, {"role": "assistant", "content": "c d"}]}'
     done > talk.jsonl

@@ -184,6 +184,7 @@ PY
 }
 
 @test "--precision int8: nearly the same probabilities; the same text at any number of threads, alone and among others" {
+    slow_unless_sanitized
     tiny
     tg-sample -p 'To be' -n 200 --precision int8 > a
     for n in 1 2 3; do
@@ -608,6 +609,7 @@ ids_of() {
 }
 
 @test "--attention -: the rows of each token, as tg-attn-dump prints them for the text up to it" {
+    slow_unless_sanitized
     need jq
     for options in '' '-P baby-llama --n-kv-head 1' '-P baby-qwen3' '-P baby-gemma3 --window 5' '-P baby-neox'; do
         # shellcheck disable=SC2086

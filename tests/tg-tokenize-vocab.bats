@@ -116,6 +116,7 @@ added_bpe() {
 # ---- tokenizers from files
 
 @test "-t FILE, -m MODEL: the same tokens, and decoding needs neither" {
+    slow_unless_sanitized
     tg-tokenize -m model.npz text | cmp - tokens.npz
     tg-tokenize -t tokens.npz text | cmp - tokens.npz
     tg-tokenize --tokenizer=model.npz < text | cmp - tokens.npz
@@ -330,6 +331,7 @@ for row in rows:
 }
 
 @test "added tokens are found in every text, before it is split" {
+    slow_unless_sanitized
     local text='the  the<t> the   x<t<|endoftext|>'
     added_bpe | npz added.npz
     printf '%s' "$text" > part

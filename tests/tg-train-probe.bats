@@ -44,6 +44,7 @@ snapshots() {
 }
 
 @test "--probe changes no bit of the model, with any type and number of threads" {
+    slow_unless_sanitized
     local precision
     for precision in float32 bf16; do
         "${RUN[@]}" -q --precision $precision -m untrained.npz -o without.npz t.npz

@@ -45,6 +45,7 @@ says() {
 # ---- the text to validate on
 
 @test "--val: a text of its own, known to the run; all of the other is trained on" {
+    slow_unless_sanitized
     run -0 --separate-stderr tg-train -b 4 -n 20 --val v.npz t.npz
     says "tg-train: *, 10,000 tokens to train, 10,000 of v.npz to validate, needs *"
     run -0 scalars model.npz train/val_text_tokens train/val_text_crc
@@ -111,6 +112,7 @@ says() {
 }
 
 @test "two kinds of text are noticed at the first validation, once" {
+    slow_unless_sanitized
     run -0 --separate-stderr tg-train -b 8 -n 100 --lr 0.02 --eval-every 10 --val-fraction 0.5 both.npz
     says "tg-train: the validation loss, *, is far above the training loss, *: the held-out part may be another kind of text; --val-blocks 20 spreads it over the text, --val FILE takes another"
     [[ $(grep -c 'another kind of text' <<< "$stderr") = 1 ]]
@@ -145,6 +147,7 @@ best_run() {
 }
 
 @test "--keep-best: the model with the least validation loss, an ordinary one" {
+    slow_unless_sanitized
     best_run --log log.tsv
     run -0 --separate-stderr "${COMMAND[@]}"
     local least step loss
@@ -166,6 +169,7 @@ best_run() {
 }
 
 @test "--keep-best: the run is the one without it, and resumes with or without it" {
+    slow_unless_sanitized
     best_run -o with.npz -m untrained.npz
     "${COMMAND[@]}" 2> /dev/null
     quick -n 100 -b 8 --lr 0.02 --warmup 0 --val w.npz --precision float32 -o without.npz -m untrained.npz t.npz
@@ -183,6 +187,7 @@ best_run() {
 }
 
 @test "--keep-best: killed after any save, the same command reaches the same files" {
+    slow_unless_sanitized
     best_run -o want.npz -m untrained.npz
     "${COMMAND[@]}" 2> /dev/null
     best_run -o got.npz -m untrained.npz
@@ -216,6 +221,7 @@ best_run() {
 }
 
 @test "--keep-best: a best model of another run is not replaced, nor is a file of another kind" {
+    slow_unless_sanitized
     quick -n 3 -m untrained.npz -o model.best.npz t.npz
     cp model.best.npz kept.npz
     best_run
@@ -278,6 +284,7 @@ on_disk() {
 }
 
 @test "a save that fails does not end the run: the next one tries again" {
+    slow_unless_sanitized
     quick -m untrained.npz -o want.npz -n 400 t.npz
     # room for the parameters and moments, which is what a save needs at least, and not for a whole file
     on_disk 400 'cp ../untrained.npz model.npz

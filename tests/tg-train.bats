@@ -219,6 +219,7 @@ step_of() {
 }
 
 @test "--lr leaves a --min-lr that was chosen" {
+    slow_unless_sanitized
     quick -n 2 --lr 1e-3 --min-lr 5e-4 t.npz
     run -0 --separate-stderr tg-train -n 3 --lr 1e-3 t.npz
     [[ $(scalars model.npz train/min_lr) = 0.0005 && $stderr != *"--min-lr"* && $stderr != *"--lr"* ]]
@@ -268,6 +269,7 @@ step_of() {
 }
 
 @test "the same seed gives the same bytes, another seed others" {
+    slow_unless_sanitized
     quick -m none.npz -o a.npz -n 2 -s 5 t.npz
     quick -m none.npz -o b.npz -n 2 -s 5 t.npz
     cmp a.npz b.npz
@@ -294,6 +296,7 @@ step_of() {
 }
 
 @test "a program that trains with the library alone makes the same file" {
+    slow_unless_sanitized
     make_unit
     unset TG_ISA
     tg-train -m tool.npz -n 3 t.npz 2> /dev/null
@@ -332,6 +335,7 @@ hidden() {
 }
 
 @test "--optimizer muon: the run keeps its settings; a second moment only of what AdamW updates" {
+    slow_unless_sanitized
     need python3
     quick -n 2 --optimizer muon --momentum 0.9 t.npz
     [[ $(hidden model.npz | wc -l) = 8 ]]
@@ -365,6 +369,25 @@ hidden() {
     done
 }
 
+@test "--first-context: shorter sequences until the rate falls, saved with the run; not of documents" {
+    quick -o a.npz -n 6 --decay 2 -c 16 --first-context 4 -b 3 t.npz
+    OMP_NUM_THREADS=3 quick -o b.npz -n 6 --decay 2 -c 16 --first-context 4 -b 3 t.npz
+    cmp a.npz b.npz
+    quick -o other.npz -n 6 --decay 2 -c 16 -b 3 t.npz
+    run -1 cmp -s a.npz other.npz
+    quick -o b.npz -n 4 --decay 2 -c 4 -b 12 t.npz # the same begins
+    [[ $(tg-info --losses -f tsv a.npz | sed -n 2,4p) = "$(tg-info --losses -f tsv b.npz | sed -n 2,4p)" ]]
+    run -0 tg-info a.npz
+    [[ $output = *"first_context 4"* ]]
+    run -2 --separate-stderr tg-train -m untrained.npz -o c.npz -n 6 --first-context 4 t.npz
+    said 'a first context of 4 tokens lasts until the learning rate falls, which needs a decay'
+    run -2 --separate-stderr tg-train -m untrained.npz -o c.npz -n 6 --decay 2 --first-context 5 t.npz
+    said 'a context of 16 is not a multiple of the first one, 5'
+    printf '{"prompt": "a", "completion": "b"}\n' | tg-tokenize -q --prompt-completion > masked.npz
+    run -1 --separate-stderr tg-train -m untrained.npz -o c.npz -n 6 --decay 2 --first-context 4 masked.npz
+    said 'a first context of 4 is for a text without a loss mask'
+}
+
 @test "--optimizer muon: the number of threads does not change a byte, with any instruction set" {
     slow
     local isa n options sets=("" portable avx2 avx512 avx512bf16 amx neon) tried=0
@@ -388,6 +411,7 @@ hidden() {
 }
 
 @test "--optimizer muon: a run that was stopped resumes, byte for byte" {
+    slow_unless_sanitized
     local at
     COMMAND=(tg-train --threads 2 -b 4 -n 100 --optimizer muon --dropout 0.1 --eval-every 50 --save-every 0 t.npz)
     "${COMMAND[@]}" -o whole.npz 2> /dev/null
@@ -487,6 +511,7 @@ stoppable() {
 }
 
 @test "SIGHUP stops like SIGTERM, with 129" {
+    slow_unless_sanitized
     stoppable
     run -129 --separate-stderr signalled 5 drain SIGHUP -- "${COMMAND[@]}"
     [[ ${stderr_lines[-2]} = "tg-train: saved model.npz at step "* ]]
@@ -553,6 +578,7 @@ abandon() {
 
 # The steps of 65,536 passes would take minutes.
 @test "a long step: the first signal is answered at once, the second one abandons the step" {
+    slow_unless_sanitized
     quick -n 3 --warmup 100 t.npz # so that the rate of a step does not depend on -n
     mv model.npz whole.npz
     cp untrained.npz model.npz
@@ -671,6 +697,7 @@ tg-train: to resume: tg-train -a 65536 t.npz" ]]
 }
 
 @test "kill -9: the same command resumes from the last save" {
+    slow_unless_sanitized
     local at
     stoppable
     run -137 --separate-stderr signalled 25 stuck SIGKILL -- "${COMMAND[@]}"
@@ -682,6 +709,7 @@ tg-train: to resume: tg-train -a 65536 t.npz" ]]
 }
 
 @test "SIGUSR1 prints a status line, and training continues" {
+    slow_unless_sanitized
     stoppable
     run -0 --separate-stderr signalled 10 drain SIGUSR1 -- "${COMMAND[@]}"
     says "tg-train: step "...
@@ -729,6 +757,7 @@ catches_usr1() {
 }
 
 @test "a signal that the parent ignores stays ignored" {
+    slow_unless_sanitized
     stoppable
     run -0 --separate-stderr signalled 10 drain SIGINT -- \
         sh -c 'trap "" INT; exec "$@"' sh "${COMMAND[@]}"
@@ -884,6 +913,7 @@ catches_usr1() {
 }
 
 @test "a log with an incomplete last line, as a full disk leaves it, is mended, and that is said" {
+    slow_unless_sanitized
     local n
     tg-train -n 3 --log log.tsv t.npz 2> /dev/null
     cp log.tsv whole.tsv
@@ -957,6 +987,7 @@ catches_usr1() {
 }
 
 @test "a log that fails in the middle does not cost the run" {
+    slow_unless_sanitized
     local at
     stoppable
     run -3 --separate-stderr bash -c 'exec "$@" --save-every 0 --log >(head -n 9 > lines)' \
@@ -1040,6 +1071,7 @@ catches_usr1() {
 }
 
 @test "-m is not read where -o exists, and that is said" {
+    slow_unless_sanitized
     quick -m other.npz -n 2 -c 8 t.npz
     cp other.npz before.npz
     run -0 --separate-stderr tg-train -m model.npz -o other.npz -n 3 t.npz
@@ -1237,6 +1269,7 @@ print(bytes(np.load("model.npz")["probe/tokens"].astype(np.uint8)) == open("text
 }
 
 @test "a model that is cut short or has a bit flipped is refused and stays as it is" {
+    slow_unless_sanitized
     local at
     quick -n 2 t.npz
     cp model.npz good.npz
@@ -1326,6 +1359,7 @@ refused() {
 }
 
 @test "a loss that is not finite stops, and the last good model stays" {
+    slow_unless_sanitized
     run -1 --separate-stderr tg-train -n 100 --lr 1000 --warmup 0 t.npz
     says "tg-train: stopped; model.npz is unchanged"
     [[ ${stderr_lines[-1]} =~ ^"tg-train: step "[0-9]+": loss " ]]
@@ -1494,6 +1528,7 @@ arrays() {
 }
 
 @test "frozen parameters stay as they are, and have no moments" {
+    slow_unless_sanitized
     tg-init -q -P baby-llama --n-layer 3 --n-ctx 32 -o start.npz
     run -0 --separate-stderr tg-train -m start.npz -o all.npz -n 4 -b 2 t.npz
     all=$(sed -n 's/.*needs \([0-9.]*\) MiB$/\1/p' <<< "$stderr")
@@ -1544,6 +1579,7 @@ arrays() {
 }
 
 @test "a file that says wrongly what is frozen" {
+    slow_unless_sanitized
     need zip
     tg-init -q -P baby-llama --n-layer 1 --n-ctx 32 -o start.npz
     tg-train -q -m start.npz -o run.npz -n 2 -b 2 --freeze embedding t.npz
@@ -1758,6 +1794,7 @@ outside() {
 }
 
 @test "numbers out of range are refused with the range" {
+    slow_unless_sanitized
     outside --steps 1 1000000000000 0 -1 1000000000001
     outside --batch 1 65536 0 65537
     outside --context 0 10000000 -1 10000001
@@ -1843,6 +1880,7 @@ outside() {
 }
 
 @test "a run in bf16 that was stopped resumes, byte for byte" {
+    slow_unless_sanitized
     local at
     COMMAND=(tg-train --threads 2 -b 4 -n 60 --precision bf16 --dropout 0.1 -a 2 --eval-every 0 --save-every 0 t.npz)
     "${COMMAND[@]}" -o whole.npz 2> /dev/null

@@ -22,6 +22,7 @@ refused() {
 }
 
 @test "a checkpoint of nanoGPT is read: config, exact GELU, tied head, transposed matrices" {
+    slow_unless_sanitized
     local what
     for what in '' compiled masks views; do
         make_torch "$FIXTURES/erf.npz" ckpt.pt $what
@@ -37,6 +38,7 @@ refused() {
 }
 
 @test "a state dict alone needs --heads; its layout is told by the shapes" {
+    slow_unless_sanitized
     local what
     for what in state hf 'state views' 'hf views' 'state masks'; do
         make_torch "$FIXTURES/tanh.npz" model.pt $what
@@ -174,6 +176,7 @@ refused() {
 }
 
 @test "many tokens, in one piece and in several" {
+    slow_unless_sanitized
     need python3
     python3 -c 'import array; array.array("H", (i * 7919 % 50257 for i in range(1500000))).tofile(open("train.bin", "wb"))'
     tg-convert train.bin --from uint16 --vocab-size 50257 -o tokens.npz

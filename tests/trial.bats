@@ -40,6 +40,7 @@ refuses() {
 }
 
 @test "a name that is no model's does not begin a run, and the advice is for the name" {
+    slow_unless_sanitized
     refuses 3 'gpt2: No such file or directory; a new model needs a name that ends in .npz' tg-train -m gpt2 t.npz
     refuses 3 'tg-sample: gpt2: No such file or directory' tg-sample -m gpt2
     [[ $stderr != *tg-tokenize* ]]

@@ -39,20 +39,21 @@ static void say_recipe(const train_setup *s)
     static const tg_setting_id usual[] = {TG_SET_STEPS, TG_SET_LR, TG_SET_WARMUP, TG_SET_PRECISION};
     static const tg_setting_id of_tuning[] = {TG_SET_STEPS, TG_SET_BATCH,  TG_SET_CONTEXT,
                                               TG_SET_LR,    TG_SET_WARMUP, TG_SET_PRECISION};
-    static const tg_setting_id of_minutes[] = {TG_SET_OPTIMIZER,    TG_SET_BATCH,    TG_SET_CONTEXT,
-                                               TG_SET_LR,           TG_SET_WARMUP,   TG_SET_DROPOUT,
-                                               TG_SET_WEIGHT_DECAY, TG_SET_PRECISION};
+    static const tg_setting_id of_minutes[] = {TG_SET_OPTIMIZER,     TG_SET_BATCH,        TG_SET_CONTEXT,
+                                               TG_SET_FIRST_CONTEXT, TG_SET_LR,           TG_SET_WARMUP,
+                                               TG_SET_DROPOUT,       TG_SET_WEIGHT_DECAY, TG_SET_PRECISION};
     const train_options *o = s->options;
     const bool timed = o->minutes > 0, tuned = s->origin == TG_ORIGIN_TRAINED;
     const tg_setting_id *chosen = timed ? of_minutes : tuned ? of_tuning : usual;
     const size_t n = timed ? COUNT(of_minutes) : tuned ? COUNT(of_tuning) : COUNT(usual);
-    char line[256] = "", value[32];
+    char line[320] = "", value[32];
     size_t used = 0;
 
     for (size_t i = 0; i < n; i++) {
         const tg_setting_id id = chosen[i];
 
-        if (o->given[id] || (id == TG_SET_CONTEXT && !tuned))
+        if (o->given[id] || (id == TG_SET_CONTEXT && !tuned) ||
+            (id == TG_SET_FIRST_CONTEXT && s->run.settings.first_context == 0))
             continue;
         if (timed)
             exact_text(value, sizeof value, &tg_settings_fields.row[id], &s->run.settings);

@@ -297,6 +297,7 @@ static tg_status train(struct job *job, tg_err *err)
     int agreed;
 
     job->trainer.watch = &job->watch;
+    train_timing_measure(&job->timing, &job->trainer);
     job->report.start = cli_now();
     status = evaluate_origin(job, err);
     while ((agreed = agree(job, status)) == GO_ON && run->step < run->settings.steps) {

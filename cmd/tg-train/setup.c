@@ -141,8 +141,10 @@ static tg_status measure(train_setup *s, tg_err *err)
 static tg_status new_model(train_setup *s, tg_err *err)
 {
     const tg_settings *asked = &s->options->asked;
-    tg_config config = s->options->minutes > 0 ? tg_recipe_timed_config(s->tokens.tokenizer, s->operations)
-                                               : tg_recipe_config(s->tokens.tokenizer);
+    const size_t tokens = s->tokens.mask ? 0 : s->tokens.count;
+    tg_config config = s->options->minutes > 0
+                           ? tg_recipe_timed_config(s->tokens.tokenizer, s->operations, tokens)
+                           : tg_recipe_config(s->tokens.tokenizer);
     tg_model model;
     tg_status status;
 
@@ -295,6 +297,7 @@ static tg_status padded_length(const train_setup *s, tg_settings *asked, bool gi
     *tokens = s->tokens.count;
     if (!s->tokens.mask)
         return TG_OK;
+    given[TG_SET_FIRST_CONTEXT] = true; /* documents have none, unless it is asked for, and refused */
     if (chosen) {
         if ((status = tg_recipe_shorten(&T, &s->tokens, s->options->val ? &s->val : NULL, packing, err)))
             return status;

@@ -5,7 +5,34 @@
 #include "cmd/cli/cli.h"
 #include "lib/train/plan.h"
 #include "lib/train/recipe.h"
-#include "lib/train/trainer.h"
+
+/* The seconds of a pass of sequences of T tokens, unless they are already fewer. */
+static double time_pass(tg_trainer *trainer, size_t T, double best)
+{
+    const double began = cli_now();
+
+    tg_trainer_try(trainer, T);
+    return fmin(best, cli_now() - began);
+}
+
+void train_timing_measure(train_timing *timing, tg_trainer *trainer)
+{
+    enum { TIMES = 3, SECONDS = 2 };
+    const tg_settings *s = &trainer->run->settings;
+    const size_t passes = trainer->end_pass - trainer->first_pass;
+    const double began = cli_now();
+    double first = HUGE_VAL,
+           then = HUGE_VAL; /* the least of each: others on the machine only make it slower */
+
+    if (!tg_plan_is_open(trainer->run) || s->first_context == 0)
+        return;
+    tg_trainer_try(trainer, s->context); /* not timed: memory is used for the first time */
+    for (int i = 0; i < TIMES && (i == 0 || cli_now() - began < SECONDS); i++) {
+        first = time_pass(trainer, s->first_context, first);
+        then = time_pass(trainer, s->context, then);
+    }
+    timing->longer = (double)passes * (then - first);
+}
 
 static void say_steps(const train_setup *setup)
 {
@@ -66,7 +93,7 @@ void train_timing_update(train_timing *timing, train_setup *setup, const train_r
 {
     tg_run *run = &setup->run;
     const double now = cli_now();
-    double per_step, numbers[2];
+    double per_step, numbers[3];
 
     if (!tg_plan_is_open(run))
         return;
@@ -74,8 +101,9 @@ void train_timing_update(train_timing *timing, train_setup *setup, const train_r
     per_step = (now - report->start) / (double)(run->step - report->first); /* without pauses */
     numbers[0] = time_for_steps(timing, setup, 60 * run->minutes - run->seconds, per_step);
     numbers[1] = per_step;
+    numbers[2] = timing->longer;
     tg_team_spread(setup->team, numbers, sizeof numbers);
-    tg_plan_update(run, numbers[0], numbers[1]);
+    tg_plan_update(run, numbers[0], numbers[1], numbers[2]);
     if (setup->team->rank > 0)
         return;
     warn_of_short_text(timing, setup, now - report->start);

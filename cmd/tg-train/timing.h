@@ -8,13 +8,19 @@
 
 #include "cmd/tg-train/report.h"
 #include "cmd/tg-train/setup.h"
+#include "lib/train/trainer.h"
 
 typedef struct train_timing {
     double began;      /* when the command did, by cli_now() */
     double before;     /* seconds that the run had taken before it */
     double validation; /* how long the last one took; 0: there was none yet */
-    bool warned;       /* that the text is short for the time */
+    double longer; /* seconds that a step takes longer once its sequences are longer; 0: they will not be */
+    bool warned;   /* that the text is short for the time */
 } train_timing;
+
+/* Before the first step: measure how much longer a step will take.  No effect unless the run's plan is open,
+ * and its sequences become longer. */
+void train_timing_measure(train_timing *timing, tg_trainer *trainer);
 
 /* After a step, before what follows it: estimate how many steps the run has, or fix them and say so.  The
  * first process of a team decides for all.  A word, once, if the text is so short that it would be learned by

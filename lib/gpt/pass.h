@@ -22,7 +22,7 @@
 TG_API_BEGIN
 
 typedef struct tg_pass {
-    tg_acts acts;             /* the caller may lower B and T, and sets dropout and rng */
+    tg_acts acts;             /* the caller may lower T and B*T, and sets dropout and rng */
     float *losses;            /* [B,T] */
     float *low_rank_work;     /* [B,T,R] of the model's adapter */
     tg_matmul_scratch matmul; /* of all products */

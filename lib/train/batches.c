@@ -1,5 +1,7 @@
 #include "lib/train/batches.h"
 
+#include <assert.h>
+
 #include "lib/base/rng.h"
 #include "lib/base/size.h"
 
@@ -78,18 +80,23 @@ static tg_status init_val(tg_batches *b, const tg_tokens *text, tg_err *err)
     return TG_OK;
 }
 
+/* The windows to train on: one fewer of a block than would fit, which leaves slack for the shift. */
+static size_t count_windows(const tg_batches *b)
+{
+    const size_t windows = (block_train(b) - 1) / b->T;
+
+    return b->blocks * (windows > 1 ? windows - 1 : windows);
+}
+
 static tg_status init_windows(tg_batches *b, tg_held_out held_out, tg_err *err)
 {
     const tg_status status = check_length("text", b->tokens->count, b->T, err);
-    size_t windows; /* of a block */
 
     if (status)
         return status;
     if (!held_out.text)
         hold_out(b, held_out.fraction, held_out.blocks);
-    /* one window fewer than would fit, which leaves slack for the shift */
-    windows = (block_train(b) - 1) / b->T;
-    b->windows = b->blocks * (windows > 1 ? windows - 1 : windows);
+    b->windows = count_windows(b);
     return TG_OK;
 }
 
@@ -107,6 +114,19 @@ tg_status tg_batches_init(tg_batches *b, const tg_tokens *tokens, uint64_t seed,
     if (status)
         tg_batches_free(b);
     return status;
+}
+
+tg_batches tg_batches_shorter(const tg_batches *b, size_t T)
+{
+    tg_batches shorter = *b;
+
+    assert(b->documents.n == 0 && T <= b->T);
+    shorter.T = T;
+    shorter.windows = count_windows(&shorter);
+    shorter.val = b->tokens; /* there is nothing to validate on */
+    shorter.val_windows = 0;
+    shorter.val_documents = (tg_documents){0};
+    return shorter;
 }
 
 void tg_batches_free(tg_batches *b)

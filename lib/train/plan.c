@@ -19,25 +19,28 @@ void tg_plan_close(tg_run *run, size_t steps)
     run->minutes = run->seconds = 0;
 }
 
-/* The steps that fit into the seconds, as far as a run may have so many. */
-static size_t steps_left(const tg_run *run, double seconds, double per_step)
+/* So many steps, as far as a run may have them. */
+static size_t steps_left(const tg_run *run, double steps)
 {
-    const tg_settings *s = &run->settings;
-    const size_t limit = (TG_RUN_LIMIT - 1) / (s->accumulate * s->batch);
-    const double steps = floor(seconds / per_step), most = (double)(limit - run->step);
+    const size_t limit = (TG_RUN_LIMIT - 1) / tg_settings_sequences(&run->settings);
+    const double most = (double)(limit - run->step);
 
-    return steps < most ? (size_t)fmax(1, steps) : (size_t)most;
+    return steps < most ? (size_t)fmax(1, floor(steps)) : (size_t)most;
 }
 
-void tg_plan_update(tg_run *run, double seconds, double per_step)
+void tg_plan_update(tg_run *run, double seconds, double per_step, double more)
 {
     tg_settings *s = &run->settings;
-    const size_t left = steps_left(run, seconds, per_step);
+    /* seconds = left * per_step + decay * more, and decay = TG_RECIPE_DECAY * (step + left) */
+    const double share = TG_RECIPE_DECAY * more, done = share * (double)run->step;
+    size_t left = steps_left(run, (seconds - done) / (per_step + share));
 
     s->steps = run->step + left;
     s->decay = tg_size_max(1, (size_t)(TG_RECIPE_DECAY * (double)s->steps));
     if (s->decay < left)
         return;
+    left = steps_left(run, seconds / (per_step + more));
+    s->steps = run->step + left;
     s->decay = left;
     run->minutes = run->seconds = 0;
 }

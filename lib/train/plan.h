@@ -28,10 +28,11 @@ static inline bool tg_plan_is_open(const tg_run *run)
 }
 
 /*
- * Estimate how many steps an open plan has, if there are `seconds` left and a step takes so many; or fix
- * them.  At least one is left.  run->settings has the numbers.
+ * Estimate how many steps an open plan has, if there are `seconds` left and a step takes so many, and so many
+ * more while the learning rate falls (sequences may be longer then); or fix them.  At least one is left.
+ * run->settings has the numbers.
  */
-void tg_plan_update(tg_run *run, double seconds, double per_step);
+void tg_plan_update(tg_run *run, double seconds, double per_step, double more);
 
 TG_API_END
 

@@ -50,13 +50,24 @@ tg_config tg_recipe_config(const tg_tokenizer *tokenizer)
     return config;
 }
 
-tg_config tg_recipe_timed_config(const tg_tokenizer *tokenizer, double operations)
+/* The longest context of which a text has TG_RECIPE_WINDOWS, halved from `most` down to `least`. */
+static size_t context_for(size_t tokens, size_t least, size_t most)
+{
+    size_t T = most;
+
+    while (T / 2 >= least && tokens / TG_RECIPE_WINDOWS < T)
+        T /= 2;
+    return T;
+}
+
+tg_config tg_recipe_timed_config(const tg_tokenizer *tokenizer, double operations, size_t tokens)
 {
     static const struct shape {
         double operations; /* from which on it pays */
-        size_t layers, heads, inner, context;
-    } of_bytes = {0, 2, 4, 384, 128},
-      of_tokens[] = {{0, 2, 4, 384, 64}, {TG_RECIPE_MIDDLE, 2, 6, 512, 64}, {TG_RECIPE_LONG, 3, 6, 512, 128}};
+        size_t layers, heads, inner, context, longest;
+    } of_bytes = {0, 2, 4, 384, 128, 128}, of_tokens[] = {{0, 2, 4, 384, 64, 64},
+                                                          {TG_RECIPE_MIDDLE, 2, 6, 512, 64, 64},
+                                                          {TG_RECIPE_LONG, 3, 6, 512, 128, 1024}};
     const struct shape *shape = &of_bytes;
     tg_config config;
     size_t preset = TG_PRESET_DEFAULT;
@@ -73,7 +84,7 @@ tg_config tg_recipe_timed_config(const tg_tokenizer *tokenizer, double operation
     config.head_dim = HEAD_DIM;
     config.n_embd = shape->heads * HEAD_DIM;
     config.n_inner = shape->inner;
-    config.n_ctx = shape->context;
+    config.n_ctx = context_for(tokens, shape->context, shape->longest);
     tg_config_derive(&config);
     return config;
 }
@@ -118,6 +129,18 @@ static size_t timed_batch(size_t context, bool wide, bool fresh)
     return context < 64 ? 24 : 12;
 }
 
+/* Of new weights with a vocabulary: where the rate falls, as many tokens in longer sequences. */
+static void choose_contexts(tg_settings *s, const bool given[TG_SETTINGS], size_t T, bool wide, bool fresh)
+{
+    const size_t first = TG_RECIPE_FIRST_CONTEXT;
+
+    if (!given[TG_SET_FIRST_CONTEXT] && T >= TG_RECIPE_GROWTH * first && T % first == 0)
+        s->first_context = first;
+    if (!given[TG_SET_BATCH])
+        s->batch = s->first_context > 0 ? tg_size_max(1, timed_batch(first, wide, fresh) * first / T)
+                                        : timed_batch(T, wide, fresh);
+}
+
 /* What only new weights have in a run of some minutes; s->lr is that of any other run. */
 static void choose_timed(tg_settings *s, const bool given[TG_SETTINGS], size_t tokens, tg_recipe_time time,
                          const tg_model *model)
@@ -128,8 +151,8 @@ static void choose_timed(tg_settings *s, const bool given[TG_SETTINGS], size_t t
 
     if (!given[TG_SET_OPTIMIZER] && s->master == TG_PRECISION_FLOAT32)
         s->optimizer = TG_OPTIMIZER_MUON;
-    if (vocabulary && !given[TG_SET_BATCH])
-        s->batch = timed_batch(s->context > 0 ? s->context : model->config.n_ctx, wide, fresh);
+    if (vocabulary)
+        choose_contexts(s, given, s->context > 0 ? s->context : model->config.n_ctx, wide, fresh);
     if (fresh && !given[TG_SET_BATCH] && !given[TG_SET_LR])
         s->lr *= 2;
     if (reads > TG_RECIPE_FRESH && !given[TG_SET_WEIGHT_DECAY])

@@ -28,6 +28,13 @@
 #define TG_RECIPE_MIDDLE 2e13
 #define TG_RECIPE_LONG 5e13
 
+/* With a vocabulary a run of some minutes begins with sequences of so many tokens, where the context is at
+ * least so many times as long; and a new model's context is no longer than a part of the text, of which there
+ * are so many. */
+#define TG_RECIPE_FIRST_CONTEXT 64
+#define TG_RECIPE_GROWTH 4
+#define TG_RECIPE_WINDOWS 64
+
 /* A text that is read at most so often is new to a model most of the time: larger steps are better. */
 #define TG_RECIPE_FRESH 3
 
@@ -82,9 +89,10 @@ tg_config tg_recipe_config(const tg_tokenizer *tokenizer);
  * operations of products fit.  The body is that preset's, Qwen3's, with as many key heads as query heads, 32
  * channels each: 2 layers, 128 wide, and a context of 128 bytes or 64 tokens of a vocabulary.  With a
  * vocabulary it is 192 wide from TG_RECIPE_MIDDLE on, and from TG_RECIPE_LONG on has 3 layers and a context
- * of 128.
+ * of 1024, or of 128 or more if TG_RECIPE_WINDOWS of 1024 are more than the tokens of the text; 0: of a text
+ * whose context cannot grow.
  */
-tg_config tg_recipe_timed_config(const tg_tokenizer *tokenizer, double operations);
+tg_config tg_recipe_timed_config(const tg_tokenizer *tokenizer, double operations, size_t tokens);
 
 /* The tokens of a sequence of a new run: those that are asked, if that is given; 0: the model's, of trained
  * weights at most TG_RECIPE_TUNING_CONTEXT. */
@@ -133,8 +141,10 @@ TG_MUST_CHECK tg_status tg_recipe_shorten(size_t *T, const tg_tokens *tokens, co
  * and of new weights, where reads is how often there is time to read the text:
  *
  *   optimizer  Muon
- *   batch      with a vocabulary: 24, or 12 if the context is 64 or more; of a model wider than 128, 1,024
- *              tokens, at least 8 sequences; whatever accumulate is
+ *   first_context  with a vocabulary: 64, if the context is at least TG_RECIPE_GROWTH times as long, and a
+ *              multiple
+ *   batch      with a vocabulary: 24, or 12 if the context, or the first one, is 64 or more; of a model wider
+ *              than 128, 1,024 tokens, at least 8 sequences; whatever accumulate is
  *   weight_decay  0.5 if reads > TG_RECIPE_FRESH, 1 if reads > TG_RECIPE_REPEATS
  *   dropout    0.1 if reads > TG_RECIPE_REPEATS, or, of a model that is at most 128 wide, twice that
  *

@@ -363,6 +363,9 @@ tg_status tg_run_use_text(tg_run *run, tg_batches *b, const tg_tokens *tokens, c
     const tg_held_out held_out = {s->val_fraction, s->val_blocks, val};
     tg_status status;
 
+    if (s->first_context > 0 && tokens->mask)
+        return tg_fail(err, TG_EDATA, "a first context of %zu is for a text without a loss mask",
+                       s->first_context);
     if ((status = tg_tokenizer_same(m->tokenizer, tokens->tokenizer, err)) ||
         (val && (status = tg_tokenizer_same(m->tokenizer, val->tokenizer, err))) ||
         (status = tg_batches_init(b, tokens, s->seed, s->context, s->packing, held_out, err)))

@@ -121,8 +121,8 @@ typedef struct tg_text_changes {
  * Train on this text from now on: cut it into windows (*b, which keeps a reference to
  * tokens), and record its length and CRC-32 in the run, and the first tokens that are
  * held out as the model's probe.  val: a separate text for validation, or NULL; the same is
- * recorded of it.  The settings must be final.  TG_EDATA: a text is shorter than a window, or
- * its tokenizer is not the model's.
+ * recorded of it.  The settings must be final.  TG_EDATA: a text is shorter than a window, its tokenizer is
+ * not the model's, or it has a loss mask and the settings a first context.
  */
 TG_MUST_CHECK tg_status tg_run_use_text(tg_run *run, tg_batches *b, const tg_tokens *tokens,
                                         const tg_tokens *val, tg_text_changes *changes, tg_err *err);

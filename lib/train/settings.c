@@ -29,14 +29,17 @@ static const tg_field rows[TG_SETTINGS] = {
     [TG_SET_DECAY] = SIZE_ROW(decay, 0, TG_STEPS_MAX),
     [TG_SET_PACKING] = TG_BOOL_FIELD("train/packing", tg_settings, packing),
     [TG_SET_MASTER] = TG_CHOICE_FIELD("train/master", tg_settings, master, TG_PRECISIONS),
+    [TG_SET_FIRST_CONTEXT] = SIZE_ROW(first_context, 0, 1e7),
 };
 
 const tg_fields tg_settings_fields = {rows, TG_SETTINGS};
 
 tg_fields tg_settings_saved(const tg_settings *s)
 {
-    if (s->master != TG_PRECISION_FLOAT32)
+    if (s->first_context > 0)
         return tg_settings_fields;
+    if (s->master != TG_PRECISION_FLOAT32)
+        return (tg_fields){rows, TG_SET_FIRST_CONTEXT};
     if (!s->packing)
         return (tg_fields){rows, TG_SET_MASTER};
     if (s->decay > 0)
@@ -83,6 +86,30 @@ void tg_settings_merge(tg_settings *s, const tg_settings *asked, const bool give
         s->min_lr = s->lr / 10;
 }
 
+/* Of short sequences first. */
+static tg_status check_first_context(const tg_settings *s, tg_err *err)
+{
+    const size_t first = s->first_context;
+
+    if (first == 0)
+        return TG_OK;
+    if (s->decay == 0)
+        return tg_fail(
+            err, TG_EDATA,
+            "a first context of %zu tokens lasts until the learning rate falls, which needs a decay", first);
+    if (s->context > 0 && s->context % first != 0)
+        return tg_fail(err, TG_EDATA, "a context of %zu is not a multiple of the first one, %zu", s->context,
+                       first);
+    return TG_OK;
+}
+
+size_t tg_settings_sequences(const tg_settings *s)
+{
+    const size_t shorter = s->first_context > 0 ? s->context / s->first_context : 1;
+
+    return s->accumulate * s->batch * (shorter > 1 ? shorter : 1);
+}
+
 tg_status tg_settings_check(const tg_settings *s, tg_err *err)
 {
     tg_status status = tg_fields_check(tg_settings_fields, s, err);
@@ -90,14 +117,14 @@ tg_status tg_settings_check(const tg_settings *s, tg_err *err)
 
     if (status)
         return status;
-    if (!tg_size_mul(&n, s->steps, s->accumulate) || !tg_size_mul(&n, n, s->batch) || n >= TG_RUN_LIMIT)
+    if (!tg_size_mul(&n, s->steps, tg_settings_sequences(s)) || n >= TG_RUN_LIMIT)
         return tg_fail(err, TG_EDATA,
                        "%zu steps of %zu passes of %zu sequences, expected a product below %zu", s->steps,
-                       s->accumulate, s->batch, TG_RUN_LIMIT);
+                       s->accumulate, tg_settings_sequences(s) / s->accumulate, TG_RUN_LIMIT);
     if (s->decay > s->steps)
         return tg_fail(err, TG_EDATA, "decay in %zu of %zu steps, expected at most as many", s->decay,
                        s->steps);
-    return TG_OK;
+    return check_first_context(s, err);
 }
 
 static double linear_lr(const tg_settings *s, size_t step)
@@ -121,4 +148,9 @@ double tg_settings_lr(const tg_settings *s, size_t step)
         return s->min_lr;
     done = (double)(step - s->warmup) / (double)(s->steps - s->warmup);
     return s->min_lr + 0.5 * (1.0 + cos(pi * done)) * (s->lr - s->min_lr);
+}
+
+size_t tg_settings_context(const tg_settings *s, size_t step)
+{
+    return s->first_context > 0 && step + s->decay < s->steps ? s->first_context : s->context;
 }

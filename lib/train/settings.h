@@ -45,6 +45,8 @@ typedef struct tg_settings {
     size_t decay;    /* steps at the end in which lr falls linearly; 0: by a cosine after the warm-up */
     tg_precision
         master; /* type of the parameters and moments in memory; updates are float32 (lib/gpt/adamw.h) */
+    size_t first_context; /* tokens per sequence before lr falls, context / first_context as many sequences
+                             per pass; needs decay.  0: context from the beginning */
 } tg_settings;
 
 /* The defaults: nanoGPT's configuration for a CPU, but twice its learning rate, which
@@ -74,6 +76,7 @@ typedef enum tg_setting_id {
     TG_SET_DECAY,
     TG_SET_PACKING,
     TG_SET_MASTER,
+    TG_SET_FIRST_CONTEXT,
     TG_SETTINGS /* how many */
 } tg_setting_id;
 
@@ -99,8 +102,12 @@ void tg_settings_merge(tg_settings *s, const tg_settings *asked, const bool give
  * numbers (lib/base/rng.h). */
 #define TG_RUN_LIMIT ((size_t)1 << 40)
 
-/* Check that every value is in its range, steps * accumulate * batch below TG_RUN_LIMIT, and decay at most
- * steps. TG_EDATA, with names and numbers. */
+/* Sequences in a step, the most of any. */
+size_t tg_settings_sequences(const tg_settings *s);
+
+/* Check that every value is in its range, steps * tg_settings_sequences() below TG_RUN_LIMIT, and decay at
+ * most steps; with first_context that there is a decay, and that context is a multiple.  TG_EDATA, with names
+ * and numbers. */
 TG_MUST_CHECK tg_status tg_settings_check(const tg_settings *s, tg_err *err);
 
 /*
@@ -109,6 +116,9 @@ TG_MUST_CHECK tg_status tg_settings_check(const tg_settings *s, tg_err *err);
  * steps; of those that are also within the warm-up it is the product.
  */
 double tg_settings_lr(const tg_settings *s, size_t step);
+
+/* The tokens per sequence of step `step` (from 0); s->context is final. */
+size_t tg_settings_context(const tg_settings *s, size_t step);
 
 TG_API_END
 

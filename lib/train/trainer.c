@@ -74,6 +74,8 @@ tg_status tg_trainer_open(tg_trainer *t, tg_run *run, const tg_batches *batches,
 {
     assert((run->settings.master == TG_PRECISION_BF16) == (run->model.halves != NULL)); /* tg_run_prepare() */
     *t = (tg_trainer){.run = run, .batches = batches, .team = team};
+    if (run->settings.first_context > 0)
+        t->first = tg_batches_shorter(batches, run->settings.first_context);
     tg_model_renew(&run->model, run->step);
     return tg_arena_build(&t->arena, place_trainer, t, err);
 }
@@ -135,6 +137,14 @@ static void begin_passes(tg_trainer *t, size_t passes)
 
 /* ---- a step */
 
+/* Windows of T tokens, as many as a pass has. */
+static const tg_batches *use_context(tg_trainer *t, size_t T)
+{
+    t->pass.acts.T = T;
+    t->pass.acts.B = t->run->settings.batch * t->batches->T / T;
+    return T == t->batches->T ? t->batches : &t->first;
+}
+
 /* The tokens of a step for each that it predicts: 1, unless the text has a loss mask. */
 static double weight_of_passes(const tg_trainer *t)
 {
@@ -145,18 +155,32 @@ static double weight_of_passes(const tg_trainer *t)
     return (double)(windows * t->batches->T) / (double)targets;
 }
 
-/* Run pass `pass` of the step: add its gradient to grads; returns its mean loss, weighted, so that the mean
- * over all passes is the step's. */
-static double run_pass(tg_trainer *t, size_t pass, float *grads)
+/* Run pass `pass` of the step, in windows of T tokens: add its gradient to grads; returns its mean loss,
+ * weighted, so that the mean over all passes is the step's. */
+static double run_windows(tg_trainer *t, size_t T, size_t pass, float *grads)
 {
     const tg_settings *s = &t->run->settings;
+    const tg_batches *b = use_context(t, T);
     const uint64_t number = (uint64_t)t->run->step * s->accumulate + pass;
     const float scale = (float)(t->weight / (double)s->accumulate);
 
-    tg_batches_train(t->batches, &t->windows, number * s->batch, s->batch);
+    tg_batches_train(b, &t->windows, number * t->pass.acts.B, t->pass.acts.B);
     t->pass.acts.dropout = (float)s->dropout;
     t->pass.acts.rng = (tg_rng){.seed = s->seed, .step = number};
     return tg_pass_run(&t->pass, t->windows.ids, t->windows.targets, grads, scale) * t->weight;
+}
+
+static double run_pass(tg_trainer *t, size_t pass, float *grads)
+{
+    return run_windows(t, tg_settings_context(&t->run->settings, t->run->step), pass, grads);
+}
+
+void tg_trainer_try(tg_trainer *t, size_t T)
+{
+    begin_passes(t, 1);
+    t->weight = 1;
+    t->sum.n = 0;
+    (void)run_windows(t, T, t->first_pass, tg_tree_sum_next(&t->sum));
 }
 
 /* In the last pass of a team's member the gradients go to their owners as they become final. */
@@ -334,12 +358,12 @@ double tg_trainer_evaluate(tg_trainer *t, size_t windows)
 
     tg_team_range(t->team, passes, &first, &end);
     t->pass.acts.dropout = 0;
+    (void)use_context(t, t->batches->T);
     begin_passes(t, end - first);
     for (size_t i = first; i < end && !t->pass.abandoned; i++) {
         t->val_losses[i] = evaluate_pass(t, i, windows);
         t->passes_done++;
     }
-    t->pass.acts.B = t->run->settings.batch;
     t->pass.abandoned = tg_team_agree(t->team, t->pass.abandoned) != 0;
     if (t->pass.abandoned)
         return nan("");

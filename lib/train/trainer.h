@@ -26,6 +26,7 @@ TG_API_BEGIN
 typedef struct tg_trainer {
     tg_run *run; /* the caller's: model, settings, step */
     const tg_batches *batches;
+    tg_batches first; /* the same in shorter windows, if the settings have a first_context */
     const tg_team *team;
     size_t first_pass, end_pass; /* the step's passes that this process computes */
     tg_optimizer optimizer;
@@ -83,6 +84,10 @@ void tg_trainer_collect(tg_trainer *t);
  * or counted either, and the same step can be done later, with the same result.
  */
 TG_MUST_CHECK tg_status tg_trainer_step(tg_trainer *t, tg_step_report *report, tg_err *err);
+
+/* Compute the gradient of a pass of sequences of T tokens, context or first_context, and forget it: to see
+ * how long that takes.  Between steps. */
+void tg_trainer_try(tg_trainer *t, size_t T);
 
 /* Number of windows in an evaluation on about `tokens` validation tokens; 0 tokens: all. */
 size_t tg_trainer_val_windows(const tg_batches *batches, size_t tokens);

@@ -231,7 +231,9 @@ static void every_character(void)
 {
     static const char pattern[] = "@ @a@A@1@'@'s@\n@@!@";
 
-    for (uint32_t code = 0; code <= 0x10FFFF; code++) {
+    const uint32_t step = (uint32_t)check_step(7);
+
+    for (uint32_t code = 0; code <= 0x10FFFF; code += step) {
         unsigned char text[128];
         size_t n = 0, first;
 

@@ -286,7 +286,7 @@ static void plan(void)
     tg_plan_open(&run, 1);
     CHECK(tg_plan_is_open(&run));
     for (run.step = 1; tg_plan_is_open(&run) && run.step < 100; run.step++) {
-        tg_plan_update(&run, 60 - 0.6 * (double)run.step, 0.6);
+        tg_plan_update(&run, 60 - 0.6 * (double)run.step, 0.6, 0);
         CHECK(run.settings.steps >= 99 && run.settings.steps <= 100);
         CHECK(run.settings.steps > run.step);
         CHECK(run.step + run.settings.decay <= run.settings.steps);
@@ -294,12 +294,12 @@ static void plan(void)
     CHECK(run.step >= 60 && run.step <= 62);
     CHECK(run.minutes == 0 && run.seconds == 0);
     tg_plan_open(&run, 1); /* no time is left: one step more */
-    tg_plan_update(&run, -5, 0.6);
+    tg_plan_update(&run, -5, 0.6, 0);
     CHECK(!tg_plan_is_open(&run));
     CHECK_EQ(run.settings.steps, run.step + 1);
     CHECK_EQ(run.settings.decay, 1);
     tg_plan_open(&run, 1e6); /* more steps than a run may have */
-    tg_plan_update(&run, 6e7, 1e-9);
+    tg_plan_update(&run, 6e7, 1e-9, 0);
     CHECK(run.settings.steps * run.settings.batch < TG_RUN_LIMIT);
 }
 
@@ -797,13 +797,13 @@ static void a_vocabulary_has_a_rate_of_its_own(void)
     /* and a run of some minutes */
     tg_recipe_choose(&s, nothing_given, 0, (tg_recipe_time){5, 0}, &m, TG_ORIGIN_NEW);
     CHECK(s.optimizer == TG_OPTIMIZER_MUON && s.batch == 24 && s.decay == s.steps * 2 / 5);
-    c = tg_recipe_timed_config(m.tokenizer, 0.99 * TG_RECIPE_LONG);
+    c = tg_recipe_timed_config(m.tokenizer, 0.99 * TG_RECIPE_LONG, 0);
     CHECK(c.n_layer == 2 && c.n_embd == 192 && c.n_inner == 512 && c.n_ctx == 64);
-    c = tg_recipe_timed_config(m.tokenizer, 0.99 * TG_RECIPE_MIDDLE);
+    c = tg_recipe_timed_config(m.tokenizer, 0.99 * TG_RECIPE_MIDDLE, 0);
     CHECK(c.qk_norm && c.n_layer == 2 && c.n_embd == 128 && c.n_ctx == 64 && c.vocab_size == 320);
-    c = tg_recipe_timed_config(m.tokenizer, TG_RECIPE_LONG);
+    c = tg_recipe_timed_config(m.tokenizer, TG_RECIPE_LONG, 0);
     CHECK(c.qk_norm && c.n_layer == 3 && c.n_embd == 192 && c.n_ctx == 128 && c.head_dim == 32);
-    CHECK(tg_recipe_timed_config(stream.tokenizer, TG_RECIPE_LONG).n_layer == 2); /* bytes */
+    CHECK(tg_recipe_timed_config(stream.tokenizer, TG_RECIPE_LONG, 0).n_layer == 2); /* bytes */
     m.config.n_ctx = 64;
     tg_recipe_choose(&s, nothing_given, 0, (tg_recipe_time){5, 0}, &m, TG_ORIGIN_NEW);
     CHECK(s.batch == 12 && s.dropout == 0 && s.weight_decay == 0.1);
@@ -828,6 +828,47 @@ static void a_vocabulary_has_a_rate_of_its_own(void)
     tg_recipe_choose(&s, nothing_given, 0, (tg_recipe_time){5, 0}, &m, TG_ORIGIN_TRAINED);
     CHECK(s.optimizer == TG_OPTIMIZER_ADAMW && s.batch == 12 && s.context == 64 && s.decay > 0);
     tg_tokenizer_free(m.tokenizer);
+}
+
+/* Where a run of some minutes has long sequences at the end. */
+static void a_context_grows(void)
+{
+    static const struct {
+        size_t tokens, n_ctx;
+    } texts[] = {{0, 128},          {100, 128},      {16384, 256}, {64 * 1024 - 1, 512},
+                 {64 * 1024, 1024}, {SIZE_MAX, 1024}};
+    static const struct {
+        size_t n_ctx, width, first, batch;
+    } models[] = {{128, 192, 0, 24}, {255, 192, 0, 16}, {256, 192, 64, 12}, {1024, 192, 64, 3},
+                  {300, 192, 0, 16}, {256, 128, 64, 3}, {1024, 128, 64, 1}, {8192, 192, 64, 1}};
+    static const bool first_given[TG_SETTINGS] = {[TG_SET_FIRST_CONTEXT] = true};
+    const tg_recipe_time time = {5, 4.35e6}; /* a text of 1,000 tokens is read 2.9 times */
+    tg_model m = {.table.count = 100};
+    tg_settings s;
+    tg_err err = {0};
+
+    CHECK_OK(tg_bare_ids_create(&m.tokenizer, 257, &err), &err);
+    for (size_t i = 0; i < sizeof texts / sizeof texts[0]; i++)
+        CHECK_EQ(tg_recipe_timed_config(m.tokenizer, TG_RECIPE_LONG, texts[i].tokens).n_ctx, texts[i].n_ctx);
+    for (size_t i = 0; i < sizeof models / sizeof models[0]; i++) {
+        s = tg_settings_default();
+        m.config.n_ctx = models[i].n_ctx;
+        m.config.n_embd = models[i].width;
+        tg_recipe_choose(&s, nothing_given, 1000, time, &m, TG_ORIGIN_NEW);
+        CHECK_EQ(s.first_context, models[i].first);
+        CHECK_EQ(s.batch, models[i].batch);
+    }
+    s = tg_settings_default();
+    tg_recipe_choose(&s, first_given, 1000, time, &m, TG_ORIGIN_NEW);
+    CHECK_EQ(s.first_context, 0);
+    s = tg_settings_default();
+    tg_recipe_choose(&s, nothing_given, 1000, time, &m, TG_ORIGIN_TRAINED);
+    CHECK_EQ(s.first_context, 0);
+    tg_tokenizer_free(m.tokenizer);
+    s = tg_settings_default();
+    m.tokenizer = stream.tokenizer; /* bytes */
+    tg_recipe_choose(&s, nothing_given, 1000, time, &m, TG_ORIGIN_NEW);
+    CHECK_EQ(s.first_context, 0);
 }
 
 static void trained_weights_have_defaults_of_their_own(void)
@@ -1726,6 +1767,7 @@ int main(void)
     RUN(settings_follow_the_model);
     RUN(a_short_text_is_not_learned_by_heart);
     RUN(a_vocabulary_has_a_rate_of_its_own);
+    RUN(a_context_grows);
     RUN(trained_weights_have_defaults_of_their_own);
     RUN(adamw_follows_its_formula);
     RUN(numbers_kept_in_bf16_are_rounded_at_random);

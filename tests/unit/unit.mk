@@ -75,7 +75,7 @@ $(addprefix $(BUILD)/unit/,make_family test_circuit test_growing test_lens test_
 $(BUILD)/unit/test_muon: $(BUILD)/obj/tests/unit/ref_muon.o
 
 # Teams without MPI.
-$(addprefix $(BUILD)/unit/,test_train test_eval test_ablate): $(BUILD)/obj/tests/unit/thread_team.o
+$(addprefix $(BUILD)/unit/,test_train test_first_context test_eval test_ablate): $(BUILD)/obj/tests/unit/thread_team.o
 
 # Parts of tg-attn-dump: its worked examples, and its lines.
 EXAMPLE_OBJ := $(BUILD)/obj/cmd/tg-attn-dump/example.o
@@ -118,7 +118,7 @@ CHECK_UNIT = $(foreach isa,$(ISAS),$(call with_isa,$(BUILD),$(isa),$(KERNEL_TEST
              $(patsubst %,$(TINY)/unit/%,$(filter-out $(UNIT_ISA),$(UNIT_TINY)))
 
 # The files with the longest runs first, so that none is left alone at the end: fuzz is one with the sanitizers.
-LONG_BATS = $(patsubst %,tests/%.bats,pipeline tg-attn-view-page fuzz unit faults crash tg-attn-view tg-attn-view-families \
+LONG_BATS = $(patsubst %,tests/%.bats,pipeline tg-attn-view-page vocabularies fuzz unit faults crash tg-attn-view tg-attn-view-families \
             tg-attn-view-after packaging tg-train docs text damage)
 BATS = $(LONG_BATS) $(filter-out $(LONG_BATS) tests/cross.bats,$(wildcard tests/*.bats))
 # What `make check` leaves out: files of slow tests, or for other builds.  With the sanitizers also what is run once, in
