@@ -298,6 +298,7 @@ static tg_status train(struct job *job, tg_err *err)
 
     job->trainer.watch = &job->watch;
     train_timing_measure(&job->timing, &job->trainer);
+    job->report.longer = job->timing.longer;
     job->report.start = cli_now();
     status = evaluate_origin(job, err);
     while ((agreed = agree(job, status)) == GO_ON && run->step < run->settings.steps) {

@@ -41,6 +41,22 @@ static double tokens_per_second(const train_report *r)
     return t > 0 ? tokens / t : 0;
 }
 
+/* Of the steps from `first` to `end`, those in which the learning rate falls. */
+static double falling(const tg_settings *s, double first, double end)
+{
+    return fmax(0, end - fmax(first, (double)(s->steps - s->decay)));
+}
+
+/* Some steps are done. */
+static double time_left(const train_report *r)
+{
+    const tg_settings *s = r->settings;
+    const double first = (double)r->first, end = (double)s->steps, done = steps_done(r);
+    const double per_step = (seconds(r) - r->longer * falling(s, first, first + done)) / done;
+
+    return per_step * (end - first - done) + r->longer * falling(s, first + done, end);
+}
+
 /* Append to a line; what does not fit is cut. */
 TG_PRINTF(3, 4) static void add(char *line, size_t size, const char *format, ...)
 {
@@ -81,7 +97,7 @@ static void format(const train_report *r, char *line, size_t size)
         add(line, size, "  lr %.1e", r->last.lr);
     if (done > 0)
         add(line, size, "  %s tok/s  %s left", cli_count((uint64_t)tokens_per_second(r)),
-            cli_duration(seconds(r) / done * ((double)(s->steps - r->first) - done)));
+            cli_duration(time_left(r)));
 }
 
 static void show(train_report *r)

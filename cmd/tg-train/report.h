@@ -45,6 +45,7 @@ typedef struct train_report {
     double part;         /* ... and the fraction of the next one, or of an evaluation */
     bool pausing;        /* evaluating or saving */
     bool estimated;      /* settings->steps is; set by the caller */
+    double longer;       /* seconds that a step takes longer while the learning rate falls, likewise */
     tg_step_report last; /* of the last step */
     double val_loss;     /* latest; NaN: none yet */
     size_t val_step;     /* its step */

@@ -21,8 +21,7 @@ void train_timing_measure(train_timing *timing, tg_trainer *trainer)
     const tg_settings *s = &trainer->run->settings;
     const size_t passes = trainer->end_pass - trainer->first_pass;
     const double began = cli_now();
-    double first = HUGE_VAL,
-           then = HUGE_VAL; /* the least of each: others on the machine only make it slower */
+    double first = HUGE_VAL, then = HUGE_VAL; /* others on the machine only make them more */
 
     if (!tg_plan_is_open(trainer->run) || s->first_context == 0)
         return;
@@ -31,7 +30,7 @@ void train_timing_measure(train_timing *timing, tg_trainer *trainer)
         first = time_pass(trainer, s->first_context, first);
         then = time_pass(trainer, s->context, then);
     }
-    timing->longer = (double)passes * (then - first);
+    timing->longer = (double)passes * fmax(0, then - first);
 }
 
 static void say_steps(const train_setup *setup)

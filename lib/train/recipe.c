@@ -65,8 +65,8 @@ tg_config tg_recipe_timed_config(const tg_tokenizer *tokenizer, double operation
     static const struct shape {
         double operations; /* from which on it pays */
         size_t layers, heads, inner, context, longest;
-    } of_bytes = {0, 2, 4, 384, 128, 128}, of_tokens[] = {{0, 2, 4, 384, 64, 64},
-                                                          {TG_RECIPE_MIDDLE, 2, 6, 512, 64, 64},
+    } of_bytes = {0, 2, 4, 384, 128, 128}, of_tokens[] = {{0, 2, 4, 384, 64, 256},
+                                                          {TG_RECIPE_MIDDLE, 2, 6, 512, 64, 512},
                                                           {TG_RECIPE_LONG, 3, 6, 512, 128, 1024}};
     const struct shape *shape = &of_bytes;
     tg_config config;

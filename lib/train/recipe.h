@@ -87,10 +87,10 @@ tg_config tg_recipe_config(const tg_tokenizer *tokenizer);
 /*
  * The same for a run that is to take some minutes (lib/train/plan.h), in which so many floating-point
  * operations of products fit.  The body is that preset's, Qwen3's, with as many key heads as query heads, 32
- * channels each: 2 layers, 128 wide, and a context of 128 bytes or 64 tokens of a vocabulary.  With a
- * vocabulary it is 192 wide from TG_RECIPE_MIDDLE on, and from TG_RECIPE_LONG on has 3 layers and a context
- * of 1024, or of 128 or more if TG_RECIPE_WINDOWS of 1024 are more than the tokens of the text; 0: of a text
- * whose context cannot grow.
+ * channels each: 2 layers, 128 wide, and a context of 128 bytes or 256 tokens of a vocabulary.  With a
+ * vocabulary it is 192 wide from TG_RECIPE_MIDDLE on, with a context of 512, and from TG_RECIPE_LONG on has 3
+ * layers and a context of 1024.  The context is halved, down to 64, or 128 of 3 layers, while
+ * TG_RECIPE_WINDOWS of it are more than the tokens of the text; 0: of a text whose context cannot grow.
  */
 tg_config tg_recipe_timed_config(const tg_tokenizer *tokenizer, double operations, size_t tokens);
 

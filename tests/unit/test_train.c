@@ -850,6 +850,9 @@ static void a_context_grows(void)
     CHECK_OK(tg_bare_ids_create(&m.tokenizer, 257, &err), &err);
     for (size_t i = 0; i < sizeof texts / sizeof texts[0]; i++)
         CHECK_EQ(tg_recipe_timed_config(m.tokenizer, TG_RECIPE_LONG, texts[i].tokens).n_ctx, texts[i].n_ctx);
+    CHECK_EQ(tg_recipe_timed_config(m.tokenizer, 0, SIZE_MAX).n_ctx, 256);
+    CHECK_EQ(tg_recipe_timed_config(m.tokenizer, 0, 1000).n_ctx, 64);
+    CHECK_EQ(tg_recipe_timed_config(stream.tokenizer, 0, SIZE_MAX).n_ctx, 128);
     for (size_t i = 0; i < sizeof models / sizeof models[0]; i++) {
         s = tg_settings_default();
         m.config.n_ctx = models[i].n_ctx;
