@@ -90,7 +90,7 @@ END
         tg-train -q -m b.npz --seed 7 $(chosen_of err) $(steps_of err) $t.npz
         cmp a.npz b.npz
     done
-    [[ $(chosen_of err) = "--optimizer muon  --batch 12 "* ]]
+    [[ $(chosen_of err) = "--optimizer muon  --batch 3  --first-context 64 "* ]]
 }
 
 @test "--minutes: a larger model for much time, and one that is not fitted too closely to a text" {
@@ -103,8 +103,8 @@ END
     eventually grep -q 'step 1 of about ' err
     kill -TERM $child
     wait $child || [[ $? = 143 ]]
-    grep -q 'tg-init -P baby-qwen3 --n-layer 3 --n-head 6 --n-kv-head 6 --head-dim 32 --n-embd 192 --n-inner 512 --n-ctx 128 ' err
-    [[ $(chosen_of err) = *" --batch 8  --lr 0.002  "*" --dropout 0.1  --weight-decay 1 "* ]]
+    grep -q 'tg-init -P baby-qwen3 --n-layer 3 --n-head 6 --n-kv-head 6 --head-dim 32 --n-embd 192 --n-inner 512 --n-ctx 512 ' err
+    [[ $(chosen_of err) = *" --batch 2  --first-context 64  --lr 0.002  "*" --dropout 0.1  --weight-decay 1 "* ]]
     # what is given stays
     tg-train -m b.npz --minutes 100000 --dropout 0 --weight-decay 0.2 ids.npz 2> err &
     child=$!

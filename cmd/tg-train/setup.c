@@ -141,10 +141,9 @@ static tg_status measure(train_setup *s, tg_err *err)
 static tg_status new_model(train_setup *s, tg_err *err)
 {
     const tg_settings *asked = &s->options->asked;
-    const size_t tokens = s->tokens.mask ? 0 : s->tokens.count;
-    tg_config config = s->options->minutes > 0
-                           ? tg_recipe_timed_config(s->tokens.tokenizer, s->operations, tokens)
-                           : tg_recipe_config(s->tokens.tokenizer);
+    const tg_held_out held_out = {asked->val_fraction, asked->val_blocks, s->options->val ? &s->val : NULL};
+    tg_config config = s->options->minutes > 0 ? tg_recipe_timed_config(&s->tokens, held_out, s->operations)
+                                               : tg_recipe_config(s->tokens.tokenizer);
     tg_model model;
     tg_status status;
 

@@ -50,17 +50,28 @@ tg_config tg_recipe_config(const tg_tokenizer *tokenizer)
     return config;
 }
 
-/* The longest context of which a text has TG_RECIPE_WINDOWS, halved from `most` down to `least`. */
-static size_t context_for(size_t tokens, size_t least, size_t most)
+/* Whether a block of the text has TG_RECIPE_WINDOWS of T tokens, and what is held out one.  Documents do not:
+ * their context does not grow. */
+static bool has_windows(const tg_tokens *tokens, tg_held_out held_out, size_t T)
+{
+    const size_t block = tokens->count / held_out.blocks;
+    const size_t held = held_out.text ? held_out.text->count : (size_t)((double)block * held_out.fraction);
+
+    return !tokens->mask && block / TG_RECIPE_WINDOWS >= T &&
+           (held > T || (!held_out.text && held_out.fraction <= 0));
+}
+
+/* From `most` on halved, as long as it is not below `least`. */
+static size_t context_for(const tg_tokens *tokens, tg_held_out held_out, size_t least, size_t most)
 {
     size_t T = most;
 
-    while (T / 2 >= least && tokens / TG_RECIPE_WINDOWS < T)
+    while (T / 2 >= least && !has_windows(tokens, held_out, T))
         T /= 2;
     return T;
 }
 
-tg_config tg_recipe_timed_config(const tg_tokenizer *tokenizer, double operations, size_t tokens)
+tg_config tg_recipe_timed_config(const tg_tokens *tokens, tg_held_out held_out, double operations)
 {
     static const struct shape {
         double operations; /* from which on it pays */
@@ -72,19 +83,19 @@ tg_config tg_recipe_timed_config(const tg_tokenizer *tokenizer, double operation
     tg_config config;
     size_t preset = TG_PRESET_DEFAULT;
 
-    if (has_vocabulary(tokenizer))
+    if (has_vocabulary(tokens->tokenizer))
         for (size_t i = 0; i < sizeof of_tokens / sizeof of_tokens[0]; i++)
             if (operations >= of_tokens[i].operations)
                 shape = &of_tokens[i];
     (void)tg_choice_find(&preset, tg_config_presets(), TG_RECIPE_TIMED_PRESET);
     config = tg_config_preset(preset);
-    config.vocab_size = tg_model_vocab_size(tokenizer);
+    config.vocab_size = tg_model_vocab_size(tokens->tokenizer);
     config.n_layer = shape->layers;
     config.n_head = config.n_kv_head = shape->heads;
     config.head_dim = HEAD_DIM;
     config.n_embd = shape->heads * HEAD_DIM;
     config.n_inner = shape->inner;
-    config.n_ctx = context_for(tokens, shape->context, shape->longest);
+    config.n_ctx = context_for(tokens, held_out, shape->context, shape->longest);
     tg_config_derive(&config);
     return config;
 }

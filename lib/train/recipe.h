@@ -12,6 +12,7 @@
 #include <stddef.h>
 
 #include "lib/gpt/model.h"
+#include "lib/train/batches.h"
 #include "lib/train/documents.h"
 #include "lib/train/settings.h"
 
@@ -85,14 +86,15 @@ tg_origin tg_recipe_origin(const tg_model *model);
 tg_config tg_recipe_config(const tg_tokenizer *tokenizer);
 
 /*
- * The same for a run that is to take some minutes (lib/train/plan.h), in which so many floating-point
- * operations of products fit.  The body is that preset's, Qwen3's, with as many key heads as query heads, 32
- * channels each: 2 layers, 128 wide, and a context of 128 bytes or 256 tokens of a vocabulary.  With a
- * vocabulary it is 192 wide from TG_RECIPE_MIDDLE on, with a context of 512, and from TG_RECIPE_LONG on has 3
- * layers and a context of 1024.  The context is halved, down to 64, or 128 of 3 layers, while
- * TG_RECIPE_WINDOWS of it are more than the tokens of the text; 0: of a text whose context cannot grow.
+ * The same for a text and a run that is to take some minutes (lib/train/plan.h), in which so many
+ * floating-point operations of products fit.  The body is that preset's, Qwen3's, with as many key heads as
+ * query heads, 32 channels each: 2 layers, 128 wide, and a context of 128 bytes or 256 tokens of a
+ * vocabulary.  With a vocabulary it is 192 wide from TG_RECIPE_MIDDLE on, with a context of 512, and from
+ * TG_RECIPE_LONG on has 3 layers and a context of 1024.  The context is halved, down to 64, or 128 of 3
+ * layers, while the text, or a block of it, has no TG_RECIPE_WINDOWS of that, or what is held out none; so it
+ * is of a text with a loss mask.
  */
-tg_config tg_recipe_timed_config(const tg_tokenizer *tokenizer, double operations, size_t tokens);
+tg_config tg_recipe_timed_config(const tg_tokens *tokens, tg_held_out held_out, double operations);
 
 /* The tokens of a sequence of a new run: those that are asked, if that is given; 0: the model's, of trained
  * weights at most TG_RECIPE_TUNING_CONTEXT. */

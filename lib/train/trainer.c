@@ -177,7 +177,8 @@ static double run_pass(tg_trainer *t, size_t pass, float *grads)
 
 void tg_trainer_try(tg_trainer *t, size_t T)
 {
-    begin_passes(t, 1);
+    t->pass.watch = NULL; /* it is no part of a step */
+    t->pass.abandoned = false;
     t->weight = 1;
     t->sum.n = 0;
     (void)run_windows(t, T, t->first_pass, tg_tree_sum_next(&t->sum));

@@ -772,6 +772,13 @@ static void a_short_text_is_not_learned_by_heart(void)
     }
 }
 
+/* Of a text of which nothing is held out. */
+static tg_config timed(const tg_tokenizer *tokenizer, double operations, size_t tokens)
+{
+    return tg_recipe_timed_config(&(tg_tokens){.tokenizer = tokenizer, .count = tokens},
+                                  (tg_held_out){0, 1, NULL}, operations);
+}
+
 static void a_vocabulary_has_a_rate_of_its_own(void)
 {
     /* time to read a text of 1,000 tokens 2.9, 3.1, 5.5, 11 and 13 times */
@@ -797,13 +804,13 @@ static void a_vocabulary_has_a_rate_of_its_own(void)
     /* and a run of some minutes */
     tg_recipe_choose(&s, nothing_given, 0, (tg_recipe_time){5, 0}, &m, TG_ORIGIN_NEW);
     CHECK(s.optimizer == TG_OPTIMIZER_MUON && s.batch == 24 && s.decay == s.steps * 2 / 5);
-    c = tg_recipe_timed_config(m.tokenizer, 0.99 * TG_RECIPE_LONG, 0);
+    c = timed(m.tokenizer, 0.99 * TG_RECIPE_LONG, 0);
     CHECK(c.n_layer == 2 && c.n_embd == 192 && c.n_inner == 512 && c.n_ctx == 64);
-    c = tg_recipe_timed_config(m.tokenizer, 0.99 * TG_RECIPE_MIDDLE, 0);
+    c = timed(m.tokenizer, 0.99 * TG_RECIPE_MIDDLE, 0);
     CHECK(c.qk_norm && c.n_layer == 2 && c.n_embd == 128 && c.n_ctx == 64 && c.vocab_size == 320);
-    c = tg_recipe_timed_config(m.tokenizer, TG_RECIPE_LONG, 0);
+    c = timed(m.tokenizer, TG_RECIPE_LONG, 0);
     CHECK(c.qk_norm && c.n_layer == 3 && c.n_embd == 192 && c.n_ctx == 128 && c.head_dim == 32);
-    CHECK(tg_recipe_timed_config(stream.tokenizer, TG_RECIPE_LONG, 0).n_layer == 2); /* bytes */
+    CHECK(timed(stream.tokenizer, TG_RECIPE_LONG, 0).n_layer == 2); /* bytes */
     m.config.n_ctx = 64;
     tg_recipe_choose(&s, nothing_given, 0, (tg_recipe_time){5, 0}, &m, TG_ORIGIN_NEW);
     CHECK(s.batch == 12 && s.dropout == 0 && s.weight_decay == 0.1);
@@ -844,15 +851,24 @@ static void a_context_grows(void)
     static const bool first_given[TG_SETTINGS] = {[TG_SET_FIRST_CONTEXT] = true};
     const tg_recipe_time time = {5, 4.35e6}; /* a text of 1,000 tokens is read 2.9 times */
     tg_model m = {.table.count = 100};
+    unsigned char mask[1];
+    tg_tokens text_of = {.count = 100000}, val = {.count = 257};
     tg_settings s;
     tg_err err = {0};
 
     CHECK_OK(tg_bare_ids_create(&m.tokenizer, 257, &err), &err);
+    text_of.tokenizer = m.tokenizer;
     for (size_t i = 0; i < sizeof texts / sizeof texts[0]; i++)
-        CHECK_EQ(tg_recipe_timed_config(m.tokenizer, TG_RECIPE_LONG, texts[i].tokens).n_ctx, texts[i].n_ctx);
-    CHECK_EQ(tg_recipe_timed_config(m.tokenizer, 0, SIZE_MAX).n_ctx, 256);
-    CHECK_EQ(tg_recipe_timed_config(m.tokenizer, 0, 1000).n_ctx, 64);
-    CHECK_EQ(tg_recipe_timed_config(stream.tokenizer, 0, SIZE_MAX).n_ctx, 128);
+        CHECK_EQ(timed(m.tokenizer, TG_RECIPE_LONG, texts[i].tokens).n_ctx, texts[i].n_ctx);
+    CHECK_EQ(timed(m.tokenizer, 0, SIZE_MAX).n_ctx, 256);
+    CHECK_EQ(timed(m.tokenizer, 0, 1000).n_ctx, 64);
+    CHECK_EQ(timed(stream.tokenizer, 0, SIZE_MAX).n_ctx, 128);
+    CHECK_EQ(tg_recipe_timed_config(&text_of, (tg_held_out){0.1, 1, NULL}, TG_RECIPE_LONG).n_ctx, 1024);
+    CHECK_EQ(tg_recipe_timed_config(&text_of, (tg_held_out){0.01, 1, NULL}, TG_RECIPE_LONG).n_ctx, 512);
+    CHECK_EQ(tg_recipe_timed_config(&text_of, (tg_held_out){0.1, 20, NULL}, TG_RECIPE_LONG).n_ctx, 128);
+    CHECK_EQ(tg_recipe_timed_config(&text_of, (tg_held_out){0, 1, &val}, TG_RECIPE_LONG).n_ctx, 256);
+    text_of.mask = mask;
+    CHECK_EQ(tg_recipe_timed_config(&text_of, (tg_held_out){0.1, 1, NULL}, TG_RECIPE_LONG).n_ctx, 128);
     for (size_t i = 0; i < sizeof models / sizeof models[0]; i++) {
         s = tg_settings_default();
         m.config.n_ctx = models[i].n_ctx;
