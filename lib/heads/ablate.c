@@ -72,9 +72,9 @@ void tg_ablate_silence(tg_acts *acts, size_t layer, const tg_ablate_head *heads,
     const size_t D = tg_config_head_dim(&acts->bound.model->config);
     const tg_matrix att = tg_acts_row(acts, layer, acts->family->att);
 
-    for (const tg_ablate_head *h = heads; h < heads + n; h++)
-        for (size_t bt = 0; h->layer == layer && bt < acts->B * acts->T; bt++)
-            memset(tg_floats(att) + bt * att.ld + h->head * D, 0, D * sizeof(float));
+    for (size_t i = 0; i < n; i++)
+        for (size_t bt = 0; heads[i].layer == layer && bt < acts->B * acts->T; bt++)
+            memset(tg_floats(att) + bt * att.ld + heads[i].head * D, 0, D * sizeof(float));
 }
 
 /* A tap: silence the case's heads. */

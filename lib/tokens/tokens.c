@@ -109,5 +109,6 @@ uint32_t tg_tokens_crc(const tg_tokens *t)
 void tg_tokens_get(const tg_tokens *t, int32_t *ids, size_t at, size_t n)
 {
     assert(at <= t->count && n <= t->count - at);
-    tg_ids_unpack(ids, t->data + at * t->width, t->width, n);
+    if (n > 0) /* an empty text has no data */
+        tg_ids_unpack(ids, t->data + at * t->width, t->width, n);
 }

@@ -42,6 +42,15 @@ void check_ok(const char *file, int line, tg_status status, const tg_err *err);
 /* What a test of many cases takes: the usual number, or the one of `make soak` ($TG_SOAK). */
 size_t check_soak(size_t usual, size_t soak);
 
+/* Defined with a sanitizer that needs more memory than any limit, of gcc or clang. */
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+#define CHECK_SANITIZED 1
+#elif defined(__has_feature)
+#if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer)
+#define CHECK_SANITIZED 1
+#endif
+#endif
+
 /* How often to repeat a random test: n times, or a tenth of that while one works ($TG_QUICK). */
 size_t check_rounds(size_t n);
 

@@ -298,7 +298,7 @@ static void a_child_has_threads_of_its_own(void)
 /* No memory for a stack: the loop ends all the same. */
 static void without_threads(void)
 {
-#if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__) /* they need more than any limit */
+#ifndef CHECK_SANITIZED
     check_child(1);
 #endif
 }
