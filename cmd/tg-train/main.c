@@ -74,7 +74,8 @@ static void compare_losses(struct job *job)
     const tg_settings *s = &run->settings;
     const double train = tg_history_mean(&run->history, STEPS), val = job->report.val_loss;
 
-    if (job->compared || job->o->val || isnan(train))
+    if (job->compared || job->o->val || isnan(train) ||
+        tg_settings_context(s, run->step - 1) != s->context) /* sequences for validation are longer */
         return;
     job->compared = true;
     if (run->step * s->accumulate * s->batch / 2 > job->setup.batches.windows || val <= train + 0.5 ||

@@ -296,7 +296,8 @@ static tg_status padded_length(const train_setup *s, tg_settings *asked, bool gi
     *tokens = s->tokens.count;
     if (!s->tokens.mask)
         return TG_OK;
-    given[TG_SET_FIRST_CONTEXT] = true; /* documents have none, unless it is asked for, and refused */
+    if (s->run.step == 0) /* documents have none, unless it is asked for, and refused */
+        given[TG_SET_FIRST_CONTEXT] = true;
     if (chosen) {
         if ((status = tg_recipe_shorten(&T, &s->tokens, s->options->val ? &s->val : NULL, packing, err)))
             return status;

@@ -272,7 +272,7 @@ void tg_recipe_choose(tg_settings *s, const bool given[TG_SETTINGS], size_t toke
     if (!given[TG_SET_WARMUP])
         s->warmup = tg_size_min(100, s->steps / 10);
     if (time.minutes > 0)
-        s->decay = (size_t)(TG_RECIPE_DECAY * (double)s->steps);
+        s->decay = tg_size_max(1, (size_t)(TG_RECIPE_DECAY * (double)s->steps));
     if (!given[TG_SET_PRECISION])
         s->precision = bf16 ? TG_PRECISION_BF16 : TG_PRECISION_FLOAT32;
 }
