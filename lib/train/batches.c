@@ -123,9 +123,6 @@ tg_batches tg_batches_shorter(const tg_batches *b, size_t T)
     assert(b->documents.n == 0 && T <= b->T);
     shorter.T = T;
     shorter.windows = count_windows(&shorter);
-    shorter.val = b->tokens; /* there is nothing to validate on */
-    shorter.val_windows = 0;
-    shorter.val_documents = (tg_documents){0};
     return shorter;
 }
 

@@ -56,8 +56,8 @@ typedef struct tg_batches {
 TG_MUST_CHECK tg_status tg_batches_init(tg_batches *b, const tg_tokens *tokens, uint64_t seed, size_t T,
                                         bool packed, tg_held_out held_out, tg_err *err);
 
-/* The same text without a loss mask, in windows of T + 1, where T is at most b->T.  The result owns nothing.
- */
+/* The same text, which has no loss mask, with shorter windows to train on, of T + 1 <= b->T + 1 tokens; those
+ * to validate on are b's.  The result owns nothing, and is not freed. */
 tg_batches tg_batches_shorter(const tg_batches *b, size_t T);
 
 /* Free what it owns, of texts with a mask, and zero it. */

@@ -15,7 +15,7 @@ void tg_plan_close(tg_run *run, size_t steps)
 {
     if (!tg_plan_is_open(run))
         return;
-    run->settings.decay = (size_t)(TG_RECIPE_DECAY * (double)steps);
+    run->settings.decay = tg_recipe_decay(steps);
     run->minutes = run->seconds = 0;
 }
 
@@ -36,7 +36,7 @@ void tg_plan_update(tg_run *run, double seconds, double per_step, double more)
     size_t left = steps_left(run, (seconds - done) / (per_step + share));
 
     s->steps = run->step + left;
-    s->decay = tg_size_max(1, (size_t)(TG_RECIPE_DECAY * (double)s->steps));
+    s->decay = tg_recipe_decay(s->steps);
     if (s->decay < left)
         return;
     left = steps_left(run, seconds / (per_step + more));

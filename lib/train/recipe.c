@@ -31,6 +31,11 @@ tg_origin tg_recipe_origin(const tg_model *model)
     return TG_ORIGIN_NEW;
 }
 
+size_t tg_recipe_decay(size_t steps)
+{
+    return tg_size_max(1, (size_t)(TG_RECIPE_DECAY * (double)steps));
+}
+
 #define HEAD_DIM 32 /* of the models of runs of some minutes */
 
 static bool has_vocabulary(const tg_tokenizer *tokenizer)
@@ -272,7 +277,7 @@ void tg_recipe_choose(tg_settings *s, const bool given[TG_SETTINGS], size_t toke
     if (!given[TG_SET_WARMUP])
         s->warmup = tg_size_min(100, s->steps / 10);
     if (time.minutes > 0)
-        s->decay = tg_size_max(1, (size_t)(TG_RECIPE_DECAY * (double)s->steps));
+        s->decay = tg_recipe_decay(s->steps);
     if (!given[TG_SET_PRECISION])
         s->precision = bf16 ? TG_PRECISION_BF16 : TG_PRECISION_FLOAT32;
 }

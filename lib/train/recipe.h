@@ -74,6 +74,10 @@ typedef enum tg_origin {
     TG_ORIGIN_TRAINED /* another project, or another run: they are tuned */
 } tg_origin;
 
+/* Of the steps of a run that is to take some minutes, those in which the learning rate falls: TG_RECIPE_DECAY
+ * of them, at least one. */
+size_t tg_recipe_decay(size_t steps);
+
 /* What the weights say of their origin: a new model's gains are 1 and its biases 0.  Without gains and
  * biases: new.  Where an adapter is trained: trained; else the parameters must be flat. */
 tg_origin tg_recipe_origin(const tg_model *model);

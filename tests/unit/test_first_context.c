@@ -10,25 +10,14 @@
 #include "lib/train/plan.h"
 #include "lib/train/run.h"
 #include "lib/train/trainer.h"
+#include "tests/unit/byte_stream.h"
 #include "tests/unit/check.h"
 #include "tests/unit/small_model.h"
 #include "tests/unit/thread_team.h"
 
 enum { T = 16, FIRST = 4, BATCH = 3, STEPS = 12, DECAY = 5 };
 
-static unsigned char text[3000];
 static tg_tokens stream;
-
-static void make_stream(void)
-{
-    const tg_tokenizer *tok;
-    tg_err err = {0};
-
-    CHECK_OK(tg_tokenizer_create(&tok, NULL, &err), &err);
-    for (size_t i = 0; i < sizeof text; i++)
-        text[i] = (unsigned char)('a' + i * i % 23 % 26);
-    stream = (tg_tokens){.tokenizer = tok, .count = sizeof text, .width = 1, .data = text};
-}
 
 static void begin(tg_run *run, size_t context, size_t first, size_t batch)
 {
@@ -205,7 +194,7 @@ static void settings_are_checked(void)
 
 static void documents_are_refused(void)
 {
-    unsigned char mask[sizeof text];
+    unsigned char mask[BYTE_STREAM];
     tg_tokens masked = stream;
     tg_text_changes changes;
     tg_batches b;
@@ -236,7 +225,7 @@ static void a_plan_knows_that_later_steps_take_longer(void)
 
 int main(void)
 {
-    make_stream();
+    stream = byte_stream();
     RUN(short_sequences_then_long_ones);
     RUN(stopped_anywhere_ends_the_same);
     RUN(a_team_takes_the_same_steps);

@@ -2,6 +2,7 @@
 #define _GNU_SOURCE /* MAP_ANONYMOUS */
 #include "lib/base/memory.h"
 
+#include <ftw.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/mman.h>
@@ -107,6 +108,12 @@ static void addresses(void)
 }
 #endif
 
+static int remove_entry(const char *path, const struct stat *unused, int type, struct FTW *place)
+{
+    (void)unused, (void)type, (void)place;
+    return remove(path);
+}
+
 int main(void)
 {
     snprintf(root, sizeof root, "memory-XXXXXX");
@@ -118,5 +125,6 @@ int main(void)
 #ifndef CHECK_SANITIZED
     RUN(addresses);
 #endif
+    CHECK(nftw(root, remove_entry, 8, FTW_DEPTH | FTW_PHYS) == 0);
     return check_done();
 }

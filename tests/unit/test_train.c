@@ -17,23 +17,12 @@
 #include "lib/train/plan.h"
 #include "lib/train/recipe.h"
 #include "lib/train/trainer.h"
+#include "tests/unit/byte_stream.h"
 #include "tests/unit/check.h"
 #include "tests/unit/small_model.h"
 #include "tests/unit/thread_team.h"
 
-static unsigned char text[5000];
 static tg_tokens stream;
-
-static void make_stream(void)
-{
-    const tg_tokenizer *tok;
-    tg_err err = {0};
-
-    CHECK_OK(tg_tokenizer_create(&tok, NULL, &err), &err);
-    for (size_t i = 0; i < sizeof text; i++)
-        text[i] = (unsigned char)('a' + i * i % 23 % 26);
-    stream = (tg_tokens){.tokenizer = tok, .count = sizeof text, .width = 1, .data = text};
-}
 
 /* ---- random numbers */
 
@@ -98,7 +87,7 @@ static void an_epoch_uses_every_window_once(void)
     enum { T = 7 };
     int32_t ids[T], targets[T];
     tg_batches b;
-    size_t used[sizeof text] = {0};
+    size_t used[BYTE_STREAM] = {0};
     tg_err err;
     size_t total = 0;
 
@@ -106,7 +95,7 @@ static void an_epoch_uses_every_window_once(void)
     CHECK_EQ(b.train_tokens, 4500);
     CHECK_EQ(b.val_tokens, 500);
     /* mark each position by a value of its own, so that a window tells where it lay */
-    tg_tokens marked = marked_tokens(sizeof text);
+    tg_tokens marked = marked_tokens(BYTE_STREAM);
     b.tokens = b.val = &marked;
     for (size_t w = 0; w < b.windows; w++) {
         tg_batches_train(&b, &(tg_windows){ids, targets, NULL}, w, 1);
@@ -117,14 +106,14 @@ static void an_epoch_uses_every_window_once(void)
             total++;
         }
     }
-    for (size_t i = 0; i < sizeof text; i++)
+    for (size_t i = 0; i < BYTE_STREAM; i++)
         CHECK(used[i] <= 1);
     CHECK(total > b.train_tokens - 3 * T);
 
     tg_batches_val(&b, &(tg_windows){ids, targets, NULL}, 0, 1, b.val_windows);
     CHECK_EQ(ids[0], 4500);
     tg_batches_val(&b, &(tg_windows){ids, targets, NULL}, b.val_windows - 1, 1, b.val_windows);
-    CHECK((size_t)targets[T - 1] < sizeof text);
+    CHECK((size_t)targets[T - 1] < BYTE_STREAM);
     free(marked.data);
 }
 
@@ -183,7 +172,7 @@ static void a_text_of_its_own_is_held_out(void)
 
     CHECK_OK(tg_batches_init(&whole, &stream, 1, T, true, (tg_held_out){0, 1, NULL}, &err), &err);
     CHECK_OK(tg_batches_init(&b, &stream, 1, T, true, (tg_held_out){0.1, 3, &marked}, &err), &err);
-    CHECK(b.train_tokens == sizeof text && b.windows == whole.windows && b.blocks == 1);
+    CHECK(b.train_tokens == BYTE_STREAM && b.windows == whole.windows && b.blocks == 1);
     CHECK(b.val_tokens == marked.count && b.val_windows == 2);
     tg_batches_val(&b, &(tg_windows){ids, targets, NULL}, 1, 1, 2);
     CHECK(ids[0] == T && targets[T - 1] == 2 * T);
@@ -212,7 +201,7 @@ static void texts_at_the_limit(void)
     CHECK_EQ(b.val_tokens, 0);
     for (uint64_t w = 0; w < 3; w++)
         tg_batches_train(&b, &(tg_windows){ids, targets, NULL}, w, 1);
-    CHECK_EQ(targets[63], text[64]);
+    CHECK_EQ(targets[63], stream.data[64]);
 }
 
 /* The validation part is used when both parts hold a window, and only then. */
@@ -236,7 +225,7 @@ static void parts_shorter_than_a_window(void)
         CHECK_EQ(b.val_windows > 0, known[i].val > 0);
         /* the probe is the beginning of the validation part, or else of the text */
         CHECK_EQ(tg_batches_probe(&b, probe, 32), known[i].val == 17 ? 17 : 32);
-        CHECK_EQ(probe[16], text[(known[i].val > 0 ? b.train_tokens : 0) + 16]);
+        CHECK_EQ(probe[16], stream.data[(known[i].val > 0 ? b.train_tokens : 0) + 16]);
         CHECK_EQ(tg_batches_probe(&b, probe, 1), 1);
     }
 }
@@ -1151,11 +1140,11 @@ static void a_run_knows_its_text(void)
     begin(&run);
     CHECK_OK(tg_run_use_text(&run, &b, &stream, NULL, &change, &err), &err);
     CHECK_EQ(change.text, TG_TEXT_SAME);
-    CHECK_EQ(run.text_tokens, sizeof text);
+    CHECK_EQ(run.text_tokens, BYTE_STREAM);
     CHECK_EQ(run.text_crc, tg_tokens_crc(&stream));
     CHECK_EQ(run.model.probe_count, 16); /* its context; from the validation part */
     for (size_t i = 0; i < 16; i++)
-        CHECK_EQ(run.model.probe[i], text[4500 + i]);
+        CHECK_EQ(run.model.probe[i], stream.data[4500 + i]);
     other.count--;
     CHECK_OK(tg_run_use_text(&run, &b, &other, NULL, &change, &err), &err);
     CHECK_EQ(change.text, TG_TEXT_SAME); /* nothing is trained yet */
@@ -1169,7 +1158,7 @@ static void a_run_knows_its_text(void)
     CHECK_EQ(change.text, TG_TEXT_OTHER);
     other.count = 16;
     CHECK_EQ(tg_run_use_text(&run, &b, &other, NULL, &change, &err), TG_EDATA);
-    CHECK_EQ(run.text_tokens, sizeof text);
+    CHECK_EQ(run.text_tokens, BYTE_STREAM);
     tg_run_free(&run);
 }
 
@@ -1760,7 +1749,7 @@ static void a_loss_that_is_not_finite_stops(void)
 
 int main(void)
 {
-    make_stream();
+    stream = byte_stream();
     RUN(many_layers);
     RUN(philox_known_answers);
     RUN(permutation_hits_every_item_once);
