@@ -380,12 +380,12 @@ hidden() {
     run -0 tg-info a.npz
     [[ $output = *"first_context 4"* ]]
     run -2 --separate-stderr tg-train -m untrained.npz -o c.npz -n 6 --first-context 4 t.npz
-    said 'a first context of 4 tokens lasts until the learning rate falls, which needs a decay'
+    said 'a first context of 4 tokens, but no decay: it ends where the learning rate begins to fall'
     run -2 --separate-stderr tg-train -m untrained.npz -o c.npz -n 6 --decay 2 --first-context 5 t.npz
     said 'a context of 16 is not a multiple of the first one, 5'
     printf '{"prompt": "a", "completion": "b"}\n' | tg-tokenize -q --prompt-completion > masked.npz
     run -1 --separate-stderr tg-train -m untrained.npz -o c.npz -n 6 --decay 2 --first-context 4 masked.npz
-    said 'a first context of 4 is for a text without a loss mask'
+    said 'a first context of 4 tokens, but the text has a loss mask'
 }
 
 @test "--optimizer muon: the number of threads does not change a byte, with any instruction set" {

@@ -194,8 +194,8 @@ static const cli_tool about = {
         setting(o, 'c', TG_SET_CONTEXT, "N",                                                                 \
                 "tokens per sequence; 0 for the model's context, of weights that are not new at most 512"),  \
         setting(o, 0, TG_SET_FIRST_CONTEXT, "N",                                                             \
-                "tokens per sequence until the learning rate falls, and --context from then on, in as many " \
-                "tokens a step; goes with --decay or --minutes; 0 for --context from the beginning"),        \
+                "tokens per sequence until the learning rate begins to fall (--decay, --minutes), then "     \
+                "--context; every step has the same number of tokens; 0 for --context throughout"),          \
         setting(o, 'a', TG_SET_ACCUMULATE, "N", "passes per step"),                                          \
         setting(o, 0, TG_SET_PACKING, NULL, "whether short documents share a sequence (default: yes)")
 

@@ -23,7 +23,7 @@ void train_timing_measure(train_timing *timing, tg_trainer *trainer)
     const double began = cli_now();
     double first = HUGE_VAL, then = HUGE_VAL; /* others on the machine only make them more */
 
-    if (!tg_plan_is_open(trainer->run) || s->first_context == 0)
+    if (tg_settings_context(s, trainer->run->step) == s->context)
         return;
     tg_trainer_try(trainer, s->context); /* not timed: memory is used for the first time */
     for (int i = 0; i < TIMES && (i == 0 || cli_now() - began < SECONDS); i++) {
@@ -43,8 +43,8 @@ static void say_steps(const train_setup *setup)
             s->warmup);
 }
 
-/* How long a validation takes: as the last one; before there was one, a third of as many tokens' steps,
- * because it has no backward pass and no update. */
+/* How long a validation takes: as the last one; before there was one, a third of as many tokens' steps, of
+ * full sequences, because it has no backward pass and no update. */
 static double validation_time(const train_timing *timing, const train_setup *setup, double per_step)
 {
     const tg_settings *s = &setup->run.settings;
@@ -52,7 +52,7 @@ static double validation_time(const train_timing *timing, const train_setup *set
 
     if (timing->validation > 0)
         return timing->validation;
-    return per_step * (double)windows / (double)(s->batch * s->accumulate) / 3;
+    return (per_step + timing->longer) * (double)windows / (double)(s->batch * s->accumulate) / 3;
 }
 
 /* Of the seconds that are left, those for steps: without the last validation, and those until then. */

@@ -18,8 +18,8 @@ typedef struct train_timing {
     bool warned;   /* that the text is short for the time */
 } train_timing;
 
-/* Before the first step: measure how much longer a step will take.  No effect unless the run's plan is open,
- * and its sequences become longer. */
+/* Before the first step: measure how much longer a step will take.  No effect unless the run's sequences will
+ * become longer. */
 void train_timing_measure(train_timing *timing, tg_trainer *trainer);
 
 /* After a step, before what follows it: estimate how many steps the run has, or fix them and say so.  The

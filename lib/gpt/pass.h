@@ -22,9 +22,9 @@
 TG_API_BEGIN
 
 typedef struct tg_pass {
-    tg_acts acts;             /* the caller may lower T and B*T, and sets dropout and rng */
-    float *losses;            /* [B,T] */
-    float *low_rank_work;     /* [B,T,R] of the model's adapter */
+    tg_acts acts;         /* the caller may change B and T, if T and B*T do not grow; it sets dropout, rng */
+    float *losses;        /* [B,T] */
+    float *low_rank_work; /* [B,T,R] of the model's adapter */
     tg_matmul_scratch matmul; /* of all products */
     const tg_watch *watch;    /* of tg_pass_run(), set by the caller; NULL: none */
     /* The gradients from this float on are final: called with falling numbers, the last of them 0, while

@@ -145,12 +145,22 @@ static size_t timed_batch(size_t context, bool wide, bool fresh)
     return context < 64 ? 24 : 12;
 }
 
-/* Of new weights with a vocabulary: where the rate falls, as many tokens in longer sequences. */
-static void choose_contexts(tg_settings *s, const bool given[TG_SETTINGS], size_t T, bool wide, bool fresh)
+/* Whether new weights with a vocabulary have longer sequences where the rate falls.  Positions with vectors
+ * of their own would be trained only then. */
+static bool context_grows(const tg_model *model, size_t T)
 {
-    const size_t first = TG_RECIPE_FIRST_CONTEXT;
+    const tg_params *table = &model->table;
 
-    if (!given[TG_SET_FIRST_CONTEXT] && T >= TG_RECIPE_GROWTH * first && T % first == 0)
+    return T >= TG_RECIPE_GROWTH * TG_RECIPE_FIRST_CONTEXT && T % TG_RECIPE_FIRST_CONTEXT == 0 &&
+           tg_params_index(table, TG_WPE, 0) == table->n;
+}
+
+static void choose_contexts(tg_settings *s, const bool given[TG_SETTINGS], const tg_model *model, bool wide,
+                            bool fresh)
+{
+    const size_t first = TG_RECIPE_FIRST_CONTEXT, T = s->context > 0 ? s->context : model->config.n_ctx;
+
+    if (!given[TG_SET_FIRST_CONTEXT] && context_grows(model, T))
         s->first_context = first;
     if (!given[TG_SET_BATCH])
         s->batch = s->first_context > 0 ? tg_size_max(1, timed_batch(first, wide, fresh) * first / T)
@@ -168,7 +178,7 @@ static void choose_timed(tg_settings *s, const bool given[TG_SETTINGS], size_t t
     if (!given[TG_SET_OPTIMIZER] && s->master == TG_PRECISION_FLOAT32)
         s->optimizer = TG_OPTIMIZER_MUON;
     if (vocabulary)
-        choose_contexts(s, given, s->context > 0 ? s->context : model->config.n_ctx, wide, fresh);
+        choose_contexts(s, given, model, wide, fresh);
     if (fresh && !given[TG_SET_BATCH] && !given[TG_SET_LR])
         s->lr *= 2;
     if (reads > TG_RECIPE_FRESH && !given[TG_SET_WEIGHT_DECAY])

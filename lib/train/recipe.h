@@ -147,8 +147,8 @@ TG_MUST_CHECK tg_status tg_recipe_shorten(size_t *T, const tg_tokens *tokens, co
  * and of new weights, where reads is how often there is time to read the text:
  *
  *   optimizer  Muon
- *   first_context  with a vocabulary: 64, if the context is at least TG_RECIPE_GROWTH times as long, and a
- *              multiple
+ *   first_context  with a vocabulary, and without vectors of positions: 64, if the context is at least
+ *              TG_RECIPE_GROWTH times as long, and a multiple
  *   batch      with a vocabulary: 24, or 12 if the context, or the first one, is 64 or more; of a model wider
  *              than 128, 1,024 tokens, at least 8 sequences; whatever accumulate is
  *   weight_decay  0.5 if reads > TG_RECIPE_FRESH, 1 if reads > TG_RECIPE_REPEATS

@@ -364,7 +364,7 @@ tg_status tg_run_use_text(tg_run *run, tg_batches *b, const tg_tokens *tokens, c
     tg_status status;
 
     if (s->first_context > 0 && tokens->mask)
-        return tg_fail(err, TG_EDATA, "a first context of %zu is for a text without a loss mask",
+        return tg_fail(err, TG_EDATA, "a first context of %zu tokens, but the text has a loss mask",
                        s->first_context);
     if ((status = tg_tokenizer_same(m->tokenizer, tokens->tokenizer, err)) ||
         (val && (status = tg_tokenizer_same(m->tokenizer, val->tokenizer, err))) ||

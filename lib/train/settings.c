@@ -96,7 +96,8 @@ static tg_status check_first_context(const tg_settings *s, tg_err *err)
     if (s->decay == 0)
         return tg_fail(
             err, TG_EDATA,
-            "a first context of %zu tokens lasts until the learning rate falls, which needs a decay", first);
+            "a first context of %zu tokens, but no decay: it ends where the learning rate begins to fall",
+            first);
     if (s->context > 0 && s->context % first != 0)
         return tg_fail(err, TG_EDATA, "a context of %zu is not a multiple of the first one, %zu", s->context,
                        first);

@@ -102,7 +102,7 @@ void tg_settings_merge(tg_settings *s, const tg_settings *asked, const bool give
  * numbers (lib/base/rng.h). */
 #define TG_RUN_LIMIT ((size_t)1 << 40)
 
-/* Sequences in a step, the most of any. */
+/* The largest number of sequences that a step has. */
 size_t tg_settings_sequences(const tg_settings *s);
 
 /* Check that every value is in its range, steps * tg_settings_sequences() below TG_RUN_LIMIT, and decay at

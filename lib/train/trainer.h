@@ -85,8 +85,8 @@ void tg_trainer_collect(tg_trainer *t);
  */
 TG_MUST_CHECK tg_status tg_trainer_step(tg_trainer *t, tg_step_report *report, tg_err *err);
 
-/* Compute the gradient of a pass of sequences of T tokens, context or first_context, and forget it: to see
- * how long that takes.  Between steps. */
+/* Compute the gradient of a pass of sequences of T tokens, context or first_context, and discard it: to
+ * measure the time.  Between steps. */
 void tg_trainer_try(tg_trainer *t, size_t T);
 
 /* Number of windows in an evaluation on about `tokens` validation tokens; 0 tokens: all. */

@@ -179,7 +179,7 @@ static void settings_are_checked(void)
     s.context = T;
     s.first_context = FIRST;
     CHECK_EQ(tg_settings_check(&s, &err), TG_EDATA);
-    CHECK_HAS(err.message, "a first context of 4 tokens lasts until the learning rate falls");
+    CHECK_HAS(err.message, "a first context of 4 tokens, but no decay");
     s.decay = 10;
     CHECK_OK(tg_settings_check(&s, &err), &err);
     CHECK_EQ(tg_settings_sequences(&s), s.batch * T / FIRST);
@@ -205,7 +205,7 @@ static void documents_are_refused(void)
     masked.mask = mask;
     begin(&run, T, FIRST, BATCH);
     CHECK_EQ(tg_run_use_text(&run, &b, &masked, NULL, &changes, &err), TG_EDATA);
-    CHECK_HAS(err.message, "a first context of 4 is for a text without a loss mask");
+    CHECK_HAS(err.message, "a first context of 4 tokens, but the text has a loss mask");
     tg_run_free(&run);
 }
 

@@ -837,6 +837,7 @@ static void a_context_grows(void)
         size_t n_ctx, width, first, batch;
     } models[] = {{128, 192, 0, 24}, {255, 192, 0, 16}, {256, 192, 64, 12}, {1024, 192, 64, 3},
                   {300, 192, 0, 16}, {256, 128, 64, 3}, {1024, 128, 64, 1}, {8192, 192, 64, 1}};
+    tg_param wpe = {.kind = TG_WPE};
     static const bool first_given[TG_SETTINGS] = {[TG_SET_FIRST_CONTEXT] = true};
     const tg_recipe_time time = {5, 4.35e6}; /* a text of 1,000 tokens is read 2.9 times */
     tg_model m = {.table.count = 100};
@@ -866,6 +867,12 @@ static void a_context_grows(void)
         CHECK_EQ(s.first_context, models[i].first);
         CHECK_EQ(s.batch, models[i].batch);
     }
+    s = tg_settings_default();
+    m.table.n = 1;
+    m.table.entry = &wpe;
+    tg_recipe_choose(&s, nothing_given, 1000, time, &m, TG_ORIGIN_NEW);
+    CHECK_EQ(s.first_context, 0);
+    m.table.n = 0;
     s = tg_settings_default();
     tg_recipe_choose(&s, first_given, 1000, time, &m, TG_ORIGIN_NEW);
     CHECK_EQ(s.first_context, 0);
