@@ -57,7 +57,7 @@ END
 }
 
 @test "--minutes: the time is kept, and the printed settings give the same bytes" {
-    slow_unless_sanitized
+    slow
     local began options
     began=$(date +%s%N)
     tg-train -m untrained.npz -o a.npz --minutes 0.05 t.npz 2> err
@@ -73,7 +73,7 @@ END
 }
 
 @test "--minutes: the model and settings that it chooses are printed, and give the same bytes" {
-    slow_unless_sanitized
+    slow
     local model
     make_text 60000 > text
     tg-bpe -q -n 300 -o bpe.npz text
@@ -116,7 +116,7 @@ END
 }
 
 @test "--minutes: a rate is printed with all of its digits" {
-    slow_unless_sanitized
+    slow
     tg-init -q --n-layer 1 --n-head 2 --n-embd 192 --n-ctx 16 -o wide.npz
     tg-train -m wide.npz -o a.npz --minutes 0.02 t.npz 2> err
     [[ $(chosen_of err) = *"--lr 0.00266666666666666"* ]]
@@ -128,12 +128,12 @@ END
 @test "--minutes: a run that was stopped keeps to its time" {
     slow
     local steps
-    tg-train -m untrained.npz -o a.npz --minutes 0.2 t.npz 2> err &
+    tg-train -m untrained.npz -o a.npz --minutes 0.1 t.npz 2> err &
     child=$!
     eventually grep -q 'step 1 of about ' err
     kill -TERM $child
     wait $child || [[ $? = 143 ]]
-    [[ $(scalars a.npz train/minutes) = 0.2 ]]
+    [[ $(scalars a.npz train/minutes) = 0.1 ]]
     # --steps ends it
     steps=$(($(scalars a.npz train/step) + 5))
     tg-train -q -m a.npz -o steps.npz -n $steps t.npz
@@ -141,7 +141,7 @@ END
     run ! scalars steps.npz train/minutes
     # the plan is the file's, and open
     tg-train -o a.npz -m untrained.npz t.npz 2> second
-    grep -q 'resuming at step .* of about .* of 0.2 minutes' second
+    grep -q 'resuming at step .* of about .* of 0.1 minutes' second
     # shellcheck disable=SC2046 # options are words
     tg-train -q -m untrained.npz -o b.npz $(chosen_of err) $(steps_of second) t.npz
     cmp a.npz b.npz

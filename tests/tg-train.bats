@@ -1491,17 +1491,17 @@ refused() {
     slow_unless_sanitized
     need_plain_build
     tg-init -q -P baby --n-layer 8 --n-ctx 512 -o wide.npz
-    run -3 --separate-stderr bash -c 'ulimit -v 400000; exec tg-train -m wide.npz -o new.npz -n 2 -b 16 t.npz'
+    run -3 --separate-stderr bash -c 'ulimit -v 400000; exec tg-train -m wide.npz -o new.npz -n 2 -b 16 --precision float32 t.npz'
     [[ $stderr = *" MiB of memory is available: with --batch "[1248]" --accumulate "*", the run needs "* ]]
     [[ ! -e new.npz ]]
     options=$(sed -n 's/.* is available: with \(.*\), the run needs .*/\1/p' <<< "$stderr")
     # shellcheck disable=SC2086 # options are words
-    run -0 --separate-stderr bash -c 'ulimit -v 400000; exec tg-train -m wide.npz -o new.npz -n 1 "$@" t.npz' - $options
+    run -0 --separate-stderr bash -c 'ulimit -v 400000; exec tg-train -m wide.npz -o new.npz -n 1 --precision float32 "$@" t.npz' - $options
     [[ $stderr != *available* ]]
-    run -3 --separate-stderr bash -c 'ulimit -v 60000; exec tg-train -m wide.npz -o other.npz -n 2 -b 16 t.npz'
+    run -3 --separate-stderr bash -c 'ulimit -v 60000; exec tg-train -m wide.npz -o other.npz -n 2 -b 16 --precision float32 t.npz'
     [[ $stderr = *"available: even with --batch 1 --accumulate 16 --recompute, the run needs "*"; a shorter --context, --master bf16, --freeze and an adapter (--lora 16) need less"* ]]
     # what the machine has is read before the sandbox closes
-    run -3 --separate-stderr tg-train --sandbox require -m wide.npz -o other.npz -n 2 -b 65536 -a 40000 t.npz
+    run -3 --separate-stderr tg-train --sandbox require -m wide.npz -o other.npz -n 2 --precision float32 -b 65536 -a 40000 t.npz
     [[ $stderr = *"of memory is available: "* && $stderr != *"--accumulate 80000"* ]]
 }
 

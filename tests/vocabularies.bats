@@ -138,7 +138,7 @@ np.savez("bad.npz", **z)' "$1"
     need_judge tiktoken
     need_judge tokenizers
     need_data tinyshakespeare.txt
-    if soak; then cp "$DATA" text; else head -c 200000 "$DATA" > text; fi
+    if soak; then cp "$DATA" text; else head -c 60000 "$DATA" > text; fi
     need_data gpt2
     run -0 "$TG_JUDGE_PYTHON" "$ROOT/tests/judges/vocab_file.py" tg-tokenize "$DATA" text
 }
