@@ -23,7 +23,7 @@ ifeq ($(origin CC),default)
 CC = gcc
 endif
 # The sanitizers' code takes the compiler twice as long with -O2, and reports need lines but no variables.
-CFLAGS ?= $(if $(filter asan,$(VARIANT)),-O1 -g1,-O2 -g)
+CFLAGS ?= $(if $(filter asan tsan,$(VARIANT)),-O1 -g1,-O2 -g)
 # The loops of kernels gain from -O3.  Another level than -O2 is what somebody asked for.
 KERNEL_CFLAGS ?= $(if $(filter -O2,$(lastword $(filter -O%,$(CFLAGS)))),-O3)
 PREFIX ?= /usr/local
@@ -455,7 +455,7 @@ mpi: ## build with each MPI that is installed, and run what several processes do
 
 .PHONY: mpi mpi-test
 mpi-test: all
-	@TG_BUILD='$(abspath $(TOOLS_BUILD))' tests/run tests/mpi.bats tests/network.bats
+	@TG_BUILD='$(abspath $(TOOLS_BUILD))' tests/run tests/mpi-failures.bats tests/mpi.bats tests/network.bats
 
 # Builds for other processors, in $(BUILDS)/cross.  qemu takes ten to twenty times as long, so of the bats files
 # those are left out that train models before they begin; CROSS_LEAST=1, as in CI, is a minute or two of a processor.
@@ -477,7 +477,7 @@ cross-check:
 
 races: $(TOOL_BIN) $(BUILD)/unit/test_threads
 	@fixed="setarch $$(uname -m) -R"; $$fixed true 2> /dev/null || fixed=; \
-	TG_BUILD='$(abspath $(BUILD))' TSAN_OPTIONS=die_after_fork=0 $$fixed tests/run tests/races.bats '$(BUILD)/unit/test_threads'
+	TG_BUILD='$(abspath $(BUILD))' TSAN_OPTIONS=die_after_fork=0 $$fixed tests/run tests/races-models.bats tests/races.bats '$(BUILD)/unit/test_threads'
 
 -include tests/lint.mk
 

@@ -29,7 +29,9 @@ import zlib
 
 
 def find():
-    return next((p for p in map(shutil.which, ("chromium", "chromium-browser", "google-chrome")) if p), None)
+    """One without windows first, which takes a quarter less of a processor."""
+    names = ("chromium-headless-shell", "chromium", "chromium-browser", "google-chrome")
+    return next((p for p in map(shutil.which, names) if p), None)
 
 
 class Chromium:

@@ -1,35 +1,8 @@
-# Data races, as the thread sanitizer sees them: `make tsan`.  Each command runs with 2 and with 4 threads.
+# Data races in training and tokenizing, as the thread sanitizer sees them: `make tsan`.  Each command runs with 2 and
+# with 4 threads.
 
 load helper
-
-setup_file() {
-    tg_fixtures
-    [[ $BUILD = *tsan* ]] || return 0
-    make_text 6000 > text
-    tsan tg-tokenize text > tokens.npz
-    tsan tg-init --n-layer 2 --n-embd 32 --n-head 2 --n-ctx 32 -o model.npz
-    tsan tg-bpe -n 400 text -o bpe.json
-}
-
-setup() {
-    tg_setup
-    [[ $BUILD = *tsan* ]] || skip "not built with the thread sanitizer: make tsan"
-    cp "$FIXTURES"/* .
-}
-
-tsan() {
-    TSAN_OPTIONS="exitcode=66 halt_on_error=1" "$@"
-}
-
-# races COMMAND...: with 2 and 4 threads; what it prints is compared with one thread's.
-races() {
-    local threads
-    tsan "$@" --threads 1 > one 2> err || { cat err; return 1; }
-    for threads in 2 4; do
-        tsan "$@" --threads $threads > several 2> err || { cat err; return 1; }
-        cmp one several
-    done
-}
+load races
 
 @test "the sanitizer sees a race" {
     need cc
@@ -91,23 +64,4 @@ EOF
     races tg-tokenize -t bpe.json long
     races tg-tokenize -t bpe.json --count long
     races tg-bpe -n 300 long
-}
-
-@test "dumping: lines, archives, summaries, derivations" {
-    races tg-attn-dump -m model.npz -p 'To be, or not to be'
-    races tg-attn-dump -m model.npz -p 'To be, or not to be' -o -
-    races tg-attn-dump -m model.npz -p 'To be, or not to be' --summary
-    races tg-attn-dump -m model.npz -p 'To be, or not to be' --ablate all
-    races tg-attn-dump -m model.npz -p 'To be, or not to be' --trace 0,1,5,3 --backward --target '!'
-}
-
-@test "sampling and evaluating: several texts, bf16, int8, a long prompt" {
-    races tg-sample -m model.npz -p To -n 20
-    races tg-sample -m model.npz -p To -n 20 --count 5 --precision bf16
-    races tg-sample -m model.npz -p To -n 20 --count 5 --precision int8
-    races tg-sample -m model.npz -p "$(head -c 100 text)" -n 5
-    races tg-eval -m model.npz text
-    races tg-eval -m model.npz --logits text
-    races tg-lens -m model.npz -p 'To be, or not to be'
-    races tg-lens -m model.npz -p 'To be, or not to be' --attribute e --keys --neurons 2
 }

@@ -109,15 +109,15 @@ ALL_UNIT = $(foreach build,$(BUILD) $(if $(NO_TINY),,$(TINY)), \
 QUICK_UNIT = $(call with_isa,$(BUILD),best,$(UNIT_ISA) test_split) \
              $(patsubst %,$(BUILD)/unit/%,$(filter-out $(UNIT_ISA) test_split,$(UNIT)))
 
-# With the sanitizers, and for other processors: kernels with every instruction set, with tiny blocks the portable
-# ones and the best; what is made of them with the best.
+# With the sanitizers, and for other processors: with tiny blocks, where short inputs reach every edge; kernels with every
+# instruction set, what is made of them with the best.  With blocks as they are: kernels with the best, and what has no
+# tiny blocks.
 KERNEL_TESTS = test_kernels test_products test_attend16
-CHECK_UNIT = $(foreach isa,$(ISAS),$(call with_isa,$(BUILD),$(isa),$(KERNEL_TESTS))) \
-             $(call with_isa,$(TINY),portable,$(KERNEL_TESTS)) \
-             $(call with_isa,$(BUILD),best,$(filter-out $(KERNEL_TESTS),$(UNIT_ISA)) test_split) \
-             $(call with_isa,$(TINY),best,$(UNIT_ISA)) \
-             $(patsubst %,$(BUILD)/unit/%,$(filter-out $(UNIT_ISA) test_split,$(UNIT))) \
-             $(patsubst %,$(TINY)/unit/%,$(filter-out $(UNIT_ISA),$(UNIT_TINY)))
+CHECK_UNIT = $(foreach isa,$(ISAS),$(call with_isa,$(TINY),$(isa),$(KERNEL_TESTS))) \
+             $(call with_isa,$(TINY),best,$(filter-out $(KERNEL_TESTS),$(UNIT_ISA))) \
+             $(call with_isa,$(BUILD),best,$(KERNEL_TESTS) test_model test_split) \
+             $(patsubst %,$(TINY)/unit/%,$(filter-out $(UNIT_ISA),$(UNIT_TINY))) \
+             $(patsubst %,$(BUILD)/unit/%,$(filter-out $(UNIT_TINY) test_split,$(UNIT)))
 
 # The files with the longest runs first, so that none is left alone at the end: fuzz is one with the sanitizers.
 LONG_BATS = $(patsubst %,tests/%.bats,pipeline tg-attn-view-page vocabularies fuzz unit faults crash tg-attn-view tg-attn-view-families \
@@ -127,6 +127,6 @@ BATS = $(LONG_BATS) $(filter-out $(LONG_BATS) tests/cross.bats,$(wildcard tests/
 # the release build, because they see no more of it than that build's tests do: documents, packages, other shells,
 # answers to mistakes (whose options tests/fuzz/fuzz_options.c makes up), tables in other programs; and what cannot
 # run with them.
-SLOW_BATS = $(patsubst %,tests/%.bats,unit crash faults interop network races tg-attn-view-page tg-attn-view-families)
-ONCE_BATS = $(patsubst %,tests/%.bats,bench completions docs guides hardening images mistakes mpi packaging sandbox tables trial)
+SLOW_BATS = $(patsubst %,tests/%.bats,unit crash faults interop network races races-models tg-attn-view-page tg-attn-view-families)
+ONCE_BATS = $(patsubst %,tests/%.bats,bench completions docs guides hardening images mistakes mpi mpi-failures packaging sandbox tables trial)
 CHECK_BATS = $(filter-out $(SLOW_BATS) $(if $(filter asan,$(FLAVOUR)),$(ONCE_BATS),tests/bad-files.bats),$(BATS))
