@@ -129,4 +129,7 @@ BATS = $(LONG_BATS) $(filter-out $(LONG_BATS) tests/cross.bats,$(wildcard tests/
 # run with them.
 SLOW_BATS = $(patsubst %,tests/%.bats,unit crash faults interop network races races-models tg-attn-view-page tg-attn-view-families)
 ONCE_BATS = $(patsubst %,tests/%.bats,bench completions docs guides hardening images mistakes mpi mpi-failures packaging sandbox tables trial)
-CHECK_BATS = $(filter-out $(SLOW_BATS) $(if $(filter asan,$(FLAVOUR)),$(ONCE_BATS),tests/bad-files.bats),$(BATS))
+# Files whose tests all take longer than `make check` allows, but not with the sanitizers, where they find most.
+ALL_SLOW_BATS = $(patsubst %,tests/%.bats,bad-files damage images mpi-failures text tg-attn-view tg-attn-view-after tg-attn-view-headvis \
+                tg-attn-view-layers)
+CHECK_BATS = $(filter-out $(SLOW_BATS) $(if $(filter asan,$(FLAVOUR)),$(ONCE_BATS),$(ALL_SLOW_BATS)),$(BATS))
