@@ -28,12 +28,14 @@ exec tg-train "$@"
 END
     chmod +x start
     for wrong in 0 1; do # side by side: both wait
-        { WRONG=$wrong timeout 60 "$MPIRUN" -n 2 ./start -m model.npz -o new.$wrong.npz "${RUN[@]}" t.npz \
-            > /dev/null 2> err.$wrong || echo $? > status.$wrong; } &
+        cp untrained.npz $wrong.npz
+        { WRONG=$wrong timeout 60 "$MPIRUN" -n 2 ./start -m $wrong.npz "${RUN[@]}" t.npz > /dev/null 2> err.$wrong ||
+            echo $? > status.$wrong; } &
     done
     wait
     for wrong in 0 1; do
-        [[ -s status.$wrong && $(cat status.$wrong) != 124 && ! -e new.$wrong.npz ]]
+        [[ -s status.$wrong && $(cat status.$wrong) != 124 ]]
+        cmp untrained.npz $wrong.npz
     done
     grep -q 'unknown option --unknown' err.0
     grep -q 'not all of the 2 processes have begun within 10 s' err.1 ||

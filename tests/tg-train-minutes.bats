@@ -116,7 +116,7 @@ END
 }
 
 @test "--minutes: a rate is printed with all of its digits" {
-    slow
+    slow_unless_sanitized
     tg-init -q --n-layer 1 --n-head 2 --n-embd 192 --n-ctx 16 -o wide.npz
     tg-train -m wide.npz -o a.npz --minutes 0.02 t.npz 2> err
     [[ $(chosen_of err) = *"--lr 0.00266666666666666"* ]]

@@ -109,9 +109,9 @@ ALL_UNIT = $(foreach build,$(BUILD) $(if $(NO_TINY),,$(TINY)), \
 QUICK_UNIT = $(call with_isa,$(BUILD),best,$(UNIT_ISA) test_split) \
              $(patsubst %,$(BUILD)/unit/%,$(filter-out $(UNIT_ISA) test_split,$(UNIT)))
 
-# With the sanitizers, and for other processors: with tiny blocks, where short inputs reach every edge; kernels with every
-# instruction set, what is made of them with the best.  With blocks as they are: kernels with the best, and what has no
-# tiny blocks.
+# With the sanitizers, and for other processors.  With tiny blocks, where short inputs reach every edge: kernels with every
+# instruction set, what is made of them with the best.  With blocks of the usual size: kernels and a model with the best
+# set, and all tests that are not built with tiny blocks.
 KERNEL_TESTS = test_kernels test_products test_attend16
 CHECK_UNIT = $(foreach isa,$(ISAS),$(call with_isa,$(TINY),$(isa),$(KERNEL_TESTS))) \
              $(call with_isa,$(TINY),best,$(filter-out $(KERNEL_TESTS),$(UNIT_ISA))) \
