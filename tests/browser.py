@@ -60,7 +60,11 @@ class Chromium:
     def close(self):
         self.process.kill()
         self.process.wait()
-        shutil.rmtree(self.profile, ignore_errors=True)
+        for _ in range(40):  # its children end after it, and write until then
+            shutil.rmtree(self.profile, ignore_errors=True)
+            if not os.path.exists(self.profile):
+                break
+            time.sleep(0.05)
 
 
 class Lent:

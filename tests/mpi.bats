@@ -206,6 +206,23 @@ END
     cmp one.npz model.npz
 }
 
+@test "so do they with --average, also one that stops within the mean, and resumes" {
+    need_mpi
+    local n run=(-n 300 -a 6 -b 1 --average 295 --save-every 0 --eval-every 0)
+    tg-train -m untrained.npz -o one.npz "${run[@]}" t.npz
+    for n in 2 5; do
+        team $n -m untrained.npz -o many.npz --force "${run[@]}" t.npz
+        cmp one.npz many.npz
+    done
+    team 3 -m untrained.npz -o many.npz --force "${run[@]}" --log log t.npz 2> err &
+    eventually has_steps 10
+    kill -TERM "$(process 0)"
+    fails
+    grep -q 'saved many.npz at step [0-9]* of 300' err
+    team 2 -m untrained.npz -o many.npz "${run[@]}" t.npz
+    cmp one.npz many.npz
+}
+
 @test "a run resumes with another number of processes" {
     need_mpi
     team 3 "${RUN[@]}" -n 13 t.npz

@@ -113,6 +113,29 @@ END
     wait $child || [[ $? = 143 ]]
     [[ $(chosen_of err) != *dropout* && $(chosen_of err) != *decay* ]]
     [[ $(scalars b.npz train/dropout train/weight_decay) = $'0.0\n0.2' ]]
+    run ! scalars a.npz train/average # only without dropout
+    [[ $(scalars b.npz train/average) -gt 0 ]]
+}
+
+@test "--minutes: a text that is read several times ends with a mean, a third of the decay" {
+    slow_unless_sanitized
+    local options
+    make_text 3000 > text
+    tg-bpe -q -n 300 -o bpe.npz text
+    tg-tokenize -q -t bpe.npz text -o ids.npz
+    tg-init -q -P baby-qwen3 --n-layer 1 --n-head 1 --n-kv-head 1 --head-dim 16 --n-embd 16 --n-inner 16 --n-ctx 16 -t bpe.npz -o small.npz
+    tg-train -m small.npz -o a.npz --minutes 0.05 --dropout 0 ids.npz 2> err
+    options=$(steps_of err)
+    [[ $options =~ ^--steps\ [0-9]+\ --decay\ ([0-9]+)\ --warmup\ [0-9]+\ --average\ ([0-9]+)$ ]]
+    [[ ${BASH_REMATCH[2]} = $((BASH_REMATCH[1] / 3)) ]]
+    # shellcheck disable=SC2046,SC2086 # options are words
+    tg-train -q -m small.npz -o b.npz --dropout 0 $(chosen_of err) $options ids.npz
+    cmp a.npz b.npz
+    tg-train -m small.npz -o c.npz --minutes 0.02 --dropout 0 --average 0 ids.npz 2> err
+    [[ $(steps_of err) != *average* ]]
+    run ! scalars c.npz train/average
+    run -2 --separate-stderr tg-train --minutes 1 --average 5 ids.npz
+    said "tg-train: --minutes chooses of how many steps the mean is: --average is 0, or not given"
 }
 
 @test "--minutes: a rate is printed with all of its digits" {

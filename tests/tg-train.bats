@@ -388,6 +388,59 @@ hidden() {
     said 'a first context of 4 tokens, but the text has a loss mask'
 }
 
+@test "--average: the last steps' mean, saved with the run; the same from any number of threads" {
+    need python3
+    quick -o a.npz -n 6 --average 3 t.npz
+    OMP_NUM_THREADS=3 quick -o b.npz -n 6 --average 3 t.npz
+    cmp a.npz b.npz
+    [[ $(scalars a.npz train/average) = 3 ]]
+    run -1 grep '^opt/a/' <(names a.npz)
+    quick -o none.npz -n 6 t.npz
+    run -1 grep '^train/average' <(names none.npz)
+    run -1 cmp -s a.npz none.npz
+    run -0 tg-info a.npz
+    [[ $output = *"average 3"* ]]
+    run -2 --separate-stderr tg-train -m untrained.npz -o c.npz -n 6 --average 7 t.npz
+    said 'a mean of the last 7 of 6 steps, expected at most as many'
+    run -2 --separate-stderr tg-train -m untrained.npz -o c.npz -n 6 --average 2 --master bf16 t.npz
+    said 'a mean of the last steps is of float32 parameters: master is bf16'
+}
+
+@test "--average: a run that was stopped resumes, byte for byte, also of an adapter" {
+    slow_unless_sanitized
+    need python3
+    local options
+    for options in "" "--lora 2" "--optimizer muon"; do
+        # shellcheck disable=SC2206 # options are words
+        COMMAND=(tg-train -m untrained.npz -o model.npz --threads 2 -b 4 -n 60 --average 55 $options --save-every 0 t.npz)
+        rm -f model.npz
+        "${COMMAND[@]}" 2> /dev/null
+        mv model.npz whole.npz
+        run -130 --separate-stderr signalled 10 drain SIGINT -- "${COMMAND[@]}"
+        [[ $(names model.npz | grep -c '^opt/a/') = $(names model.npz | grep -c '^opt/m/') ]]
+        run -2 --separate-stderr tg-train -m untrained.npz -o model.npz --average 54 $options t.npz
+        [[ $stderr = *"it is too late to begin a mean of the last 54 of 60 steps"* ]]
+        run -0 --separate-stderr "${COMMAND[@]}" --threads 1
+        cmp model.npz whole.npz
+    done
+}
+
+@test "--average: a mean that is incomplete, or of another step, is refused" {
+    slow_unless_sanitized
+    need python3
+    COMMAND=(tg-train -m untrained.npz -o model.npz -b 4 -n 60 --average 55 --save-every 0 t.npz)
+    run -130 --separate-stderr signalled 10 drain SIGINT -- "${COMMAND[@]}"
+    mv model.npz good.npz
+    changed "del members['opt/a/h.0.mlp.c_fc.weight']"
+    refused "steps has 27 arrays at step $(step_of good.npz), expected 28"
+    changed "del members['train/average']"
+    refused "has 28 arrays at step $(step_of good.npz), expected 0"
+    changed "fill('opt/a/wte.weight', float('nan'))"
+    refused "opt/a/wte.weight[0] is nan"
+    changed "members['opt/a/wte.weight'] = members['opt/a/wpe.weight']"
+    refused "opt/a/wte.weight has "
+}
+
 @test "--optimizer muon: the number of threads does not change a byte, with any instruction set" {
     slow
     local isa n options sets=("" portable avx2 avx512 avx512bf16 amx neon) tried=0

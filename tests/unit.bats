@@ -109,6 +109,7 @@ tiny() {
 @test "unit: adapter" { unit adapter; }
 @test "unit: train" { unit train; }
 @test "unit: first_context" { unit first_context; }
+@test "unit: average" { unit average; }
 
 # Kernels, products, operations and models: up to ten seconds each, because the naive references are slow.
 @test "unit: amx" { with_isa amx; }

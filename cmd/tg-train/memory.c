@@ -3,19 +3,21 @@
 #include "lib/base/memory.h"
 #include "lib/base/size.h"
 
-size_t train_values_kept(const tg_model *m)
+size_t train_values_kept(const tg_run *run)
 {
+    const tg_model *m = &run->model;
     const tg_params *trained = tg_model_trained(m);
-    const size_t weights = m->adapter ? trained->floats : m->table.floats;
+    const size_t weights = m->adapter ? trained->floats : m->table.floats, mean = run->settings.average > 0;
 
-    return tg_size_add_sat(weights, tg_size_mul_sat(2, trained->floats));
+    return tg_size_add_sat(weights, tg_size_mul_sat(2 + mean, trained->floats));
 }
 
-/* The weights and moments, a lent model's values, the text, the trainer's buffers, and what else there is. */
+/* The weights, moments and mean, a lent model's values, the text, the trainer's buffers, and what else there
+ * is. */
 static size_t bytes_of(const train_setup *s, const tg_run *run, size_t more)
 {
     const size_t parts[] = {
-        tg_size_mul_sat(tg_flat_each(run->moments.m), train_values_kept(&run->model)),
+        tg_size_mul_sat(tg_flat_each(run->moments.m), train_values_kept(run)),
         run->model.lent_bytes,
         tg_size_mul_sat(s->tokens.count, s->tokens.width),
         tg_size_mul_sat(s->val.count, s->val.width),

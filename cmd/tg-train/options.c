@@ -150,6 +150,9 @@ static int check(train_options *o)
     if (o->minutes > 0 && (o->given[TG_SET_STEPS] || o->given[TG_SET_DECAY]))
         return cli_usage("--minutes chooses the number of steps: --%s does not apply",
                          o->name[o->given[TG_SET_STEPS] ? TG_SET_STEPS : TG_SET_DECAY]);
+    if (o->minutes > 0 && o->asked.average > 0)
+        return cli_usage("--minutes chooses of how many steps the mean is: --%s is 0, or not given",
+                         o->name[TG_SET_AVERAGE]);
     if (o->keep_best && name_best(o))
         return CLI_USAGE;
     return check_probe(o);
@@ -204,7 +207,10 @@ static const cli_tool about = {
         setting(o, 0, TG_SET_MIN_LR, "X", "final learning rate (default: a tenth of --lr)"),                 \
         setting(o, 0, TG_SET_WARMUP, "N", "steps of warm-up (default: a tenth, at most 100)"),               \
         setting(o, 0, TG_SET_DECAY, "N",                                                                     \
-                "steps at the end in which the learning rate falls linearly; 0 for a cosine over the run")
+                "steps at the end in which the learning rate falls linearly; 0 for a cosine over the run"),  \
+        setting(o, 0, TG_SET_AVERAGE, "N",                                                                   \
+                "after the last step, give the model the mean of the weights that it had after each of the " \
+                "last N; 0 for none")
 
 #define OPTIMIZER_OPTIONS(o)                                                                                 \
     setting(o, 0, TG_SET_OPTIMIZER, NULL,                                                                    \

@@ -539,7 +539,7 @@ static tg_status broadcast_model(train_setup *s, tg_err *err)
 static tg_status check_target(const train_setup *s, tg_err *err)
 {
     const size_t files = s->options->keep_best && s->stamp.st_mode == 0 ? 2 : 1;
-    const size_t bytes = train_values_kept(&s->run.model) * sizeof(float);
+    const size_t bytes = train_values_kept(&s->run) * sizeof(float);
 
     return cli_output_check(s->target, s->stream || s->complete ? 0 : files * bytes, err);
 }

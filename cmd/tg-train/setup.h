@@ -60,8 +60,8 @@ TG_MUST_CHECK tg_status train_adapter_load(train_setup *setup, tg_err *err);
 
 /* ---- memory.c */
 
-/* How many weights and moments are in memory, and in the file. */
-size_t train_values_kept(const tg_model *m);
+/* How many weights, moments and values of their mean are in memory, and in the file. */
+size_t train_values_kept(const tg_run *run);
 
 /* The bytes that the run needs, with `more` for other than training.  TG_ENOMEM: no size_t holds them. */
 TG_MUST_CHECK tg_status train_memory_needed(const train_setup *setup, size_t more, size_t *bytes,

@@ -37,10 +37,14 @@ static void say_steps(const train_setup *setup)
 {
     const tg_settings *s = &setup->run.settings;
     const train_options *o = setup->options;
+    char mean[64] = "";
 
-    cli_say("the learning rate falls from now on; without --minutes, this run is  --%s %zu --%s %zu --%s %zu",
-            o->name[TG_SET_STEPS], s->steps, o->name[TG_SET_DECAY], s->decay, o->name[TG_SET_WARMUP],
-            s->warmup);
+    if (s->average > 0)
+        snprintf(mean, sizeof mean, " --%s %zu", o->name[TG_SET_AVERAGE], s->average);
+    cli_say(
+        "the learning rate falls from now on; without --minutes, this run is  --%s %zu --%s %zu --%s %zu%s",
+        o->name[TG_SET_STEPS], s->steps, o->name[TG_SET_DECAY], s->decay, o->name[TG_SET_WARMUP], s->warmup,
+        mean);
 }
 
 /* How long a validation takes: as the last one; before there was one, a third of as many tokens' steps, of

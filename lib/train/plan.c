@@ -11,11 +11,21 @@ void tg_plan_open(tg_run *run, double minutes)
     run->seconds = 0;
 }
 
+/* The steps in which the rate falls, and, of a run that has one, those of the mean. */
+static void set_decay(tg_settings *s, size_t decay)
+{
+    s->decay = decay;
+    if (s->average > 0)
+        s->average = tg_recipe_average(decay);
+}
+
 void tg_plan_close(tg_run *run, size_t steps)
 {
     if (!tg_plan_is_open(run))
         return;
-    run->settings.decay = tg_recipe_decay(steps);
+    set_decay(&run->settings, tg_recipe_decay(steps));
+    if (run->settings.average > steps || run->step > steps - run->settings.average)
+        run->settings.average = 0; /* it would have begun */
     run->minutes = run->seconds = 0;
 }
 
@@ -36,11 +46,11 @@ void tg_plan_update(tg_run *run, double seconds, double per_step, double more)
     size_t left = steps_left(run, (seconds - done) / (per_step + share));
 
     s->steps = run->step + left;
-    s->decay = tg_recipe_decay(s->steps);
+    set_decay(s, tg_recipe_decay(s->steps));
     if (s->decay < left)
         return;
     left = steps_left(run, seconds / (per_step + more));
     s->steps = run->step + left;
-    s->decay = left;
+    set_decay(s, left);
     run->minutes = run->seconds = 0;
 }

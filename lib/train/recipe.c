@@ -36,6 +36,11 @@ size_t tg_recipe_decay(size_t steps)
     return tg_size_max(1, (size_t)(TG_RECIPE_DECAY * (double)steps));
 }
 
+size_t tg_recipe_average(size_t decay)
+{
+    return tg_size_max(1, decay / 3);
+}
+
 #define HEAD_DIM 32 /* of the models of runs of some minutes */
 
 static bool has_vocabulary(const tg_tokenizer *tokenizer)
@@ -185,6 +190,9 @@ static void choose_timed(tg_settings *s, const bool given[TG_SETTINGS], size_t t
         s->weight_decay = reads > TG_RECIPE_REPEATS ? 1 : 0.5;
     if (reads > (wide ? 1 : 2) * TG_RECIPE_REPEATS && !given[TG_SET_DROPOUT])
         s->dropout = 0.1;
+    if (vocabulary && reads > TG_RECIPE_FRESH && s->dropout <= 0 && s->master == TG_PRECISION_FLOAT32 &&
+        !given[TG_SET_AVERAGE])
+        s->average = 1; /* its length follows the decay's */
 }
 
 size_t tg_recipe_context(const tg_model *model, tg_origin origin, size_t asked, bool given)
@@ -288,6 +296,8 @@ void tg_recipe_choose(tg_settings *s, const bool given[TG_SETTINGS], size_t toke
         s->warmup = tg_size_min(100, s->steps / 10);
     if (time.minutes > 0)
         s->decay = tg_recipe_decay(s->steps);
+    if (timed && s->average > 0)
+        s->average = tg_recipe_average(s->decay);
     if (!given[TG_SET_PRECISION])
         s->precision = bf16 ? TG_PRECISION_BF16 : TG_PRECISION_FLOAT32;
 }

@@ -78,6 +78,10 @@ typedef enum tg_origin {
  * of them, at least one. */
 size_t tg_recipe_decay(size_t steps);
 
+/* Of so many steps in which the learning rate falls, those at the end of which the mean is: a third, at least
+ * one. */
+size_t tg_recipe_average(size_t decay);
+
 /* What the weights say of their origin: a new model's gains are 1 and its biases 0.  Without gains and
  * biases: new.  Where an adapter is trained: trained; else the parameters must be flat. */
 tg_origin tg_recipe_origin(const tg_model *model);
@@ -153,6 +157,7 @@ TG_MUST_CHECK tg_status tg_recipe_shorten(size_t *T, const tg_tokens *tokens, co
  *              than 128, 1,024 tokens, at least 8 sequences; whatever accumulate is
  *   weight_decay  0.5 if reads > TG_RECIPE_FRESH, 1 if reads > TG_RECIPE_REPEATS
  *   dropout    0.1 if reads > TG_RECIPE_REPEATS, or, of a model that is at most 128 wide, twice that
+ *   average    with a vocabulary, and without dropout, tg_recipe_average() if reads > TG_RECIPE_FRESH
  *
  * A model wider than 128, with a vocabulary, that reads the text at most TG_RECIPE_FRESH times, has
  *

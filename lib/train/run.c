@@ -36,6 +36,7 @@ static const tg_fields all_fields = {rows, STATE + VAL + BEST + PLAN}, state_fie
 void tg_run_free(tg_run *run)
 {
     tg_moments_free(&run->moments);
+    tg_average_free(&run->average);
     tg_model_free(&run->model);
     *run = (tg_run){0};
 }
@@ -91,6 +92,8 @@ static tg_status take(void *context, tg_archive_reader *r, const tg_array *a, bo
         status = tg_history_take(&run->history, r, a, taken, err);
     if (!status && !*taken)
         status = tg_moments_take(&run->moments, trained(run), &run->settings, r, a, taken, err);
+    if (!status && !*taken)
+        status = tg_average_take(&run->average, trained(run), r, a, taken, err);
     return status;
 }
 
@@ -146,9 +149,13 @@ static tg_status check_state(const tg_run *run, tg_err *err)
                        run->step);
     if (keeps_halves(&run->settings) && (run->adapter || run->settings.optimizer == TG_OPTIMIZER_MUON))
         return tg_fail(err, TG_EDATA, "train/master is bf16, which is for whole models and optimizer adamw");
-    if ((status = tg_moments_check(&run->moments, trained(run), &run->settings, run->step, err)))
+    if (keeps_halves(&run->settings) && run->settings.average > 0)
+        return tg_fail(err, TG_EDATA, "train/master is bf16, and train/average %zu: expected 0",
+                       run->settings.average);
+    if ((status = tg_moments_check(&run->moments, trained(run), &run->settings, run->step, err)) ||
+        (status = check_settings(run, &run->settings, err)))
         return status;
-    return check_settings(run, &run->settings, err);
+    return tg_average_check(&run->average, trained(run), &run->settings, run->step, err);
 }
 
 tg_status tg_run_read(tg_run *run, int fd, tg_err *err)
@@ -238,17 +245,19 @@ static size_t count_others(const tg_config *c)
 }
 
 /* Refuse before the first step what could not be saved after it. */
-static tg_status check_arrays(const tg_run *run, tg_err *err)
+static tg_status check_arrays(const tg_run *run, const tg_settings *s, tg_err *err)
 {
     const tg_params *t = trained(run);
     const size_t tensors = run->adapter ? t->n : run->model.table.n;
+    const size_t more = s->average > 0 ? 3 : 2;
 
-    if (run->step > 0 || tensors + 2 * t->n + count_others(&run->model.config) <= TG_NAMES_MAX)
+    if (run->step > 0 || tensors + more * t->n + count_others(&run->model.config) <= TG_NAMES_MAX)
         return TG_OK;
-    return tg_fail(err, TG_EUSAGE,
-                   "%zu layers of %zu tensors cannot be trained: with two moments of each, they are too many "
-                   "for an archive of %d arrays",
-                   t->blocks, run->model.table.per_layer, TG_NAMES_MAX);
+    return tg_fail(
+        err, TG_EUSAGE,
+        "%zu layers of %zu tensors cannot be trained: with two moments%s of each, they are too many "
+        "for an archive of %d arrays",
+        t->blocks, run->model.table.per_layer, more > 2 ? " and a mean" : "", TG_NAMES_MAX);
 }
 
 /* What a run that has begun cannot change: entry `now` of a list, which was `before`. */
@@ -278,7 +287,23 @@ static tg_status check_optimizer(const tg_run *run, const tg_settings *s, const 
         return tg_fail(err, TG_EUSAGE, "master bf16 is for whole models: an adapter is small, and float32");
     if (keeps_halves(s) && muon)
         return tg_fail(err, TG_EUSAGE, "master bf16 is for optimizer adamw; the run has muon");
+    if (keeps_halves(s) && s->average > 0)
+        return tg_fail(err, TG_EUSAGE, "a mean of the last steps is of float32 parameters: master is bf16");
     return TG_OK;
+}
+
+/* The mean is of all its steps, so that it is either under way from the same step on, or not begun. */
+static tg_status check_average(const tg_run *run, const tg_settings *s, tg_err *err)
+{
+    const tg_settings *old = &run->settings;
+    const bool begun = tg_average_is_unfinished(s, run->step);
+
+    if (!begun || (tg_average_is_unfinished(old, run->step) &&
+                   tg_average_steps(old, run->step) == tg_average_steps(s, run->step)))
+        return TG_OK;
+    return tg_fail(err, TG_EUSAGE,
+                   "after %zu steps it is too late to begin a mean of the last %zu of %zu steps", run->step,
+                   s->average, s->steps);
 }
 
 /* Of a complete run nothing is asked. */
@@ -298,7 +323,7 @@ static tg_status check_state_kept(const tg_run *run, const tg_settings *s, const
 
 static tg_status settle(const tg_run *run, tg_settings *s, const bool given[TG_SETTINGS], tg_err *err)
 {
-    tg_status status = check_arrays(run, err);
+    tg_status status = check_arrays(run, s, err);
 
     if (status)
         return status;
@@ -309,7 +334,8 @@ static tg_status settle(const tg_run *run, tg_settings *s, const bool given[TG_S
     if (s->precision == TG_PRECISION_BF16 && run->model.config.n_embd > tg_matmul_depth())
         return tg_fail(err, TG_EUSAGE, "precision bf16 is for up to %zu channels, this model has %zu",
                        tg_matmul_depth(), run->model.config.n_embd);
-    return check_settings(run, s, err);
+    status = check_settings(run, s, err);
+    return status ? status : check_average(run, s, err);
 }
 
 tg_status tg_run_resume(tg_run *run, size_t tokens, const tg_settings *asked, const bool given[TG_SETTINGS],
@@ -330,16 +356,28 @@ tg_status tg_run_resume(tg_run *run, size_t tokens, const tg_settings *asked, co
     return TG_OK;
 }
 
+static tg_status prepare_average(tg_run *run, tg_err *err)
+{
+    if (run->settings.average == 0)
+        tg_average_free(&run->average);
+    return run->settings.average == 0 || run->average.mean
+               ? TG_OK
+               : tg_average_build(&run->average, trained(run), err);
+}
+
 tg_status tg_run_prepare(tg_run *run, tg_err *err)
 {
     const bool halves = keeps_halves(&run->settings);
     tg_status status;
 
-    if (run->adapter && run->settings.precision == TG_PRECISION_BF16)
-        return tg_model_round_changes(&run->model, run->settings.seed, err);
+    if (run->adapter && run->settings.precision == TG_PRECISION_BF16 &&
+        (status = tg_model_round_changes(&run->model, run->settings.seed, err)))
+        return status;
     if (halves && !run->model.halves && (status = tg_model_to_halves(&run->model, err)))
         return status;
-    return halves == (run->moments.m.halves != NULL) ? TG_OK : build_moments(run, err);
+    if (halves != (run->moments.m.halves != NULL) && (status = build_moments(run, err)))
+        return status;
+    return prepare_average(run, err);
 }
 
 /* Record a text, or that there is none (NULL).  Returns how it differs from the one that the run had so far.
@@ -454,6 +492,11 @@ tg_status tg_run_spread(tg_run *run, const tg_team *team, const tg_tokenizer *to
 
 /* ---- writing */
 
+static bool has_mean(const tg_run *run)
+{
+    return tg_average_is_unfinished(&run->settings, run->step);
+}
+
 static tg_status put_state(const tg_run *run, tg_archive_writer *w, tg_err *err)
 {
     tg_status status;
@@ -487,7 +530,9 @@ static tg_status put_all(const tg_run *run, tg_archive_writer *w, tg_err *err)
     if ((status = put_header(run, w, err)) || (status = put_state(run, w, err)) ||
         (status = put_tensors(run, w, err)))
         return status;
-    return tg_moments_put(&run->moments, trained(run), &run->settings, w, err);
+    if ((status = tg_moments_put(&run->moments, trained(run), &run->settings, w, err)) || !has_mean(run))
+        return status;
+    return tg_average_put(&run->average, trained(run), w, err);
 }
 
 tg_status tg_run_write(const tg_run *run, int fd, tg_err *err)
@@ -498,6 +543,7 @@ tg_status tg_run_write(const tg_run *run, int fd, tg_err *err)
     /* an update may overflow even though the loss before it was finite; a reader would refuse the file */
     if ((status = tg_moments_check_finite(&run->moments, tg_model_trained_values(&run->model), trained(run),
                                           &run->settings, err)) ||
+        (has_mean(run) && (status = tg_average_check_finite(&run->average, trained(run), err))) ||
         (status = tg_archive_create(&w, fd, err)))
         return status;
     return tg_archive_end(w, put_all(run, w, err), err);

@@ -22,6 +22,7 @@
 #include "lib/gpt/adapter.h"
 #include "lib/gpt/model.h"
 #include "lib/tokens/tokens.h"
+#include "lib/train/average.h"
 #include "lib/train/batches.h"
 #include "lib/train/history.h"
 #include "lib/train/moments.h"
@@ -55,6 +56,7 @@ typedef struct tg_run {
     bool recompute; /* recompute activations instead of keeping them (lib/gpt/pass.h), with the same result;
                        the caller may set it */
     tg_moments moments; /* the optimizer's */
+    tg_average average; /* while the settings have one */
 } tg_run;
 
 /* Begin a run with a new, untrained model: a zeroed run takes ownership of it.  After
@@ -100,9 +102,9 @@ TG_MUST_CHECK tg_status tg_run_resume(tg_run *run, size_t tokens, const tg_setti
                                       const bool given[TG_SETTINGS], size_t *steps, tg_err *err);
 
 /*
- * Prepare parameters and moments for the steps, as the final settings say: in bf16, or for an adapter's
- * products in bf16.  In a team after tg_run_spread(), by each member; again it does nothing.  TG_EDATA: bf16
- * has no finite value for a parameter; TG_ENOMEM.  After a failure *run can only be freed.
+ * Prepare parameters, moments and their mean for the steps, as the final settings say: in bf16, or for an
+ * adapter's products in bf16.  In a team after tg_run_spread(), by each member; again it does nothing.
+ * TG_EDATA: bf16 has no finite value for a parameter; TG_ENOMEM.  After a failure *run can only be freed.
  */
 TG_MUST_CHECK tg_status tg_run_prepare(tg_run *run, tg_err *err);
 

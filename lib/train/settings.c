@@ -30,14 +30,17 @@ static const tg_field rows[TG_SETTINGS] = {
     [TG_SET_PACKING] = TG_BOOL_FIELD("train/packing", tg_settings, packing),
     [TG_SET_MASTER] = TG_CHOICE_FIELD("train/master", tg_settings, master, TG_PRECISIONS),
     [TG_SET_FIRST_CONTEXT] = SIZE_ROW(first_context, 0, 1e7),
+    [TG_SET_AVERAGE] = SIZE_ROW(average, 0, TG_STEPS_MAX),
 };
 
 const tg_fields tg_settings_fields = {rows, TG_SETTINGS};
 
 tg_fields tg_settings_saved(const tg_settings *s)
 {
-    if (s->first_context > 0)
+    if (s->average > 0)
         return tg_settings_fields;
+    if (s->first_context > 0)
+        return (tg_fields){rows, TG_SET_AVERAGE};
     if (s->master != TG_PRECISION_FLOAT32)
         return (tg_fields){rows, TG_SET_FIRST_CONTEXT};
     if (!s->packing)
@@ -125,6 +128,9 @@ tg_status tg_settings_check(const tg_settings *s, tg_err *err)
     if (s->decay > s->steps)
         return tg_fail(err, TG_EDATA, "decay in %zu of %zu steps, expected at most as many", s->decay,
                        s->steps);
+    if (s->average > s->steps)
+        return tg_fail(err, TG_EDATA, "a mean of the last %zu of %zu steps, expected at most as many",
+                       s->average, s->steps);
     return check_first_context(s, err);
 }
 

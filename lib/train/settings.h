@@ -47,6 +47,7 @@ typedef struct tg_settings {
         master; /* type of the parameters and moments in memory; updates are float32 (lib/gpt/adamw.h) */
     size_t first_context; /* tokens per sequence before lr falls, context / first_context as many sequences
                              per pass; needs decay.  0: context from the beginning */
+    size_t average;       /* steps at the end of whose parameters the model becomes the mean; 0: none */
 } tg_settings;
 
 /* The defaults: nanoGPT's configuration for a CPU, but twice its learning rate, which
@@ -77,6 +78,7 @@ typedef enum tg_setting_id {
     TG_SET_PACKING,
     TG_SET_MASTER,
     TG_SET_FIRST_CONTEXT,
+    TG_SET_AVERAGE,
     TG_SETTINGS /* how many */
 } tg_setting_id;
 
@@ -105,9 +107,9 @@ void tg_settings_merge(tg_settings *s, const tg_settings *asked, const bool give
 /* The largest number of sequences that a step has. */
 size_t tg_settings_sequences(const tg_settings *s);
 
-/* Check that every value is in its range, steps * tg_settings_sequences() below TG_RUN_LIMIT, and decay at
- * most steps; with first_context that there is a decay, and that context is a multiple.  TG_EDATA, with names
- * and numbers. */
+/* Check that every value is in its range, steps * tg_settings_sequences() below TG_RUN_LIMIT, and decay
+ * and average at most steps; with first_context that there is a decay, and that context is a multiple.
+ * TG_EDATA, with names and numbers. */
 TG_MUST_CHECK tg_status tg_settings_check(const tg_settings *s, tg_err *err);
 
 /*

@@ -2,6 +2,7 @@
 
 #include <assert.h>
 #include <math.h>
+#include <string.h>
 
 #include "lib/base/size.h"
 
@@ -73,6 +74,7 @@ tg_status tg_trainer_open(tg_trainer *t, tg_run *run, const tg_batches *batches,
                           tg_err *err)
 {
     assert((run->settings.master == TG_PRECISION_BF16) == (run->model.halves != NULL)); /* tg_run_prepare() */
+    assert(run->settings.average == 0 || run->average.mean);
     *t = (tg_trainer){.run = run, .batches = batches, .team = team};
     if (run->settings.first_context > 0)
         t->first = tg_batches_shorter(batches, run->settings.first_context);
@@ -96,6 +98,14 @@ static void spread_frozen(const tg_trainer *t)
                        (m->table.floats - m->trained.floats) * tg_flat_each(all));
 }
 
+static void send_mean(const tg_trainer *t, tg_route route)
+{
+    const tg_run *run = t->run;
+
+    if (tg_average_is_unfinished(&run->settings, run->step))
+        tg_partition_send(&t->partition, (tg_flat){.floats = run->average.mean}, route);
+}
+
 void tg_trainer_deal(tg_trainer *t)
 {
     if (t->team->size == 1)
@@ -106,6 +116,7 @@ void tg_trainer_deal(tg_trainer *t)
     tg_model_renew(&t->run->model, t->run->step);
     tg_partition_send(&t->partition, t->run->moments.m, TG_DEAL);
     tg_partition_send(tg_optimizer_with_v(&t->optimizer, &t->partition), t->run->moments.v, TG_DEAL);
+    send_mean(t, TG_DEAL);
 }
 
 void tg_trainer_collect(tg_trainer *t)
@@ -114,6 +125,7 @@ void tg_trainer_collect(tg_trainer *t)
         return;
     tg_partition_send(&t->partition, t->run->moments.m, TG_COLLECT);
     tg_partition_send(tg_optimizer_with_v(&t->optimizer, &t->partition), t->run->moments.v, TG_COLLECT);
+    send_mean(t, TG_COLLECT);
 }
 
 /* ---- what watches */
@@ -292,6 +304,37 @@ static bool sum_passes(tg_trainer *t, double *norm)
     return true;
 }
 
+/* After an update: add the parameters begin .. end - 1 to the mean; after the last one they become it. */
+static void average_range(const tg_run *run, size_t begin, size_t end)
+{
+    float *w = tg_model_trained_values(&run->model).floats;
+
+    tg_average_add(&run->average, w, begin, end, tg_average_steps(&run->settings, run->step));
+    if (run->step == run->settings.steps)
+        memcpy(w + begin, run->average.mean + begin, (end - begin) * sizeof *w);
+}
+
+/* In a team each member averages what it owns. */
+static void average(tg_trainer *t)
+{
+    const tg_run *run = t->run;
+
+    if (tg_average_steps(&run->settings, run->step) == 0)
+        return;
+    if (t->team->size == 1) {
+        average_range(run, 0, tg_model_trained(&run->model)->floats);
+        return;
+    }
+    for (size_t i = 0; i < t->partition.n; i++) {
+        const tg_segment *s = &t->partition.segment[i];
+
+        if (s->owner == t->team->rank)
+            average_range(run, s->begin, s->end);
+    }
+    if (run->step == run->settings.steps)
+        tg_partition_send(&t->partition, tg_model_trained_values(&run->model), TG_SPREAD);
+}
+
 static void update(tg_trainer *t, const tg_step_report *report)
 {
     const tg_run *run = t->run;
@@ -300,6 +343,7 @@ static void update(tg_trainer *t, const tg_step_report *report)
 
     tg_optimizer_update(&t->optimizer, &state, &(tg_optimizer_step){report->grad_norm, report->lr, run->step},
                         &t->pass.matmul, &t->partition);
+    average(t);
     tg_model_renew(&run->model, run->step);
 }
 

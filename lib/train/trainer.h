@@ -69,8 +69,8 @@ TG_MUST_CHECK tg_status tg_trainer_open(tg_trainer *t, tg_run *run, const tg_bat
 void tg_trainer_close(tg_trainer *t);
 
 /*
- * In a team each member keeps the moments of what it owns (lib/train/partition.h), and only member 0
- * has all of them.  Deal them, and the parameters, from member 0 to the others before the first
+ * In a team each member keeps the moments, and the mean, of what it owns (lib/train/partition.h), and only
+ * member 0 has all of them.  Deal them, and the parameters, from member 0 to the others before the first
  * step; collect them at member 0 before a save.
  */
 void tg_trainer_deal(tg_trainer *t);

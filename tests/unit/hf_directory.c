@@ -1,5 +1,6 @@
 #include "tests/unit/hf_directory.h"
 
+#include <dirent.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <unistd.h>
@@ -15,7 +16,7 @@ bool hf_begin(void)
 
 const char *hf_in_directory(const char *name)
 {
-    static char path[128];
+    static char path[sizeof hf_directory + 256];
 
     snprintf(path, sizeof path, "%s/%s", hf_directory, name);
     return path;
@@ -23,10 +24,13 @@ const char *hf_in_directory(const char *name)
 
 int hf_done(void)
 {
-    static const char *const names[] = {"config.json", "model.safetensors", "tokenizer.json"};
+    DIR *directory = opendir(hf_directory);
 
-    for (size_t i = 0; i < 3; i++)
-        unlink(hf_in_directory(names[i]));
+    for (struct dirent *e; directory && (e = readdir(directory));)
+        if (e->d_name[0] != '.')
+            unlink(hf_in_directory(e->d_name));
+    if (directory)
+        closedir(directory);
     rmdir(hf_directory);
     return check_done();
 }

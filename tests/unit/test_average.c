@@ -1,0 +1,318 @@
+/* The mean of the last steps' parameters (lib/train/average.h). */
+#define _GNU_SOURCE /* memfd_create */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include "lib/tokens/tokenizer_read.h"
+#include "lib/train/plan.h"
+#include "lib/train/recipe.h"
+#include "lib/train/run.h"
+#include "lib/train/trainer.h"
+#include "tests/unit/byte_stream.h"
+#include "tests/unit/check.h"
+#include "tests/unit/small_model.h"
+#include "tests/unit/thread_team.h"
+
+enum { T = 16, STEPS = 12, AVERAGE = 5 };
+
+static tg_tokens stream;
+
+static void begin(tg_run *run, tg_optimizer_kind optimizer, size_t average)
+{
+    tg_model m;
+    tg_err err;
+
+    memset(run, 0, sizeof *run);
+    small_model_create(&m, small_config(2, 4, 32, T), 1);
+    CHECK_OK(tg_run_begin(run, &m, &err), &err);
+    run->settings.steps = STEPS;
+    run->settings.context = T;
+    run->settings.batch = 2;
+    run->settings.accumulate = 3; /* as many as the largest team has members */
+    run->settings.warmup = 2;
+    run->settings.optimizer = optimizer;
+    run->settings.average = average;
+    CHECK_OK(tg_run_prepare(run, &err), &err);
+}
+
+static void open_trainer(tg_trainer *t, tg_batches *b, tg_run *run, const tg_team *team)
+{
+    tg_err err;
+
+    CHECK_OK(tg_batches_init(b, &stream, run->settings.seed, run->settings.context, true,
+                             (tg_held_out){0.1, 1, NULL}, &err),
+             &err);
+    CHECK_OK(tg_trainer_open(t, run, b, team, &err), &err);
+}
+
+static void steps_to(tg_trainer *t, size_t step)
+{
+    tg_step_report report;
+    tg_err err;
+
+    while (t->run->step < step)
+        CHECK_OK(tg_trainer_step(t, &report, &err), &err);
+}
+
+static void train_to(tg_run *run, size_t step)
+{
+    tg_batches b;
+    tg_trainer t;
+
+    open_trainer(&t, &b, run, &tg_team_alone);
+    steps_to(&t, step);
+    tg_trainer_close(&t);
+}
+
+static bool same_weights(const tg_run *a, const tg_run *b)
+{
+    return memcmp(a->model.params, b->model.params, a->model.table.floats * sizeof(float)) == 0;
+}
+
+/* Write a run to a file, and read it. */
+static void save_and_read(tg_run *again, const tg_run *run)
+{
+    const int fd = memfd_create("run", 0);
+    tg_err err;
+
+    CHECK_OK(tg_run_write(run, fd, &err), &err);
+    CHECK(lseek(fd, 0, SEEK_SET) == 0);
+    CHECK_OK(tg_run_read(again, fd, &err), &err);
+    CHECK_OK(tg_run_prepare(again, &err), &err);
+    close(fd);
+}
+
+/* ---- what it is */
+
+/* The sum of the parameters after each of the last steps of a run that has no mean. */
+static double *sum_of_last_steps(tg_run *run)
+{
+    const size_t n = run->model.table.floats;
+    double *sum = calloc(n, sizeof *sum);
+
+    train_to(run, STEPS - AVERAGE);
+    while (run->step < STEPS) {
+        train_to(run, run->step + 1);
+        for (size_t i = 0; sum && i < n; i++)
+            sum[i] += (double)run->model.params[i];
+    }
+    return sum;
+}
+
+static void it_takes_the_parameters_place_after_the_last_step(void)
+{
+    for (size_t optimizer = TG_OPTIMIZER_ADAMW; optimizer <= TG_OPTIMIZER_MUON; optimizer++) {
+        tg_run with, without;
+        double *sum, largest = 0;
+
+        begin(&with, (tg_optimizer_kind)optimizer, AVERAGE);
+        begin(&without, (tg_optimizer_kind)optimizer, 0);
+        train_to(&without, STEPS - 1);
+        train_to(&with, STEPS - 1);
+        CHECK(same_weights(&with, &without)); /* until then it changes nothing */
+        train_to(&with, STEPS);
+        tg_run_free(&without);
+        begin(&without, (tg_optimizer_kind)optimizer, 0);
+        sum = sum_of_last_steps(&without);
+        for (size_t i = 0; sum && i < with.model.table.floats; i++) {
+            CHECK_NEAR(with.model.params[i], sum[i] / AVERAGE, 1e-6);
+            largest = fmax(largest, fabs((double)(with.model.params[i] - without.model.params[i])));
+        }
+        CHECK(largest > 1e-4); /* the last step's parameters are others */
+        free(sum);
+        tg_run_free(&with);
+        tg_run_free(&without);
+    }
+}
+
+static void stopped_anywhere_ends_the_same(void)
+{
+    tg_run whole;
+
+    begin(&whole, TG_OPTIMIZER_MUON, AVERAGE);
+    train_to(&whole, STEPS);
+    for (size_t step = STEPS - AVERAGE - 1; step <= STEPS; step++) {
+        tg_run run, again;
+
+        begin(&run, TG_OPTIMIZER_MUON, AVERAGE);
+        train_to(&run, step);
+        save_and_read(&again, &run);
+        CHECK_EQ(again.settings.average, AVERAGE);
+        train_to(&again, STEPS);
+        CHECK(same_weights(&again, &whole));
+        tg_run_free(&run);
+        tg_run_free(&again);
+    }
+    tg_run_free(&whole);
+}
+
+/* A team that stops within the mean, whose first member has saved what another team goes on with. */
+static void take_steps(const tg_team *team, void *context)
+{
+    const tg_run *alone = context;
+    tg_batches b;
+    tg_trainer t;
+    tg_run run;
+    tg_err err;
+
+    begin(&run, TG_OPTIMIZER_MUON, AVERAGE);
+    open_trainer(&t, &b, &run, team);
+    tg_trainer_deal(&t);
+    steps_to(&t, STEPS - 2);
+    tg_trainer_collect(&t);
+    tg_trainer_close(&t);
+    if (team->rank > 0)
+        CHECK_OK(tg_average_build(&run.average, &run.model.table, &err), &err);
+    open_trainer(&t, &b, &run, team);
+    tg_trainer_deal(&t);
+    steps_to(&t, STEPS);
+    CHECK(same_weights(&run, alone));
+    tg_trainer_close(&t);
+    tg_run_free(&run);
+}
+
+static void a_team_ends_the_same(void)
+{
+    tg_run alone;
+
+    begin(&alone, TG_OPTIMIZER_MUON, AVERAGE);
+    train_to(&alone, STEPS);
+    for (size_t members = 2; members <= 3; members++)
+        thread_team_run(members, take_steps, &alone);
+    tg_run_free(&alone);
+}
+
+/* ---- a run that goes on with other settings */
+
+/* Ask a run for so many steps, and a mean of the last `average` of them. */
+static tg_status resume(tg_run *run, size_t steps, size_t average, tg_err *err)
+{
+    const bool given[TG_SETTINGS] = {[TG_SET_STEPS] = true, [TG_SET_AVERAGE] = true};
+    tg_settings asked = run->settings;
+
+    asked.steps = steps;
+    asked.average = average;
+    return tg_run_resume(run, 0, &asked, given, &steps, err);
+}
+
+static void it_begins_at_one_step_alone(void)
+{
+    static const struct {
+        size_t steps, average;
+        const char *refused;
+    } asked[] = {
+        {STEPS, AVERAGE, NULL},
+        {STEPS + 2, AVERAGE + 2, NULL}, /* it begins after the same step */
+        {STEPS + 5, AVERAGE, NULL},     /* after a later one */
+        {STEPS, 0, NULL},
+        {STEPS + 1, AVERAGE, "after 9 steps it is too late to begin a mean of the last 5 of 13 steps"},
+        {STEPS, AVERAGE + 1, "after 9 steps it is too late to begin a mean of the last 6 of 12 steps"},
+        {STEPS, STEPS + 1, "a mean of the last 13 of 12 steps, expected at most as many"},
+    };
+
+    for (size_t i = 0; i < sizeof asked / sizeof *asked; i++) {
+        tg_err err = {0};
+        tg_status status;
+        tg_run run;
+
+        begin(&run, TG_OPTIMIZER_ADAMW, AVERAGE);
+        train_to(&run, 9);
+        status = resume(&run, asked[i].steps, asked[i].average, &err);
+        CHECK_EQ(status != TG_OK, asked[i].refused != NULL);
+        if (asked[i].refused)
+            CHECK_HAS(err.message, asked[i].refused);
+        tg_run_free(&run);
+    }
+}
+
+/* A complete run that goes on has a mean of its new last steps. */
+static void a_complete_run_goes_on(void)
+{
+    tg_run run;
+    tg_err err;
+
+    begin(&run, TG_OPTIMIZER_ADAMW, AVERAGE);
+    train_to(&run, STEPS);
+    CHECK_OK(resume(&run, 2 * STEPS, AVERAGE, &err), &err);
+    train_to(&run, 2 * STEPS - 1);
+    CHECK(tg_average_is_unfinished(&run.settings, run.step));
+    train_to(&run, 2 * STEPS);
+    CHECK(!tg_average_is_unfinished(&run.settings, run.step));
+    tg_run_free(&run);
+}
+
+static void bf16_parameters_have_none(void)
+{
+    tg_err err = {0};
+    tg_run run;
+
+    begin(&run, TG_OPTIMIZER_ADAMW, 0);
+    run.settings.master = TG_PRECISION_BF16;
+    CHECK_EQ(resume(&run, STEPS, AVERAGE, &err), TG_EUSAGE);
+    CHECK_HAS(err.message, "a mean of the last steps is of float32 parameters: master is bf16");
+    tg_run_free(&run);
+}
+
+static void what_is_not_finite_is_not_written(void)
+{
+    const int fd = memfd_create("run", 0);
+    tg_err err = {0};
+    tg_run run;
+
+    begin(&run, TG_OPTIMIZER_ADAMW, AVERAGE);
+    train_to(&run, STEPS - 1);
+    run.average.mean[run.model.table.entry[1].offset + 2] = HUGE_VALF;
+    CHECK_EQ(tg_run_write(&run, fd, &err), TG_EDATA);
+    CHECK_HAS(err.message, "opt/a/wpe.weight[2] is inf");
+    CHECK_EQ(lseek(fd, 0, SEEK_END), 0);
+    close(fd);
+    tg_run_free(&run);
+}
+
+/* ---- a plan */
+
+static void a_plan_gives_it_a_third_of_the_decay(void)
+{
+    tg_run run = {.settings = tg_settings_default()};
+
+    run.settings.average = 1;
+    tg_plan_open(&run, 1);
+    for (run.step = 1; tg_plan_is_open(&run); run.step++)
+        tg_plan_update(&run, 60 - 0.5 * (double)run.step, 0.5, 0);
+    CHECK_EQ(run.settings.average, run.settings.decay / 3);
+    CHECK(run.settings.average > 10);
+}
+
+/* One that ends with so few steps that the mean would have begun has none. */
+static void a_plan_that_ends_too_late_has_none(void)
+{
+    tg_run run = {.settings = tg_settings_default(), .step = 90};
+
+    run.settings.average = 1;
+    tg_plan_open(&run, 1);
+    tg_plan_close(&run, 120);
+    CHECK_EQ(run.settings.average, tg_recipe_average(48));
+    run.step = 110;
+    tg_plan_open(&run, 1);
+    tg_plan_close(&run, 120);
+    CHECK_EQ(run.settings.average, 0);
+}
+
+int main(void)
+{
+    stream = byte_stream();
+    RUN(it_takes_the_parameters_place_after_the_last_step);
+    RUN(stopped_anywhere_ends_the_same);
+    RUN(a_team_ends_the_same);
+    RUN(it_begins_at_one_step_alone);
+    RUN(a_complete_run_goes_on);
+    RUN(bf16_parameters_have_none);
+    RUN(what_is_not_finite_is_not_written);
+    RUN(a_plan_gives_it_a_third_of_the_decay);
+    RUN(a_plan_that_ends_too_late_has_none);
+    tg_tokenizer_free(stream.tokenizer);
+    return check_done();
+}
