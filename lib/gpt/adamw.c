@@ -14,8 +14,7 @@
 #define CHUNK ((size_t)16384) /* elements of a partial sum, and of a thread at a time */
 #endif
 
-#define PIECE ((size_t)256) /* of bf16 parameters that are updated at once; a multiple of WORDS */
-#define WORDS ((size_t)4)   /* random numbers of a block (lib/base/rng.h) */
+#define PIECE ((size_t)256) /* of bf16 parameters that are updated at once */
 
 size_t tg_adamw_block(void)
 {
@@ -82,12 +81,11 @@ static void round_results(const struct update *u, size_t at, size_t n, const flo
                           const float *v)
 {
     const tg_adamw_state *s = u->state;
-    uint32_t random[WORDS];
+    uint32_t random[PIECE];
 
+    tg_kernels_get()->random_words(random, &u->rng, at, n);
     for (size_t i = 0; i < n; i++) {
-        if (i % WORDS == 0)
-            tg_rng_block(random, &u->rng, (at + i) / WORDS);
-        const uint32_t upper = random[i % WORDS] >> 16, lower = random[i % WORDS] & 0xFFFF;
+        const uint32_t upper = random[i] >> 16, lower = random[i] & 0xFFFF;
 
         s->params.halves[at + i] = tg_bf16_at_random(w[i], lower);
         s->m.halves[at + i] = tg_bf16_at_random(m[i], upper ^ lower);

@@ -143,6 +143,12 @@ typedef struct tg_kernels {
     double (*mean_logit)(const double *p, const float *x, size_t n);
     size_t (*count_before)(const float *x, size_t target, size_t n);
 
+    /* out [n] = the words `first`, first + 1, ... of a stream: word i % 4 of tg_rng_block() i / 4. */
+    void (*random_words)(uint32_t *out, const tg_rng *rng, uint64_t first, size_t n);
+    /* out [n]: 0 where such a word is below the threshold, elsewhere `kept`. */
+    void (*dropout_factors)(float *out, const tg_rng *rng, uint64_t first, size_t n, uint32_t threshold,
+                            float kept);
+
     /* out [n] = std times the numbers `first`, first + 1, ... of tg_rng_normal(), rounded to float: the same
      * bits with every instruction set. */
     void (*normals)(float *out, const tg_rng *rng, uint64_t first, size_t n, double std);

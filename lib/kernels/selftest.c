@@ -26,7 +26,7 @@ struct trial {
     float products[SQUARE], products_added[SQUARE];
     float capped[SQUARE], cap_slope[SQUARE], softmax[SQUARE], dlogits[SQUARE], loss;
     float halves[SQUARE], product_halves[SQUARE], rows_halves[SIDE];
-    float sum[SQUARE], rows[SIDE], squares, normals[SQUARE];
+    float sum[SQUARE], rows[SIDE], squares, normals[SQUARE], words[2][SQUARE], factors[SQUARE];
     float softmax_sums[3], probs[SQUARE], mean_logit, before;
     float w[SQUARE], m[SQUARE], v[SQUARE];
 };
@@ -194,12 +194,19 @@ static void try_elements(const tg_kernels *k, struct trial *t, const float *x)
                                 .correction2 = 0.01f,
                                 .grad_scale = 0.5f};
     const tg_rng rng = {.seed = 1, .purpose = TG_RNG_INIT};
+    uint32_t words[SQUARE];
 
     k->add(t->sum, x, SQUARE);
     k->add_rows(t->rows, x, SIDE, SIDE, SIDE);
     t->squares = (float)k->sum_squares(x, SQUARE);
     k->adamw(t->w, t->m, t->v, x, SQUARE, &step);
     k->normals(t->normals, &rng, 7, SQUARE, 0.5);
+    k->dropout_factors(t->factors, &rng, 7, SQUARE, 1u << 31, 2);
+    k->random_words(words, &rng, 7, SQUARE);
+    for (size_t i = 0; i < SQUARE; i++) { /* halves, which floats hold exactly */
+        t->words[0][i] = (float)(words[i] >> 16);
+        t->words[1][i] = (float)(words[i] & 0xFFFF);
+    }
 }
 
 static void try_scores(const tg_kernels *k, struct trial *t, const float *x)

@@ -11,11 +11,11 @@
 #include "lib/base/rng.h"
 #include "lib/base/size.h"
 #include "lib/base/threads.h"
+#include "lib/kernels/kernels.h"
 #include "lib/models/model_format.h"
 #include "lib/text/bare_ids.h"
 
 #define FLOATS_ALIGNED (TG_ALIGN / sizeof(float))
-#define NUMBERS ((size_t)8) /* of 16 bits, in a block of random numbers (lib/base/rng.h) */
 
 /* The config, the tokenizer and the probe; no tensors. */
 static tg_status begin(tg_model *m, const tg_model_file *f, tg_err *err)
@@ -193,19 +193,22 @@ static const float *lend(void *source, size_t i)
 struct rounding {
     tg_bf16 *to;
     const float *from;
-    size_t at; /* the place of the first among all parameters, a multiple of NUMBERS */
+    size_t at; /* the place of the first among all parameters, which is even */
     const tg_rng *rng;
 };
 
 static void round_values(void *context, size_t begin, size_t end)
 {
     const struct rounding *r = context;
-    uint32_t random[NUMBERS / 2];
+    uint32_t words[256]; /* of two numbers each */
+    const size_t most = 2 * sizeof words / sizeof *words;
 
-    for (size_t e = begin; e < end; e++) {
-        if (e % NUMBERS == 0)
-            tg_rng_block(random, r->rng, (r->at + e) / NUMBERS);
-        r->to[e] = tg_bf16_at_random(r->from[e], random[e % NUMBERS / 2] >> 16 * (e % 2) & 0xFFFF);
+    for (size_t at = begin; at < end; at += most) {
+        const size_t n = tg_size_min(most, end - at);
+
+        tg_kernels_get()->random_words(words, r->rng, (r->at + at) / 2, tg_ceil_div(n, 2));
+        for (size_t i = 0; i < n; i++)
+            r->to[at + i] = tg_bf16_at_random(r->from[at + i], words[i / 2] >> 16 * (i % 2) & 0xFFFF);
     }
 }
 

@@ -766,6 +766,33 @@ static void many_normals(void)
     }
 }
 
+/* ---- random words */
+
+static void random_words_of(size_t n)
+{
+    const tg_rng rng = {.seed = n * 0x987654321, .purpose = TG_RNG_DROPOUT, .step = ((uint64_t)1 << 33) + n};
+    uint32_t *got = (uint32_t *)nans(n + 1), want[4];
+    float *factors = nans(n);
+
+    /* from any word of a block on, across the end of 32 bits */
+    for (uint64_t first = ((uint64_t)1 << 34) - 30; first % 4 != 1; first++) {
+        got[n] = 12345;
+        kernels->random_words(got, &rng, first, n);
+        kernels->dropout_factors(factors, &rng, first, n, 1u << 31, 1.5f);
+        for (size_t i = 0; i < n; i++) {
+            tg_rng_block(want, &rng, (first + i) / 4);
+            CHECK(got[i] == want[(first + i) % 4]);
+            CHECK(factors[i] == (got[i] < 1u << 31 ? 0 : 1.5f));
+        }
+        CHECK_EQ(got[n], 12345);
+    }
+}
+
+static void random_words(void)
+{
+    at_all_lengths(random_words_of);
+}
+
 /* ---- the choice */
 
 /* Each of these leaves out what it should do, or a part of it. */
@@ -920,6 +947,17 @@ static void no_normals(float *out, const tg_rng *rng, uint64_t first, size_t n, 
     kernels->normals(out, rng, first + 1, n, std);
 }
 
+static void no_words(uint32_t *out, const tg_rng *rng, uint64_t first, size_t n)
+{
+    kernels->random_words(out, rng, first - first % 4, n);
+}
+
+static void no_factors(float *out, const tg_rng *rng, uint64_t first, size_t n, uint32_t threshold,
+                       float kept)
+{
+    kernels->dropout_factors(out, rng, first, n, threshold + (1u << 26), kept);
+}
+
 static void no_step(float *w, float *m, float *v, const float *g, size_t n, const tg_adamw_step *step)
 {
     kernels->adamw(w, m, v, g, n - 2, step);
@@ -981,7 +1019,7 @@ static void no_masks(tg_masks *masks, const unsigned char *text, size_t words)
 /* With any one kernel replaced by a wrong one, the check finds it. */
 static void the_check_finds_a_wrong_kernel(void)
 {
-    tg_kernels wrong[30];
+    tg_kernels wrong[32];
     tg_err err;
 
     for (size_t i = 0; i < COUNT(wrong); i++)
@@ -1016,6 +1054,8 @@ static void the_check_finds_a_wrong_kernel(void)
     wrong[27].softmax_probs = no_probs;
     wrong[28].mean_logit = no_mean;
     wrong[29].count_before = no_count;
+    wrong[30].random_words = no_words;
+    wrong[31].dropout_factors = no_factors;
     CHECK_OK(tg_kernels_check(kernels, &err), &err);
     for (size_t i = 0; i < COUNT(wrong); i++) {
         CHECK_EQ(tg_kernels_check(&wrong[i], &err), TG_EDATA);
@@ -1086,6 +1126,7 @@ static void tests(void)
     RUN(add_rows);
     RUN(sum_of_squares);
     RUN(adamw);
+    RUN(random_words);
     RUN(normals);
     RUN(many_normals);
     RUN(masks);

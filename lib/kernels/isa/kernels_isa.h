@@ -44,6 +44,8 @@
     X(softmax_probs)                                                                                         \
     X(mean_logit)                                                                                            \
     X(count_before)                                                                                          \
+    X(random_words)                                                                                          \
+    X(dropout_factors)                                                                                       \
     X(normals)                                                                                               \
     X(adamw)
 /* clang-format on */

@@ -8,10 +8,9 @@
 #include <math.h>
 #include <stdbool.h>
 
-#include "lib/kernels/isa/kernels_isa.h"
+#include "lib/kernels/isa/philox.h"
 
 #define DOUBT 1e-12
-#define LANES 64 /* numbers at a time */
 
 /* The double with these bits, and the reverse. */
 INLINE double of_bits(uint64_t bits)
@@ -42,36 +41,12 @@ INLINE double upper53(uint32_t low, uint32_t high)
     return whole(high) * 0x1p21 + whole(low >> 11);
 }
 
-/* Philox4x32-10 (lib/base/rng.c) of LANES counters, in place. */
-static void philox(uint32_t c0[LANES], uint32_t c1[LANES], uint32_t c2[LANES], uint32_t c3[LANES],
-                   uint32_t k0, uint32_t k1)
-{
-    for (int round = 0; round < 10; round++) {
-        for (size_t l = 0; l < LANES; l++) {
-            const uint64_t p0 = (uint64_t)0xD2511F53 * c0[l], p1 = (uint64_t)0xCD9E8D57 * c2[l];
-
-            c0[l] = (uint32_t)(p1 >> 32) ^ c1[l] ^ k0;
-            c2[l] = (uint32_t)(p0 >> 32) ^ c3[l] ^ k1;
-            c1[l] = (uint32_t)p1;
-            c3[l] = (uint32_t)p0;
-        }
-        k0 += 0x9E3779B9;
-        k1 += 0xBB67AE85;
-    }
-}
-
 /* u and v of Box and Muller, as in tg_rng_normal(), for the numbers from `first` on. */
 static void uniforms(double u[LANES], double v[LANES], const tg_rng *rng, uint64_t first)
 {
     uint32_t c0[LANES], c1[LANES], c2[LANES], c3[LANES];
 
-    for (size_t l = 0; l < LANES; l++) {
-        c0[l] = (uint32_t)(first + l);
-        c1[l] = (uint32_t)((first + l) >> 32);
-        c2[l] = (uint32_t)rng->step;
-        c3[l] = (uint32_t)(rng->step >> 32) | rng->purpose << 8;
-    }
-    philox(c0, c1, c2, c3, (uint32_t)rng->seed, (uint32_t)(rng->seed >> 32));
+    philox(c0, c1, c2, c3, rng, first);
     for (size_t l = 0; l < LANES; l++) {
         u[l] = (upper53(c0[l], c1[l]) + 1.0) * 0x1p-53;
         v[l] = upper53(c2[l], c3[l]) * 0x1p-53;
