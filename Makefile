@@ -8,7 +8,8 @@ SONAME = 0
 ##
 ## Variables (make NAME=value TARGET):
 ##   CC, CFLAGS, CPPFLAGS, LDFLAGS   for the compiler; each set of them has a separate folder in build/
-##   KERNEL_CFLAGS                   after CFLAGS, for lib/kernels/isa: -O3 if CFLAGS has -O2, else nothing
+##   KERNEL_CFLAGS                   after CFLAGS, for loops (lib/kernels/isa, lib/nn and a few more): -O3 if CFLAGS
+##                                   has -O2, else nothing
 ##   HARDENING=                      without flags against attacks (default: those that the compiler knows)
 ##   BUILD=DIR                       build in DIR; from another directory, make -f SOURCES/Makefile
 ##   WERROR=1                        a warning is an error
@@ -308,6 +309,10 @@ $(BUILD)/obj/%.$(1).o: %.c
 	$(Q)$$(COMPILE) $$(KERNEL_CFLAGS) -fno-math-errno -fno-trapping-math -ffp-contract=fast $$(UNCHECKED_ISA) $$(ISA_FLAGS_$(1)) -DTG_ISA=$(1) -c -o $$@ $$<
 endef
 $(foreach isa,$(ISAS),$(eval $(call isa_rule,$(isa))))
+
+# So do those of operations and of updates; with -ffp-contract=off they compute the same.
+LOOP_OBJ := $(BUILD)/obj/lib/nn/% $(BUILD)/obj/lib/gpt/muon.o $(BUILD)/obj/lib/train/average.o
+$(LOOP_OBJ): ALL_CFLAGS += $(KERNEL_CFLAGS)
 
 $(addprefix $(BUILD)/obj/lib/kernels/,isas.o kernels.o text_kernels.o) $(BUILD)/obj/tests/bench/bench.o: ALL_CPPFLAGS += $(ISA_LIST)
 

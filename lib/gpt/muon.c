@@ -182,13 +182,18 @@ struct mirroring {
     size_t n;
 };
 
+/* A cache line of each of so many rows is read for all of the range's. */
+#define MIRROR_ROWS ((size_t)16)
+
 static void mirror_rows(void *context, size_t begin, size_t end)
 {
     const struct mirroring *m = context;
+    const size_t n = m->n;
 
-    for (size_t r = begin; r < end; r++)
-        for (size_t c = r + 1; c < m->n; c++)
-            m->c[r * m->n + c] = m->c[c * m->n + r];
+    for (size_t from = begin; from < n; from += MIRROR_ROWS)
+        for (size_t r = begin; r < end; r++)
+            for (size_t c = tg_size_max(from, r + 1); c < tg_size_min(from + MIRROR_ROWS, n); c++)
+                m->c[r * n + c] = m->c[c * n + r];
 }
 
 /* out [n,n] = a b, a symmetric matrix whose elements on both sides of the diagonal have the same terms in the

@@ -4,28 +4,54 @@
 
 #include "lib/kernels/isa/kernels_isa.h"
 
-#define LANES 32 /* counters at a time: enough to hide how long a product takes */
+#ifdef __SSE2__
+#include <emmintrin.h>
+#endif
 
-/* Blocks first .. first + LANES - 1 of a stream, as tg_rng_block() has them: word i of each in c_i. */
-INLINE void philox(uint32_t c0[LANES], uint32_t c1[LANES], uint32_t c2[LANES], uint32_t c3[LANES],
-                   const tg_rng *rng, uint64_t first)
+/* A vector of 64-bit numbers, of which a word of Philox is the lower half; the upper half means nothing. */
+typedef uint64_t vq __attribute__((vector_size(VL * 4)));
+
+#define IN_VECTOR (VL / 2)
+#define VECTORS 4                             /* at a time: enough to hide how long a product takes */
+#define LANES ((size_t)(VECTORS * IN_VECTOR)) /* counters at a time */
+
+/* The products of the lower halves. */
+INLINE vq product(vq a, vq b)
 {
-    uint32_t k0 = (uint32_t)rng->seed, k1 = (uint32_t)(rng->seed >> 32);
+#if defined(__AVX512F__)
+    return (vq)_mm512_mul_epu32((__m512i)a, (__m512i)b);
+#elif defined(__AVX2__)
+    return (vq)_mm256_mul_epu32((__m256i)a, (__m256i)b);
+#elif defined(__SSE2__)
+    return (vq)_mm_mul_epu32((__m128i)a, (__m128i)b);
+#else
+    return (a & 0xFFFFFFFF) * (b & 0xFFFFFFFF);
+#endif
+}
 
-    for (size_t l = 0; l < LANES; l++) {
-        c0[l] = (uint32_t)(first + l);
-        c1[l] = (uint32_t)((first + l) >> 32);
-        c2[l] = (uint32_t)rng->step;
-        c3[l] = (uint32_t)(rng->step >> 32) | rng->purpose << 8;
+/* Blocks first .. first + LANES - 1 of a stream, as tg_rng_block() has them: word i of each is the lower half
+ * of an element of c[i]. */
+INLINE void philox(vq c[4][VECTORS], const tg_rng *rng, uint64_t first)
+{
+    static const uint64_t numbers[8] = {0, 1, 2, 3, 4, 5, 6, 7};
+    uint32_t k0 = (uint32_t)rng->seed, k1 = (uint32_t)(rng->seed >> 32);
+    vq number;
+
+    memcpy(&number, numbers, sizeof number);
+    for (size_t v = 0; v < VECTORS; v++) {
+        c[0][v] = number + (first + v * IN_VECTOR);
+        c[1][v] = c[0][v] >> 32;
+        c[2][v] = (vq){0} + (uint32_t)rng->step;
+        c[3][v] = (vq){0} + ((uint32_t)(rng->step >> 32) | rng->purpose << 8);
     }
     for (int round = 0; round < 10; round++) {
-        for (size_t l = 0; l < LANES; l++) {
-            const uint64_t p0 = (uint64_t)0xD2511F53 * c0[l], p1 = (uint64_t)0xCD9E8D57 * c2[l];
+        for (size_t v = 0; v < VECTORS; v++) {
+            const vq p0 = product(c[0][v], (vq){0} + 0xD2511F53), p1 = product(c[2][v], (vq){0} + 0xCD9E8D57);
 
-            c0[l] = (uint32_t)(p1 >> 32) ^ c1[l] ^ k0;
-            c2[l] = (uint32_t)(p0 >> 32) ^ c3[l] ^ k1;
-            c1[l] = (uint32_t)p1;
-            c3[l] = (uint32_t)p0;
+            c[0][v] = (p1 >> 32) ^ c[1][v] ^ k0;
+            c[2][v] = (p0 >> 32) ^ c[3][v] ^ k1;
+            c[1][v] = p1;
+            c[3][v] = p0;
         }
         k0 += 0x9E3779B9;
         k1 += 0xBB67AE85;

@@ -4,15 +4,14 @@
 /* The words of LANES blocks. */
 static void draw(uint32_t out[4 * LANES], const tg_rng *rng, uint64_t block)
 {
-    uint32_t c0[LANES], c1[LANES], c2[LANES], c3[LANES];
+    vq c[4][VECTORS];
+    uint64_t word[4][LANES];
 
-    philox(c0, c1, c2, c3, rng, block);
-    for (size_t l = 0; l < LANES; l++) {
-        out[4 * l] = c0[l];
-        out[4 * l + 1] = c1[l];
-        out[4 * l + 2] = c2[l];
-        out[4 * l + 3] = c3[l];
-    }
+    philox(c, rng, block);
+    memcpy(word, c, sizeof word);
+    for (size_t l = 0; l < LANES; l++)
+        for (size_t i = 0; i < 4; i++)
+            out[4 * l + i] = (uint32_t)word[i][l];
 }
 
 void ISA_NAME(random_words)(uint32_t *out, const tg_rng *rng, uint64_t first, size_t n)
