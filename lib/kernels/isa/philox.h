@@ -4,8 +4,10 @@
 
 #include "lib/kernels/isa/kernels_isa.h"
 
-#ifdef __SSE2__
+#if defined(__SSE2__)
 #include <emmintrin.h>
+#elif defined(__aarch64__)
+#include <arm_neon.h>
 #endif
 
 /* A vector of 64-bit numbers, of which a word of Philox is the lower half; the upper half means nothing. */
@@ -24,6 +26,8 @@ INLINE vq product(vq a, vq b)
     return (vq)_mm256_mul_epu32((__m256i)a, (__m256i)b);
 #elif defined(__SSE2__)
     return (vq)_mm_mul_epu32((__m128i)a, (__m128i)b);
+#elif defined(__aarch64__)
+    return (vq)vmull_u32(vmovn_u64((uint64x2_t)a), vmovn_u64((uint64x2_t)b));
 #else
     return (a & 0xFFFFFFFF) * (b & 0xFFFFFFFF);
 #endif
