@@ -44,11 +44,9 @@ INLINE double upper53(uint32_t low, uint32_t high)
 /* u and v of Box and Muller, as in tg_rng_normal(), for the numbers from `first` on. */
 static void uniforms(double u[LANES], double v[LANES], const tg_rng *rng, uint64_t first)
 {
-    vq c[4][VECTORS];
     uint64_t word[4][LANES];
 
-    philox(c, rng, first);
-    memcpy(word, c, sizeof word);
+    philox(word, rng, first);
     for (size_t l = 0; l < LANES; l++) {
         u[l] = (upper53((uint32_t)word[0][l], (uint32_t)word[1][l]) + 1.0) * 0x1p-53;
         v[l] = upper53((uint32_t)word[2][l], (uint32_t)word[3][l]) * 0x1p-53;

@@ -34,12 +34,12 @@ INLINE vq product(vq a, vq b)
 }
 
 /* Blocks first .. first + LANES - 1 of a stream, as tg_rng_block() has them: word i of each is the lower half
- * of an element of c[i]. */
-INLINE void philox(vq c[4][VECTORS], const tg_rng *rng, uint64_t first)
+ * of an element of word[i]. */
+INLINE void philox(uint64_t word[4][LANES], const tg_rng *rng, uint64_t first)
 {
     static const uint64_t numbers[8] = {0, 1, 2, 3, 4, 5, 6, 7};
     uint32_t k0 = (uint32_t)rng->seed, k1 = (uint32_t)(rng->seed >> 32);
-    vq number;
+    vq c[4][VECTORS], number;
 
     memcpy(&number, numbers, sizeof number);
     for (size_t v = 0; v < VECTORS; v++) {
@@ -60,6 +60,9 @@ INLINE void philox(vq c[4][VECTORS], const tg_rng *rng, uint64_t first)
         k0 += 0x9E3779B9;
         k1 += 0xBB67AE85;
     }
+    for (size_t i = 0; i < 4; i++)
+        for (size_t v = 0; v < VECTORS; v++)
+            memcpy(word[i] + v * IN_VECTOR, &c[i][v], sizeof c[i][v]);
 }
 
 #endif

@@ -4,11 +4,9 @@
 /* The words of LANES blocks. */
 static void draw(uint32_t out[4 * LANES], const tg_rng *rng, uint64_t block)
 {
-    vq c[4][VECTORS];
     uint64_t word[4][LANES];
 
-    philox(c, rng, block);
-    memcpy(word, c, sizeof word);
+    philox(word, rng, block);
     for (size_t l = 0; l < LANES; l++)
         for (size_t i = 0; i < 4; i++)
             out[4 * l + i] = (uint32_t)word[i][l];
