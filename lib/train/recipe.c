@@ -81,21 +81,52 @@ static size_t context_for(const tg_tokens *tokens, tg_held_out held_out, size_t 
     return T;
 }
 
+/* The shape of a new model. */
+struct shape {
+    double operations; /* from which on it pays */
+    size_t layers, heads, inner, context, longest;
+    bool repeats; /* only for a text that it has time to read more than TG_RECIPE_REPEATS times */
+};
+
+/* How often a text is read, about: a pass has 6 operations for each token and parameter, those of the
+ * embeddings counted as well, and these take about two fifths of the time. */
+static double reads_of(double parameters, size_t tokens, double operations)
+{
+    const double share = 0.4;
+
+    return tokens == 0 ? 0 : share * operations / (6 * parameters) / (double)tokens;
+}
+
+/* Its parameters, about. */
+static double size_of(const struct shape *shape, size_t vocab_size)
+{
+    const double C = (double)(shape->heads * HEAD_DIM), inner = (double)shape->inner;
+
+    return (double)vocab_size * C + (double)shape->layers * (4 * C * C + 3 * C * inner);
+}
+
+static bool pays(const struct shape *shape, const tg_tokens *tokens, double operations)
+{
+    const double parameters = size_of(shape, tg_model_vocab_size(tokens->tokenizer));
+
+    return operations >= shape->operations &&
+           (!shape->repeats || reads_of(parameters, tokens->count, operations) > TG_RECIPE_REPEATS);
+}
+
 tg_config tg_recipe_timed_config(const tg_tokens *tokens, tg_held_out held_out, double operations)
 {
-    static const struct shape {
-        double operations; /* from which on it pays */
-        size_t layers, heads, inner, context, longest;
-    } of_bytes = {0, 2, 4, 384, 128, 128}, of_tokens[] = {{0, 2, 4, 384, 64, 256},
-                                                          {TG_RECIPE_MIDDLE, 2, 6, 512, 64, 512},
-                                                          {TG_RECIPE_LONG, 3, 6, 512, 128, 1024}};
+    static const struct shape of_bytes = {0, 2, 4, 384, 128, 128, false},
+                              of_tokens[] = {{0, 2, 4, 384, 64, 256, false},
+                                             {TG_RECIPE_MIDDLE, 2, 6, 512, 64, 512, false},
+                                             {TG_RECIPE_LONG, 3, 6, 512, 128, 1024, false},
+                                             {TG_RECIPE_LARGE, 5, 10, 864, 128, 512, true}};
     const struct shape *shape = &of_bytes;
     tg_config config;
     size_t preset = TG_PRESET_DEFAULT;
 
     if (has_vocabulary(tokens->tokenizer))
         for (size_t i = 0; i < sizeof of_tokens / sizeof of_tokens[0]; i++)
-            if (operations >= of_tokens[i].operations)
+            if (pays(&of_tokens[i], tokens, operations))
                 shape = &of_tokens[i];
     (void)tg_choice_find(&preset, tg_config_presets(), TG_RECIPE_TIMED_PRESET);
     config = tg_config_preset(preset);
@@ -130,15 +161,6 @@ static size_t length_of_run(const tg_settings *s, size_t T, size_t tokens)
     const size_t most = TG_RECIPE_EPOCHS * tokens / (s->accumulate * s->batch * T);
 
     return tokens == 0 ? usual : tg_size_min(usual, tg_size_max(least, most));
-}
-
-/* How often the text will be read, about: a pass has 6 operations for each token and parameter, those of the
- * embeddings counted as well, and these take about two fifths of the time. */
-static double epochs(const tg_model *model, size_t tokens, double operations)
-{
-    const double parameters = (double)model->table.count, share = 0.4;
-
-    return tokens == 0 ? 0 : share * operations / (6 * parameters) / (double)tokens;
 }
 
 static size_t timed_batch(size_t context, bool wide, bool fresh)
@@ -176,7 +198,7 @@ static void choose_contexts(tg_settings *s, const bool given[TG_SETTINGS], const
 static void choose_timed(tg_settings *s, const bool given[TG_SETTINGS], size_t tokens, tg_recipe_time time,
                          const tg_model *model)
 {
-    const double reads = epochs(model, tokens, time.operations); /* 0: not known */
+    const double reads = reads_of((double)model->table.count, tokens, time.operations); /* 0: not known */
     const bool vocabulary = has_vocabulary(model->tokenizer), wide = model->config.n_embd > TG_RECIPE_WIDTH;
     const bool fresh = vocabulary && wide && reads > 0 && reads <= TG_RECIPE_FRESH;
 

@@ -800,6 +800,13 @@ static void a_vocabulary_has_a_rate_of_its_own(void)
     c = timed(m.tokenizer, TG_RECIPE_LONG, 0);
     CHECK(c.qk_norm && c.n_layer == 3 && c.n_embd == 192 && c.n_ctx == 128 && c.head_dim == 32);
     CHECK(timed(stream.tokenizer, TG_RECIPE_LONG, 0).n_layer == 2); /* bytes */
+    CHECK(timed(stream.tokenizer, TG_RECIPE_LARGE, 100000).n_layer == 2);
+    /* 5 layers, of 6.3 million parameters, can read 420,000 tokens 6.3 times, and 460,000 5.7 times */
+    c = timed(m.tokenizer, TG_RECIPE_LARGE, 420000);
+    CHECK(c.n_layer == 5 && c.n_embd == 320 && c.n_inner == 864 && c.n_ctx == 512);
+    CHECK(timed(m.tokenizer, TG_RECIPE_LARGE, 460000).n_layer == 3);
+    CHECK(timed(m.tokenizer, 0.99 * TG_RECIPE_LARGE, 100000).n_layer == 3);
+    CHECK(timed(m.tokenizer, TG_RECIPE_LARGE, 0).n_layer == 3); /* not known */
     m.config.n_ctx = 64;
     tg_recipe_choose(&s, nothing_given, 0, (tg_recipe_time){5, 0}, &m, TG_ORIGIN_NEW);
     CHECK(s.batch == 12 && s.dropout == 0 && s.weight_decay == 0.1);
