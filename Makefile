@@ -310,7 +310,7 @@ $(BUILD)/obj/%.$(1).o: %.c
 endef
 $(foreach isa,$(ISAS),$(eval $(call isa_rule,$(isa))))
 
-# So do those of operations and of updates; with -ffp-contract=off they compute the same.
+# Loops of operations and of updates gain from -O3 as well; with -ffp-contract=off they compute the same.
 LOOP_OBJ := $(BUILD)/obj/lib/nn/% $(BUILD)/obj/lib/gpt/muon.o $(BUILD)/obj/lib/train/average.o
 $(LOOP_OBJ): ALL_CFLAGS += $(KERNEL_CFLAGS)
 

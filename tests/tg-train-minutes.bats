@@ -104,7 +104,7 @@ END
     kill -TERM $child
     wait $child || [[ $? = 143 ]]
     grep -q 'tg-init -P baby-qwen3 --n-layer 5 --n-head 10 --n-kv-head 10 --head-dim 32 --n-embd 320 --n-inner 864 --n-ctx 256 ' err
-    [[ $(chosen_of err) = *" --batch 4  --first-context 64  --lr 0.0012"*" --dropout 0.1  --weight-decay 1 "* ]]
+    [[ $(chosen_of err) = *" --batch 4  --first-context 64  --lr 0.002  "*" --dropout 0.1  --weight-decay 1 "* ]]
     # what is given stays
     tg-train -m b.npz --minutes 100000 --dropout 0 --weight-decay 0.2 ids.npz 2> err &
     child=$!
@@ -135,7 +135,7 @@ END
     [[ $(steps_of err) != *average* ]]
     run ! scalars c.npz train/average
     run -2 --separate-stderr tg-train --minutes 1 --average 5 ids.npz
-    said "tg-train: --minutes chooses of how many steps the mean is: --average is 0, or not given"
+    said "tg-train: --minutes chooses the length of the mean: --average is 5, expected 0"
 }
 
 @test "--minutes: a rate is printed with all of its digits" {

@@ -150,9 +150,6 @@ static int check(train_options *o)
     if (o->minutes > 0 && (o->given[TG_SET_STEPS] || o->given[TG_SET_DECAY]))
         return cli_usage("--minutes chooses the number of steps: --%s does not apply",
                          o->name[o->given[TG_SET_STEPS] ? TG_SET_STEPS : TG_SET_DECAY]);
-    if (o->minutes > 0 && o->asked.average > 0)
-        return cli_usage("--minutes chooses of how many steps the mean is: --%s is 0, or not given",
-                         o->name[TG_SET_AVERAGE]);
     if (o->keep_best && name_best(o))
         return CLI_USAGE;
     return check_probe(o);

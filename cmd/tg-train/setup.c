@@ -250,7 +250,8 @@ static void say_changes(const tg_settings *old, const tg_settings *new, const tr
             continue;
         tg_field_text(before, sizeof before, f, old);
         tg_field_text(now, sizeof now, f, new);
-        cli_note("--%s was %s, is now %s%s", o->name[i], before, now, o->given[i] ? "" : ", a tenth of --lr");
+        cli_note("--%s was %s, is now %s%s", o->name[i], before, now,
+                 i == TG_SET_MIN_LR && !o->given[i] ? ", a tenth of --lr" : "");
     }
 }
 
@@ -267,7 +268,9 @@ static tg_status choose_plan(train_setup *s, tg_err *err)
     tg_run *run = &s->run;
 
     if (o->given[TG_SET_STEPS] || o->given[TG_SET_DECAY]) {
-        tg_plan_close(run, o->given[TG_SET_STEPS] ? o->asked.steps : run->settings.steps);
+        const size_t steps = o->given[TG_SET_STEPS] ? o->asked.steps : run->settings.steps;
+
+        tg_plan_close(run, steps, o->given[TG_SET_DECAY] ? o->asked.decay : tg_recipe_decay(steps));
     } else if (o->minutes <= 0) {
         return TG_OK;
     } else if (run->step == 0) {
@@ -279,6 +282,9 @@ static tg_status choose_plan(train_setup *s, tg_err *err)
         return tg_fail(err, TG_EUSAGE, "the run has %zu steps: --minutes is for a new one",
                        run->settings.steps);
     }
+    if (tg_plan_is_open(run) && o->asked.average > 0)
+        return tg_fail(err, TG_EUSAGE, "--minutes chooses the length of the mean: --%s is %zu, expected 0",
+                       o->name[TG_SET_AVERAGE], o->asked.average);
     return TG_OK;
 }
 

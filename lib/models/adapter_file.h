@@ -2,7 +2,8 @@
  * adapter_file: adapters (lib/gpt/adapter.h) in files: this project's own archive, and PEFT's directories.
  *
  * Archive: kind = "adapter", version = 1, adapter/..., chat_template, the run's state (train/..., written by
- * lib/train), the tensors in the order of the adapter's table, optimizer state (opt/m/NAME, opt/v/NAME).
+ * lib/train), the tensors in the order of the adapter's table, optimizer state (opt/m/NAME, opt/v/NAME;
+ * opt/a/NAME).
  */
 #ifndef TG_MODELS_ADAPTER_FILE_H
 #define TG_MODELS_ADAPTER_FILE_H

@@ -3,7 +3,7 @@
  *
  * Archive: kind = "model", version = 1, config/..., tokenizer/..., chat_template, the
  * run's state (train/..., written by lib/train), probe/tokens, the tensors in the order of the
- * parameter table, optimizer state (opt/m/NAME, opt/v/NAME).
+ * parameter table, optimizer state (opt/m/NAME, opt/v/NAME; opt/a/NAME).
  */
 #ifndef TG_MODELS_MODEL_ARCHIVE_H
 #define TG_MODELS_MODEL_ARCHIVE_H

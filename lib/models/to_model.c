@@ -193,7 +193,7 @@ static const float *lend(void *source, size_t i)
 struct rounding {
     tg_bf16 *to;
     const float *from;
-    size_t at; /* the place of the first among all parameters, which is even */
+    size_t at; /* the place of the first among all parameters; even, as is the grain of a range */
     const tg_rng *rng;
 };
 

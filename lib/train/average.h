@@ -35,7 +35,8 @@ size_t tg_average_steps(const tg_settings *s, size_t step);
 /* Whether it has begun, and further steps follow. */
 bool tg_average_is_unfinished(const tg_settings *s, size_t step);
 
-/* That of a table, in place of any before; zeros, because step 1 replaces them.  TG_ENOMEM: there is none. */
+/* Allocate the mean of a table's parameters, and free an earlier one.  Its values are zeros until step 1
+ * overwrites them.  TG_ENOMEM: there is none. */
 TG_MUST_CHECK tg_status tg_average_build(tg_average *a, const tg_params *table, tg_err *err);
 void tg_average_free(tg_average *a); /* a zeroed one is fine */
 

@@ -19,11 +19,11 @@ static void set_decay(tg_settings *s, size_t decay)
         s->average = tg_recipe_average(decay);
 }
 
-void tg_plan_close(tg_run *run, size_t steps)
+void tg_plan_close(tg_run *run, size_t steps, size_t decay)
 {
     if (!tg_plan_is_open(run))
         return;
-    set_decay(&run->settings, tg_recipe_decay(steps));
+    set_decay(&run->settings, decay);
     if (run->settings.average > steps || run->step > steps - run->settings.average)
         run->settings.average = 0; /* it would have begun */
     run->minutes = run->seconds = 0;

@@ -19,8 +19,10 @@ TG_API_BEGIN
  * to take so many minutes. */
 void tg_plan_open(tg_run *run, double minutes);
 
-/* End an open plan: its run is to have so many steps.  No effect if none is open. */
-void tg_plan_close(tg_run *run, size_t steps);
+/* End an open plan: its run is to have so many steps, and the learning rate falls in the last `decay` of them
+ * (0: by a cosine).  A mean follows the decay; if it would have begun, there is none.  No effect if no plan
+ * is open. */
+void tg_plan_close(tg_run *run, size_t steps, size_t decay);
 
 static inline bool tg_plan_is_open(const tg_run *run)
 {

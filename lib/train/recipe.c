@@ -38,7 +38,7 @@ size_t tg_recipe_decay(size_t steps)
 
 size_t tg_recipe_average(size_t decay)
 {
-    return tg_size_max(1, decay / 3);
+    return tg_size_min(decay, tg_size_max(1, decay / 3));
 }
 
 #define HEAD_DIM 32 /* of the models of runs of some minutes */
@@ -208,6 +208,8 @@ static void choose_timed(tg_settings *s, const bool given[TG_SETTINGS], size_t t
         choose_contexts(s, given, model, wide, fresh);
     if (fresh && !given[TG_SET_BATCH] && !given[TG_SET_LR])
         s->lr *= 2;
+    if (vocabulary && reads > TG_RECIPE_FRESH && s->optimizer == TG_OPTIMIZER_MUON && !given[TG_SET_LR])
+        s->lr = fmax(s->lr, TG_RECIPE_MUON_LR * fmin(1, TG_RECIPE_MUON_WIDTH / (double)model->config.n_embd));
     if (reads > TG_RECIPE_FRESH && !given[TG_SET_WEIGHT_DECAY])
         s->weight_decay = reads > TG_RECIPE_REPEATS ? 1 : 0.5;
     if (reads > (wide ? 1 : 2) * TG_RECIPE_REPEATS && !given[TG_SET_DROPOUT])

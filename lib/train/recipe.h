@@ -25,10 +25,16 @@
 #define TG_RECIPE_TIMED_PRESET "baby-qwen3"
 
 /* Floating-point operations of products that a run of some minutes has time for, from which on a wider model
- * pays, and a deeper one; and one that is both, for a text that it reads more than TG_RECIPE_REPEATS times. */
+ * pays, and a deeper one; and one that is both, for a text that it reads more than TG_RECIPE_REPEATS times.
+ */
 #define TG_RECIPE_MIDDLE 2e13
 #define TG_RECIPE_LONG 5e13
 #define TG_RECIPE_LARGE 2.5e14
+
+/* The least learning rate with Muon, for TG_RECIPE_MUON_WIDTH channels or fewer, of a run of some minutes
+ * that reads its text more than TG_RECIPE_FRESH times. */
+#define TG_RECIPE_MUON_LR 2e-3
+#define TG_RECIPE_MUON_WIDTH 320
 
 /* With a vocabulary a run of some minutes begins with sequences of so many tokens, where the context is at
  * least so many times as long; and a new model's context is no longer than a part of the text, of which there
@@ -79,8 +85,7 @@ typedef enum tg_origin {
  * of them, at least one. */
 size_t tg_recipe_decay(size_t steps);
 
-/* Of so many steps in which the learning rate falls, those at the end of which the mean is: a third, at least
- * one. */
+/* The length of the mean for a decay of so many steps: a third of them, at least one; 0 without a decay. */
 size_t tg_recipe_average(size_t decay);
 
 /* What the weights say of their origin: a new model's gains are 1 and its biases 0.  Without gains and
@@ -99,10 +104,10 @@ tg_config tg_recipe_config(const tg_tokenizer *tokenizer);
  * floating-point operations of products fit.  The body is that preset's, Qwen3's, with as many key heads as
  * query heads, 32 channels each: 2 layers, 128 wide, and a context of 128 bytes or 256 tokens of a
  * vocabulary.  With a vocabulary it is 192 wide from TG_RECIPE_MIDDLE on, with a context of 512, and from
- * TG_RECIPE_LONG on has 3 layers and a context of 1024; from TG_RECIPE_LARGE on, if it then has time to read the
- * text more than TG_RECIPE_REPEATS times, it has 5 layers, 320 wide, and a context of 512.  The context is
- * halved, down to 64, or 128 of 3 layers and more, while the text, or a block of it, has no TG_RECIPE_WINDOWS of that, or what is held out none; so it
- * is of a text with a loss mask.
+ * TG_RECIPE_LONG on has 3 layers and a context of 1024; from TG_RECIPE_LARGE on, if it then has time to read
+ * the text more than TG_RECIPE_REPEATS times, it has 5 layers, 320 wide, and a context of 512.  The context
+ * is halved, down to 64, or 128 of 3 layers and more, while the text, or a block of it, has no
+ * TG_RECIPE_WINDOWS of that, or what is held out none; so it is of a text with a loss mask.
  */
 tg_config tg_recipe_timed_config(const tg_tokens *tokens, tg_held_out held_out, double operations);
 
@@ -159,6 +164,8 @@ TG_MUST_CHECK tg_status tg_recipe_shorten(size_t *T, const tg_tokens *tokens, co
  *              than 128, 1,024 tokens, at least 8 sequences; whatever accumulate is
  *   weight_decay  0.5 if reads > TG_RECIPE_FRESH, 1 if reads > TG_RECIPE_REPEATS
  *   dropout    0.1 if reads > TG_RECIPE_REPEATS, or, of a model that is at most 128 wide, twice that
+ *   lr         with a vocabulary, at least TG_RECIPE_MUON_LR, or proportionally less above
+ *              TG_RECIPE_MUON_WIDTH, if reads > TG_RECIPE_FRESH
  *   average    with a vocabulary, and without dropout, tg_recipe_average() if reads > TG_RECIPE_FRESH
  *
  * A model wider than 128, with a vocabulary, that reads the text at most TG_RECIPE_FRESH times, has

@@ -244,20 +244,21 @@ static size_t count_others(const tg_config *c)
     return n;
 }
 
-/* Refuse before the first step what could not be saved after it. */
+/* Refuse before the first step, and before a mean is first asked for, what could not be saved after it. */
 static tg_status check_arrays(const tg_run *run, const tg_settings *s, tg_err *err)
 {
     const tg_params *t = trained(run);
-    const size_t tensors = run->adapter ? t->n : run->model.table.n;
-    const size_t more = s->average > 0 ? 3 : 2;
+    const size_t tensors = run->adapter ? t->n : run->model.table.n, each = s->average > 0 ? 3 : 2;
+    const bool asked = run->step == 0 || (s->average > 0 && run->settings.average == 0);
 
-    if (run->step > 0 || tensors + more * t->n + count_others(&run->model.config) <= TG_NAMES_MAX)
+    if (!asked || tensors + each * t->n + count_others(&run->model.config) <= TG_NAMES_MAX)
         return TG_OK;
     return tg_fail(
         err, TG_EUSAGE,
-        "%zu layers of %zu tensors cannot be trained: with two moments%s of each, they are too many "
+        "%zu layers of %zu tensors cannot be trained: with two moments of each%s, they are too many "
         "for an archive of %d arrays",
-        t->blocks, run->model.table.per_layer, more > 2 ? " and a mean" : "", TG_NAMES_MAX);
+        t->blocks, run->model.table.per_layer, s->average > 0 ? ", and a mean unless --average is 0" : "",
+        TG_NAMES_MAX);
 }
 
 /* What a run that has begun cannot change: entry `now` of a list, which was `before`. */
@@ -302,8 +303,9 @@ static tg_status check_average(const tg_run *run, const tg_settings *s, tg_err *
                    tg_average_steps(old, run->step) == tg_average_steps(s, run->step)))
         return TG_OK;
     return tg_fail(err, TG_EUSAGE,
-                   "after %zu steps it is too late to begin a mean of the last %zu of %zu steps", run->step,
-                   s->average, s->steps);
+                   "after %zu steps it is too late to begin a mean of the last %zu of %zu steps: expected an "
+                   "average of at most %zu, or 0",
+                   run->step, s->average, s->steps, s->steps - run->step);
 }
 
 /* Of a complete run nothing is asked. */
@@ -338,6 +340,11 @@ static tg_status settle(const tg_run *run, tg_settings *s, const bool given[TG_S
     return status ? status : check_average(run, s, err);
 }
 
+static bool is_complete(const tg_run *run)
+{
+    return run->step > 0 && run->step >= run->settings.steps;
+}
+
 tg_status tg_run_resume(tg_run *run, size_t tokens, const tg_settings *asked, const bool given[TG_SETTINGS],
                         size_t *steps, tg_err *err)
 {
@@ -345,6 +352,8 @@ tg_status tg_run_resume(tg_run *run, size_t tokens, const tg_settings *asked, co
     tg_status status;
 
     tg_settings_merge(&merged, asked, given);
+    if (is_complete(run) && merged.steps > run->step && !given[TG_SET_AVERAGE])
+        merged.average = tg_size_min(merged.average, merged.steps - run->step); /* a mean of the new steps */
     if (run->step == 0)
         tg_recipe_choose(&merged, given, tokens, (tg_recipe_time){run->minutes, run->operations}, &run->model,
                          tg_recipe_origin(&run->model));

@@ -96,7 +96,8 @@ TG_MUST_CHECK tg_status tg_run_read_step(size_t *step, int fd, tg_err *err);
  * for and given (by tg_setting_id) replace the run's (tg_settings_merge), a context of 0 becomes the model's,
  * and all are checked, by themselves and against the model.  *steps is the total then.  A run that has done
  * so many steps is complete, and keeps its settings as they are. TG_EDATA, with the numbers; TG_EUSAGE: a
- * precision that the kernels in use do not have, or a new run with more tensors than its archive could hold.
+ * precision that the kernels in use do not have, a run with more tensors than its archive could hold, or a
+ * mean that would have begun before the steps that are done.
  */
 TG_MUST_CHECK tg_status tg_run_resume(tg_run *run, size_t tokens, const tg_settings *asked,
                                       const bool given[TG_SETTINGS], size_t *steps, tg_err *err);

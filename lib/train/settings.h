@@ -47,7 +47,7 @@ typedef struct tg_settings {
         master; /* type of the parameters and moments in memory; updates are float32 (lib/gpt/adamw.h) */
     size_t first_context; /* tokens per sequence before lr falls, context / first_context as many sequences
                              per pass; needs decay.  0: context from the beginning */
-    size_t average;       /* steps at the end of whose parameters the model becomes the mean; 0: none */
+    size_t average;       /* last steps whose parameters' mean becomes the model; 0: none */
 } tg_settings;
 
 /* The defaults: nanoGPT's configuration for a CPU, but twice its learning rate, which

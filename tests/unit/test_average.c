@@ -87,18 +87,27 @@ static void save_and_read(tg_run *again, const tg_run *run)
 
 /* ---- what it is */
 
-/* The sum of the parameters after each of the last steps of a run that has no mean. */
-static double *sum_of_last_steps(tg_run *run)
+/* Train a run without a mean to a step, and add its parameters after each step from `first` on to the sum. */
+static void add_steps(double *sum, tg_run *run, size_t first, size_t last)
 {
-    const size_t n = run->model.table.floats;
-    double *sum = calloc(n, sizeof *sum);
-
-    train_to(run, STEPS - AVERAGE);
-    while (run->step < STEPS) {
+    while (run->step < last) {
         train_to(run, run->step + 1);
-        for (size_t i = 0; sum && i < n; i++)
+        for (size_t i = 0; run->step >= first && i < run->model.table.floats; i++)
             sum[i] += (double)run->model.params[i];
     }
+}
+
+static void check_mean(const tg_run *run, const double *sum, size_t average)
+{
+    for (size_t i = 0; i < run->model.table.floats; i++)
+        CHECK_NEAR(run->model.params[i], sum[i] / (double)average, 1e-6);
+}
+
+static double *zeros(const tg_run *run)
+{
+    double *sum = calloc(run->model.table.floats, sizeof *sum);
+
+    CHECK(sum != NULL);
     return sum;
 }
 
@@ -110,17 +119,15 @@ static void it_takes_the_parameters_place_after_the_last_step(void)
 
         begin(&with, (tg_optimizer_kind)optimizer, AVERAGE);
         begin(&without, (tg_optimizer_kind)optimizer, 0);
-        train_to(&without, STEPS - 1);
+        sum = zeros(&with);
         train_to(&with, STEPS - 1);
+        add_steps(sum, &without, STEPS - AVERAGE + 1, STEPS - 1);
         CHECK(same_weights(&with, &without)); /* until then it changes nothing */
         train_to(&with, STEPS);
-        tg_run_free(&without);
-        begin(&without, (tg_optimizer_kind)optimizer, 0);
-        sum = sum_of_last_steps(&without);
-        for (size_t i = 0; sum && i < with.model.table.floats; i++) {
-            CHECK_NEAR(with.model.params[i], sum[i] / AVERAGE, 1e-6);
+        add_steps(sum, &without, STEPS, STEPS);
+        check_mean(&with, sum, AVERAGE);
+        for (size_t i = 0; i < with.model.table.floats; i++)
             largest = fmax(largest, fabs((double)(with.model.params[i] - without.model.params[i])));
-        }
         CHECK(largest > 1e-4); /* the last step's parameters are others */
         free(sum);
         tg_run_free(&with);
@@ -198,50 +205,89 @@ static tg_status resume(tg_run *run, size_t steps, size_t average, tg_err *err)
     return tg_run_resume(run, 0, &asked, given, &steps, err);
 }
 
-static void it_begins_at_one_step_alone(void)
+/* Ask a run for other steps after `at` of them, and compare its mean with the parameters of a run without
+ * one. A complete run goes on with its mean. */
+static void check_resumed(size_t at, size_t steps, size_t average)
 {
-    static const struct {
-        size_t steps, average;
-        const char *refused;
-    } asked[] = {
-        {STEPS, AVERAGE, NULL},
-        {STEPS + 2, AVERAGE + 2, NULL}, /* it begins after the same step */
-        {STEPS + 5, AVERAGE, NULL},     /* after a later one */
-        {STEPS, 0, NULL},
-        {STEPS + 1, AVERAGE, "after 9 steps it is too late to begin a mean of the last 5 of 13 steps"},
-        {STEPS, AVERAGE + 1, "after 9 steps it is too late to begin a mean of the last 6 of 12 steps"},
-        {STEPS, STEPS + 1, "a mean of the last 13 of 12 steps, expected at most as many"},
-    };
+    const size_t first = steps - average + 1;
+    tg_run with, without;
+    double *sum;
+    tg_err err;
 
-    for (size_t i = 0; i < sizeof asked / sizeof *asked; i++) {
-        tg_err err = {0};
-        tg_status status;
-        tg_run run;
-
-        begin(&run, TG_OPTIMIZER_ADAMW, AVERAGE);
-        train_to(&run, 9);
-        status = resume(&run, asked[i].steps, asked[i].average, &err);
-        CHECK_EQ(status != TG_OK, asked[i].refused != NULL);
-        if (asked[i].refused)
-            CHECK_HAS(err.message, asked[i].refused);
-        tg_run_free(&run);
+    begin(&with, TG_OPTIMIZER_ADAMW, AVERAGE);
+    begin(&without, TG_OPTIMIZER_ADAMW, 0);
+    sum = zeros(&with);
+    train_to(&with, at);
+    add_steps(sum, &without, first, at);
+    if (at == STEPS) {
+        tg_run_free(&without);
+        save_and_read(&without, &with);
     }
+    CHECK_OK(resume(&with, steps, average, &err), &err);
+    CHECK_OK(resume(&without, steps, 0, &err), &err);
+    CHECK_OK(tg_run_prepare(&with, &err), &err);
+    train_to(&with, steps);
+    add_steps(sum, &without, first, steps);
+    if (average > 0)
+        check_mean(&with, sum, average);
+    else
+        CHECK(same_weights(&with, &without));
+    free(sum);
+    tg_run_free(&with);
+    tg_run_free(&without);
 }
 
-/* A complete run that goes on has a mean of its new last steps. */
-static void a_complete_run_goes_on(void)
+static void a_run_goes_on_with_another(void)
 {
+    check_resumed(9, STEPS + 2, AVERAGE + 2); /* it begins after the same step */
+    check_resumed(9, STEPS + 5, AVERAGE);     /* after a later one */
+    check_resumed(9, STEPS, 0);
+    check_resumed(STEPS, 2 * STEPS, AVERAGE);
+    check_resumed(STEPS, STEPS + 3, 3);
+}
+
+/* A complete run that is asked for fewer steps than its mean had has one of these. */
+static void a_short_continuation_has_a_short_mean(void)
+{
+    const bool given[TG_SETTINGS] = {[TG_SET_STEPS] = true};
+    size_t steps;
     tg_run run;
     tg_err err;
 
     begin(&run, TG_OPTIMIZER_ADAMW, AVERAGE);
     train_to(&run, STEPS);
-    CHECK_OK(resume(&run, 2 * STEPS, AVERAGE, &err), &err);
-    train_to(&run, 2 * STEPS - 1);
-    CHECK(tg_average_is_unfinished(&run.settings, run.step));
-    train_to(&run, 2 * STEPS);
-    CHECK(!tg_average_is_unfinished(&run.settings, run.step));
+    CHECK_OK(tg_run_resume(&run, 0, &(tg_settings){.steps = STEPS + 2}, given, &steps, &err), &err);
+    CHECK_EQ(run.settings.average, 2);
+    CHECK_OK(tg_run_resume(&run, 0, &(tg_settings){.steps = STEPS + 20}, given, &steps, &err), &err);
+    CHECK_EQ(run.settings.steps, STEPS + 20);
     tg_run_free(&run);
+}
+
+static void too_late_to_begin(void)
+{
+    static const struct {
+        size_t steps, average;
+        tg_status status;
+        const char *refused;
+    } asked[] = {
+        {STEPS + 1, AVERAGE, TG_EUSAGE,
+         "after 9 steps it is too late to begin a mean of the last 5 of 13 steps: expected an average of at "
+         "most 4, or 0"},
+        {STEPS, AVERAGE + 1, TG_EUSAGE,
+         "after 9 steps it is too late to begin a mean of the last 6 of 12 steps"},
+        {STEPS, STEPS + 1, TG_EDATA, "a mean of the last 13 of 12 steps, expected at most as many"},
+    };
+
+    for (size_t i = 0; i < sizeof asked / sizeof *asked; i++) {
+        tg_err err = {0};
+        tg_run run;
+
+        begin(&run, TG_OPTIMIZER_ADAMW, AVERAGE);
+        train_to(&run, 9);
+        CHECK_EQ(resume(&run, asked[i].steps, asked[i].average, &err), asked[i].status);
+        CHECK_HAS(err.message, asked[i].refused);
+        tg_run_free(&run);
+    }
 }
 
 static void bf16_parameters_have_none(void)
@@ -293,12 +339,17 @@ static void a_plan_that_ends_too_late_has_none(void)
 
     run.settings.average = 1;
     tg_plan_open(&run, 1);
-    tg_plan_close(&run, 120);
-    CHECK_EQ(run.settings.average, tg_recipe_average(48));
-    run.step = 110;
+    tg_plan_close(&run, 120, 48);
+    CHECK_EQ(run.settings.average, 16);
     tg_plan_open(&run, 1);
-    tg_plan_close(&run, 120);
+    tg_plan_close(&run, 120, 9); /* it follows the decay that is asked for */
+    CHECK_EQ(run.settings.average, 3);
+    run.step = 118;
+    tg_plan_open(&run, 1);
+    tg_plan_close(&run, 120, 48);
     CHECK_EQ(run.settings.average, 0);
+    CHECK_EQ(tg_recipe_average(0), 0);
+    CHECK_EQ(tg_recipe_average(1), 1);
 }
 
 int main(void)
@@ -307,8 +358,9 @@ int main(void)
     RUN(it_takes_the_parameters_place_after_the_last_step);
     RUN(stopped_anywhere_ends_the_same);
     RUN(a_team_ends_the_same);
-    RUN(it_begins_at_one_step_alone);
-    RUN(a_complete_run_goes_on);
+    RUN(a_run_goes_on_with_another);
+    RUN(a_short_continuation_has_a_short_mean);
+    RUN(too_late_to_begin);
     RUN(bf16_parameters_have_none);
     RUN(what_is_not_finite_is_not_written);
     RUN(a_plan_gives_it_a_third_of_the_decay);

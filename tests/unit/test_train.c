@@ -775,10 +775,11 @@ static void a_vocabulary_has_a_rate_of_its_own(void)
         double operations;
         size_t width, batch;
         double lr, weight_decay, dropout;
-    } reads[] = {{4.35e6, 128, 12, 3e-3, 0.1, 0}, {8.25e6, 128, 12, 3e-3, 0.5, 0},
-                 {16.5e6, 128, 12, 3e-3, 1, 0},   {4.35e6, 192, 48, 4e-3, 0.1, 0},
-                 {4.65e6, 192, 16, 2e-3, 0.5, 0}, {8.25e6, 192, 16, 2e-3, 0.5, 0},
-                 {16.5e6, 192, 16, 2e-3, 1, 0.1}, {19.5e6, 128, 12, 3e-3, 1, 0.1}};
+    } reads[] = {
+        {4.35e6, 128, 12, 3e-3, 0.1, 0}, {8.25e6, 128, 12, 3e-3, 0.5, 0}, {16.5e6, 128, 12, 3e-3, 1, 0},
+        {4.35e6, 192, 48, 4e-3, 0.1, 0}, {4.65e6, 192, 16, 2e-3, 0.5, 0}, {8.25e6, 192, 16, 2e-3, 0.5, 0},
+        {16.5e6, 192, 16, 2e-3, 1, 0.1}, {19.5e6, 128, 12, 3e-3, 1, 0.1}, {4.35e6, 320, 48, 2.4e-3, 0.1, 0},
+        {16.5e6, 320, 16, 2e-3, 1, 0.1}, {16.5e6, 640, 16, 1e-3, 1, 0.1}};
     static const bool batch_given[TG_SETTINGS] = {[TG_SET_BATCH] = true};
     tg_model m = {.config = {.n_embd = 128, .n_ctx = 32}};
     tg_settings s = tg_settings_default();
@@ -818,6 +819,7 @@ static void a_vocabulary_has_a_rate_of_its_own(void)
                          TG_ORIGIN_NEW);
         CHECK(s.batch == reads[i].batch && s.weight_decay == reads[i].weight_decay);
         CHECK(s.dropout == reads[i].dropout);
+        CHECK_EQ(s.average, reads[i].weight_decay > 0.1 && s.dropout == 0 ? tg_recipe_average(s.decay) : 0);
         CHECK_NEAR(s.lr, reads[i].lr, 1e-18);
     }
     s = tg_settings_default(); /* a batch that is given keeps its rate */
@@ -1067,6 +1069,19 @@ static void check_rounded(const tg_bf16 *got, float x)
     CHECK_NEAR(mean16(got), (double)x, unit * 4 * 0.5 / sqrt(ROUNDED));
 }
 
+/* By which numbers: the halves of word i of the step's stream, and both without carries. */
+static void check_words(const struct rounding *r, const tg_rng *rng)
+{
+    for (size_t i = 0; i < ROUNDED; i++) {
+        uint32_t words[4];
+
+        tg_rng_block(words, rng, i / 4);
+        CHECK(r->w16[i] == tg_bf16_at_random(r->w[i], words[i % 4] & 0xFFFF));
+        CHECK(r->m16[i] == tg_bf16_at_random(r->m[i], (words[i % 4] >> 16 ^ words[i % 4]) & 0xFFFF));
+        CHECK(r->v16[i] == tg_bf16_at_random(r->v[i], words[i % 4] >> 16));
+    }
+}
+
 static void numbers_kept_in_bf16_are_rounded_at_random(void)
 {
     const tg_adamw o = {.beta1 = 0.9, .beta2 = 0.999, .epsilon = 1e-8, .weight_decay = 0.1};
@@ -1084,6 +1099,7 @@ static void numbers_kept_in_bf16_are_rounded_at_random(void)
     check_rounded(r->w16, r->w[0]);
     check_rounded(r->m16, r->m[0]);
     check_rounded(r->v16, r->v[0]);
+    check_words(r, &(tg_rng){7, TG_RNG_ROUND, 3});
     memcpy(whole, r->w16, sizeof r->w16);
     memcpy(whole + ROUNDED, r->m16, sizeof r->m16);
     memcpy(whole + 2 * ROUNDED, r->v16, sizeof r->v16);

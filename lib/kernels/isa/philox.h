@@ -20,13 +20,13 @@ typedef uint64_t vq __attribute__((vector_size(VL * 4)));
 /* The products of the lower halves. */
 INLINE vq product(vq a, vq b)
 {
-#if defined(__AVX512F__)
+#if VL == 16
     return (vq)_mm512_mul_epu32((__m512i)a, (__m512i)b);
-#elif defined(__AVX2__)
+#elif VL == 8 && defined(__AVX2__)
     return (vq)_mm256_mul_epu32((__m256i)a, (__m256i)b);
-#elif defined(__SSE2__)
+#elif VL == 4 && defined(__SSE2__)
     return (vq)_mm_mul_epu32((__m128i)a, (__m128i)b);
-#elif defined(__aarch64__)
+#elif VL == 4 && defined(__aarch64__)
     return (vq)vmull_u32(vmovn_u64((uint64x2_t)a), vmovn_u64((uint64x2_t)b));
 #else
     return (a & 0xFFFFFFFF) * (b & 0xFFFFFFFF);
