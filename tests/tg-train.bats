@@ -411,11 +411,11 @@ sys.exit(a == b)' a.npz none.npz
     said 'a mean of the last steps is of float32 parameters: master is bf16'
 }
 
-@test "--average: a run that was stopped resumes, byte for byte, also of an adapter" {
+@test "--average: a run that was stopped resumes, byte for byte, also of an adapter or with frozen weights" {
     slow_unless_sanitized
     need python3
     local options
-    for options in "" "--lora 2" "--optimizer muon"; do
+    for options in "" "--lora 2" "--optimizer muon" "--freeze embedding"; do
         # shellcheck disable=SC2206 # options are words
         COMMAND=(tg-train -m untrained.npz -o model.npz --threads 2 -b 4 -n 60 --average 55 $options --save-every 0 t.npz)
         rm -f model.npz
