@@ -100,7 +100,7 @@ static void add_steps(double *sum, tg_run *run, size_t first, size_t last)
 static void check_mean(const tg_run *run, const double *sum, size_t average)
 {
     for (size_t i = 0; i < run->model.table.floats; i++)
-        CHECK_NEAR(run->model.params[i], sum[i] / (double)average, 1e-6);
+        CHECK_NEAR((double)run->model.params[i], sum[i] / (double)average, 1e-6);
 }
 
 static double *zeros(const tg_run *run)
