@@ -157,6 +157,9 @@ END
     kill -TERM $child
     wait $child || [[ $? = 143 ]]
     [[ $(scalars a.npz train/minutes) = 0.1 ]]
+    # the length of a mean is the plan's
+    run -2 --separate-stderr tg-train -m a.npz --average 5 t.npz
+    said "tg-train: --minutes chooses the length of the mean: --average is 5, expected 0"
     # --steps ends it
     steps=$(($(scalars a.npz train/step) + 5))
     tg-train -q -m a.npz -o steps.npz -n $steps t.npz

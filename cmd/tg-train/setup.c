@@ -271,14 +271,12 @@ static tg_status choose_plan(train_setup *s, tg_err *err)
         const size_t steps = o->given[TG_SET_STEPS] ? o->asked.steps : run->settings.steps;
 
         tg_plan_close(run, steps, o->given[TG_SET_DECAY] ? o->asked.decay : tg_recipe_decay(steps));
-    } else if (o->minutes <= 0) {
-        return TG_OK;
-    } else if (run->step == 0) {
+    } else if (o->minutes > 0 && run->step == 0) {
         tg_plan_open(run, o->minutes);
         run->operations = s->operations;
-    } else if (tg_plan_is_open(run)) {
+    } else if (o->minutes > 0 && tg_plan_is_open(run)) {
         run->minutes = o->minutes;
-    } else if (run->step < run->settings.steps && !plan_is_fixed(run)) {
+    } else if (o->minutes > 0 && run->step < run->settings.steps && !plan_is_fixed(run)) {
         return tg_fail(err, TG_EUSAGE, "the run has %zu steps: --minutes is for a new one",
                        run->settings.steps);
     }
