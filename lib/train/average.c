@@ -1,10 +1,10 @@
 #include "lib/train/average.h"
 
-#include <stdio.h>
 #include <string.h>
 
 #include "lib/base/finite.h"
 #include "lib/base/threads.h"
+#include "lib/train/state_arrays.h"
 
 #define PREFIX "opt/a/"
 
@@ -75,17 +75,12 @@ void tg_average_add(const tg_average *a, const float *w, size_t begin, size_t en
 tg_status tg_average_take(tg_average *a, const tg_params *table, tg_archive_reader *r, const tg_array *x,
                           bool *taken, tg_err *err)
 {
-    const size_t prefix = strlen(PREFIX);
-    const tg_param *p =
-        strncmp(x->name, PREFIX, prefix) == 0 ? tg_params_find(table, x->name + prefix) : NULL;
+    const tg_param *p;
     float *to;
-    tg_status status;
+    tg_status status = tg_state_array_find(&p, table, PREFIX, x, err);
 
-    if (!p)
-        return TG_OK;
-    if (x->count != p->count || x->dtype.kind != 'f' || x->dtype.size != sizeof(float))
-        return tg_fail(err, TG_EDATA, "%s has %zu elements of type %c%zu, expected %zu of type f4 like %s",
-                       x->name, x->count, x->dtype.kind, x->dtype.size, p->count, p->name);
+    if (status || !p)
+        return status;
     if (!a->mean && (status = tg_average_build(a, table, err)))
         return status;
     *taken = true;
@@ -107,30 +102,21 @@ tg_status tg_average_check(const tg_average *a, const tg_params *table, const tg
                    settings->average, settings->steps, a->read, step, want);
 }
 
+static tg_state_arrays arrays_of(const tg_average *a)
+{
+    return (tg_state_arrays){.prefix = PREFIX, .flat = {.floats = a->mean}};
+}
+
 tg_status tg_average_check_finite(const tg_average *a, const tg_params *table, tg_err *err)
 {
-    char name[TG_NAME_MAX + 1];
-    tg_status status = TG_OK;
+    const tg_state_arrays s = arrays_of(a);
 
-    for (size_t i = 0; !status && i < table->n; i++) {
-        const tg_param *p = &table->entry[i];
-
-        snprintf(name, sizeof name, PREFIX "%s", p->name);
-        status = tg_check_finite(name, a->mean + p->offset, p->count, err);
-    }
-    return status;
+    return tg_state_arrays_check_finite(&s, table, err);
 }
 
 tg_status tg_average_put(const tg_average *a, const tg_params *table, tg_archive_writer *w, tg_err *err)
 {
-    char name[TG_NAME_MAX + 1];
-    tg_status status = TG_OK;
+    const tg_state_arrays s = arrays_of(a);
 
-    for (size_t i = 0; !status && i < table->n; i++) {
-        const tg_param *p = &table->entry[i];
-
-        snprintf(name, sizeof name, PREFIX "%s", p->name);
-        status = tg_archive_put(w, name, TG_F32, p->ndim, p->shape, a->mean + p->offset, err);
-    }
-    return status;
+    return tg_state_arrays_put(&s, table, w, err);
 }

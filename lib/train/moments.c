@@ -1,11 +1,11 @@
 #include "lib/train/moments.h"
 
-#include <stdio.h>
 #include <string.h>
 
 #include "lib/base/convert.h"
 #include "lib/base/finite.h"
 #include "lib/base/size.h"
+#include "lib/train/state_arrays.h"
 
 #define M "opt/m/"
 #define V "opt/v/"
@@ -106,16 +106,12 @@ tg_status tg_moments_take(tg_moments *s, const tg_params *table, const tg_settin
                           tg_archive_reader *r, const tg_array *a, bool *taken, tg_err *err)
 {
     const bool is_v = strncmp(a->name, V, strlen(V)) == 0;
-    const tg_param *p =
-        is_v || strncmp(a->name, M, strlen(M)) == 0 ? tg_params_find(table, a->name + strlen(M)) : NULL;
+    const tg_param *p;
     tg_flat to;
-    tg_status status;
+    tg_status status = tg_state_array_find(&p, table, is_v ? V : M, a, err);
 
-    if (!p)
-        return TG_OK;
-    if (a->count != p->count || a->dtype.kind != 'f' || a->dtype.size != sizeof(float))
-        return tg_fail(err, TG_EDATA, "%s has %zu elements of type %c%zu, expected %zu of type f4 like %s",
-                       a->name, a->count, a->dtype.kind, a->dtype.size, p->count, p->name);
+    if (status || !p)
+        return status;
     if (!s->memory.base && (status = tg_moments_build(s, table, settings, err)))
         return status;
     *taken = true;
@@ -146,65 +142,35 @@ tg_status tg_moments_check(const tg_moments *s, const tg_params *table, const tg
 
 /* ---- all of them */
 
-/* What is done with the values of a parameter, which have this name in an archive. */
-typedef tg_status visit(void *context, const char *name, tg_flat flat, const tg_param *p, tg_err *err);
-
-/* All parameters of a flat buffer, whose names have that prefix. */
-static tg_status visit_flat(const tg_params *table, const tg_settings *settings, const char *prefix,
-                            tg_flat flat, visit *each, void *context, tg_err *err)
+static tg_state_arrays arrays_of_m(const tg_moments *s)
 {
-    const bool is_v = strcmp(prefix, V) == 0;
-    char name[TG_NAME_MAX + 1];
-    tg_status status = TG_OK;
-
-    for (size_t i = 0; !status && i < table->n; i++) {
-        const tg_param *p = &table->entry[i];
-
-        if (is_v && !has_v(settings, p))
-            continue;
-        snprintf(name, sizeof name, "%s%s", prefix, p->name);
-        status = each(context, name, flat, p, err);
-    }
-    return status;
+    return (tg_state_arrays){.prefix = M, .flat = s->m};
 }
 
-static tg_status visit_moments(const tg_moments *s, const tg_params *table, const tg_settings *settings,
-                               visit *each, void *context, tg_err *err)
+static tg_state_arrays arrays_of_v(const tg_moments *s, const tg_settings *settings)
 {
-    const tg_status status = visit_flat(table, settings, M, s->m, each, context, err);
-
-    return status ? status : visit_flat(table, settings, V, s->v, each, context, err);
-}
-
-static tg_status put(void *writer, const char *name, tg_flat flat, const tg_param *p, tg_err *err)
-{
-    if (flat.halves)
-        return tg_archive_put_widened(writer, name, p->ndim, p->shape, flat.halves + p->offset, err);
-    return tg_archive_put(writer, name, TG_F32, p->ndim, p->shape, flat.floats + p->offset, err);
+    return (tg_state_arrays){
+        .prefix = V, .flat = s->v, .without_hidden = settings->optimizer == TG_OPTIMIZER_MUON};
 }
 
 tg_status tg_moments_put(const tg_moments *s, const tg_params *table, const tg_settings *settings,
                          tg_archive_writer *w, tg_err *err)
 {
-    return visit_moments(s, table, settings, put, w, err);
-}
+    const tg_state_arrays m = arrays_of_m(s), v = arrays_of_v(s, settings);
+    const tg_status status = tg_state_arrays_put(&m, table, w, err);
 
-static tg_status check_finite(void *none, const char *name, tg_flat flat, const tg_param *p, tg_err *err)
-{
-    const tg_bf16 *x = flat.halves ? flat.halves + p->offset : NULL;
-    size_t bad;
-
-    (void)none;
-    if (!x)
-        return tg_check_finite(name, flat.floats + p->offset, p->count, err);
-    bad = tg_find_not_finite16(x, p->count);
-    return bad == p->count ? TG_OK : tg_fail_not_finite(name, bad, (double)tg_float_from_bf16(x[bad]), err);
+    return status ? status : tg_state_arrays_put(&v, table, w, err);
 }
 
 tg_status tg_moments_check_finite(const tg_moments *s, tg_flat values, const tg_params *table,
                                   const tg_settings *settings, tg_err *err)
 {
-    const tg_status status = visit_flat(table, settings, "", values, check_finite, NULL, err);
+    const tg_state_arrays w = {.prefix = "", .flat = values}, m = arrays_of_m(s),
+                          v = arrays_of_v(s, settings);
+    tg_status status;
 
-    return status ? status : visit_moments(s, table, settings, check_finite, NULL, err);
+    if ((status = tg_state_arrays_check_finite(&w, table, err)) ||
+        (status = tg_state_arrays_check_finite(&m, table, err)))
+        return status;
+    return tg_state_arrays_check_finite(&v, table, err);
 }
