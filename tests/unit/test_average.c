@@ -9,10 +9,9 @@
 #include "lib/tokens/tokenizer_read.h"
 #include "lib/train/plan.h"
 #include "lib/train/recipe.h"
-#include "lib/train/run.h"
-#include "lib/train/trainer.h"
 #include "tests/unit/byte_stream.h"
 #include "tests/unit/check.h"
+#include "tests/unit/short_run.h"
 #include "tests/unit/small_model.h"
 #include "tests/unit/thread_team.h"
 
@@ -38,51 +37,14 @@ static void begin(tg_run *run, tg_optimizer_kind optimizer, size_t average)
     CHECK_OK(tg_run_prepare(run, &err), &err);
 }
 
-static void open_trainer(tg_trainer *t, tg_batches *b, tg_run *run, const tg_team *team)
-{
-    tg_err err;
-
-    CHECK_OK(tg_batches_init(b, &stream, run->settings.seed, run->settings.context, true,
-                             (tg_held_out){0.1, 1, NULL}, &err),
-             &err);
-    CHECK_OK(tg_trainer_open(t, run, b, team, &err), &err);
-}
-
-static void steps_to(tg_trainer *t, size_t step)
-{
-    tg_step_report report;
-    tg_err err;
-
-    while (t->run->step < step)
-        CHECK_OK(tg_trainer_step(t, &report, &err), &err);
-}
-
 static void train_to(tg_run *run, size_t step)
 {
-    tg_batches b;
-    tg_trainer t;
-
-    open_trainer(&t, &b, run, &tg_team_alone);
-    steps_to(&t, step);
-    tg_trainer_close(&t);
+    short_run_train(run, &stream, step);
 }
 
 static bool same_weights(const tg_run *a, const tg_run *b)
 {
     return memcmp(a->model.params, b->model.params, a->model.table.floats * sizeof(float)) == 0;
-}
-
-/* Write a run to a file, and read it. */
-static void save_and_read(tg_run *again, const tg_run *run)
-{
-    const int fd = memfd_create("run", 0);
-    tg_err err;
-
-    CHECK_OK(tg_run_write(run, fd, &err), &err);
-    CHECK(lseek(fd, 0, SEEK_SET) == 0);
-    CHECK_OK(tg_run_read(again, fd, &err), &err);
-    CHECK_OK(tg_run_prepare(again, &err), &err);
-    close(fd);
 }
 
 /* ---- what it is */
@@ -146,7 +108,7 @@ static void stopped_anywhere_ends_the_same(void)
 
         begin(&run, TG_OPTIMIZER_MUON, AVERAGE);
         train_to(&run, step);
-        save_and_read(&again, &run);
+        short_run_save_and_read(&again, &run);
         CHECK_EQ(again.settings.average, AVERAGE);
         train_to(&again, STEPS);
         CHECK(same_weights(&again, &whole));
@@ -166,16 +128,16 @@ static void take_steps(const tg_team *team, void *context)
     tg_err err;
 
     begin(&run, TG_OPTIMIZER_MUON, AVERAGE);
-    open_trainer(&t, &b, &run, team);
+    short_run_open(&t, &b, &run, &stream, team);
     tg_trainer_deal(&t);
-    steps_to(&t, STEPS - 2);
+    short_run_steps(&t, STEPS - 2);
     tg_trainer_collect(&t);
     tg_trainer_close(&t);
     if (team->rank > 0)
         CHECK_OK(tg_average_build(&run.average, &run.model.table, &err), &err);
-    open_trainer(&t, &b, &run, team);
+    short_run_open(&t, &b, &run, &stream, team);
     tg_trainer_deal(&t);
-    steps_to(&t, STEPS);
+    short_run_steps(&t, STEPS);
     CHECK(same_weights(&run, alone));
     tg_trainer_close(&t);
     tg_run_free(&run);
@@ -221,7 +183,7 @@ static void check_resumed(size_t at, size_t steps, size_t average)
     add_steps(sum, &without, first, at);
     if (at == STEPS) {
         tg_run_free(&without);
-        save_and_read(&without, &with);
+        short_run_save_and_read(&without, &with);
     }
     CHECK_OK(resume(&with, steps, average, &err), &err);
     CHECK_OK(resume(&without, steps, 0, &err), &err);

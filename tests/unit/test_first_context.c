@@ -1,17 +1,12 @@
 /* Training that begins with shorter sequences (lib/train/settings.h, first_context). */
-#define _GNU_SOURCE /* memfd_create */
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
-#include <unistd.h>
 
 #include "lib/tokens/tokenizer_read.h"
 #include "lib/train/plan.h"
-#include "lib/train/run.h"
-#include "lib/train/trainer.h"
 #include "tests/unit/byte_stream.h"
 #include "tests/unit/check.h"
+#include "tests/unit/short_run.h"
 #include "tests/unit/small_model.h"
 #include "tests/unit/thread_team.h"
 
@@ -37,27 +32,9 @@ static void begin(tg_run *run, size_t context, size_t first, size_t batch)
     run->settings.warmup = 2;
 }
 
-static void open_trainer(tg_trainer *t, tg_batches *b, tg_run *run, const tg_team *team)
-{
-    tg_err err;
-
-    CHECK_OK(tg_batches_init(b, &stream, run->settings.seed, run->settings.context, true,
-                             (tg_held_out){0.1, 1, NULL}, &err),
-             &err);
-    CHECK_OK(tg_trainer_open(t, run, b, team, &err), &err);
-}
-
 static void train_to(tg_run *run, size_t step)
 {
-    tg_step_report report;
-    tg_batches b;
-    tg_trainer t;
-    tg_err err;
-
-    open_trainer(&t, &b, run, &tg_team_alone);
-    while (run->step < step)
-        CHECK_OK(tg_trainer_step(&t, &report, &err), &err);
-    tg_trainer_close(&t);
+    short_run_train(run, &stream, step);
 }
 
 static bool same_weights(const tg_run *a, const tg_run *b)
@@ -96,21 +73,16 @@ static void stopped_anywhere_ends_the_same(void)
     begin(&whole, T, FIRST, BATCH);
     train_to(&whole, STEPS);
     for (size_t step = 1; step < STEPS; step += 2) {
-        const int fd = memfd_create("run", 0);
         tg_run run, again;
-        tg_err err;
 
         begin(&run, T, FIRST, BATCH);
         train_to(&run, step);
-        CHECK_OK(tg_run_write(&run, fd, &err), &err);
-        CHECK(lseek(fd, 0, SEEK_SET) == 0);
-        CHECK_OK(tg_run_read(&again, fd, &err), &err);
+        short_run_save_and_read(&again, &run);
         CHECK_EQ(again.settings.first_context, FIRST);
         train_to(&again, STEPS);
         CHECK(same_weights(&again, &whole));
         tg_run_free(&run);
         tg_run_free(&again);
-        close(fd);
     }
     tg_run_free(&whole);
 }
@@ -118,17 +90,14 @@ static void stopped_anywhere_ends_the_same(void)
 static void take_steps(const tg_team *team, void *context)
 {
     const tg_run *alone = context;
-    tg_step_report report;
     tg_batches b;
     tg_trainer t;
     tg_run run;
-    tg_err err;
 
     begin(&run, T, FIRST, BATCH);
-    open_trainer(&t, &b, &run, team);
+    short_run_open(&t, &b, &run, &stream, team);
     tg_trainer_deal(&t);
-    while (run.step < STEPS)
-        CHECK_OK(tg_trainer_step(&t, &report, &err), &err);
+    short_run_steps(&t, STEPS);
     CHECK(memcmp(run.model.params, alone->model.params, run.model.table.floats * sizeof(float)) == 0);
     tg_trainer_close(&t);
     tg_run_free(&run);
@@ -156,7 +125,7 @@ static void what_is_between_steps_leaves_no_trace(void)
     begin(&run, T, FIRST, BATCH);
     begin(&other, T, FIRST, BATCH);
     train_to(&other, STEPS);
-    open_trainer(&t, &b, &run, &tg_team_alone);
+    short_run_open(&t, &b, &run, &stream, &tg_team_alone);
     while (run.step < STEPS) {
         tg_trainer_try(&t, T);
         tg_trainer_try(&t, FIRST);

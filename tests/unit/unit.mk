@@ -75,6 +75,7 @@ $(addprefix $(BUILD)/unit/,make_family test_circuit test_growing test_lens test_
 $(BUILD)/unit/test_muon: $(BUILD)/obj/tests/unit/ref_muon.o
 
 $(addprefix $(BUILD)/unit/,test_train test_first_context test_average): $(BUILD)/obj/tests/unit/byte_stream.o
+$(addprefix $(BUILD)/unit/,test_first_context test_average): $(BUILD)/obj/tests/unit/short_run.o
 
 # Teams without MPI.
 $(addprefix $(BUILD)/unit/,test_train test_first_context test_average test_eval test_ablate): $(BUILD)/obj/tests/unit/thread_team.o
