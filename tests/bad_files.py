@@ -1163,6 +1163,19 @@ def make_runs():
     case("moment-of-another-shape", "opt/m/wte.weight has", "opt/m/wte.weight", floats(2))
     case("moment-doubles", "opt/m/wte.weight has", "opt/m/wte.weight", npy("(2,)", "'<f8'", bytes(16)))
     case("moment-of-no-tensor", "opt/m/x", "opt/m/x", floats(2))
+    # the same run, of 3 steps, with a mean of the last two that is not complete
+    good = {**good, "train/steps": scalar(3), "train/average": scalar(2),
+            **{f"opt/a/{name[6:]}": good[name[6:]] for name in good if name.startswith("opt/m/")}}
+    case("good-mean", "ok")
+    for name, value in (("negative", -1), ("a-float", 1.0), ("text", "one")):
+        case(f"mean-{name}", "train/average", "train/average", scalar(value))
+    case("mean-of-4-steps", "a mean of the last 4 of 3 steps", "train/average", scalar(4))
+    case("mean-of-none", "the mean of the last 0 of 3 steps has", "train/average", None)
+    case("mean-missing", "the mean of the last 2 of 3 steps has", "opt/a/wte.weight", None)
+    case("mean-of-another-shape", "opt/a/wte.weight has", "opt/a/wte.weight", floats(2))
+    case("mean-doubles", "opt/a/wte.weight has", "opt/a/wte.weight", npy("(2,)", "'<f8'", bytes(16)))
+    case("mean-of-no-tensor", "opt/a/x", "opt/a/x", floats(2))
+    case("mean-nan", "opt/a/wte.weight[1] is nan", "opt/a/wte.weight", changed("opt/a/wte.weight", "<f", nan, 1))
 
 
 # ---- logs of training

@@ -53,14 +53,14 @@ class Chromium:
         self.process = subprocess.Popen(command, preexec_fn=as_3_and_4, close_fds=False,
                                         env={**os.environ, "TMPDIR": self.profile},  # removed with it
                                         stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL,
-                                        stderr=subprocess.DEVNULL)
+                                        stderr=subprocess.DEVNULL, start_new_session=True)
         os.close(to_read)
         os.close(to_write)
 
     def close(self):
-        self.process.kill()
+        os.killpg(self.process.pid, signal.SIGKILL)  # its children too: they would make the folder again
         self.process.wait()
-        for _ in range(40):  # its children end after it, and write until then
+        for _ in range(40):  # they may end after it, and write until then
             shutil.rmtree(self.profile, ignore_errors=True)
             if not os.path.exists(self.profile):
                 break
