@@ -96,6 +96,8 @@ def runs():
             trained = {n[:-4]: np.load(io.BytesIO(z.read(n))) for n in z.namelist()}
     few = ["train/" + n for n in ("steps", "batch", "accumulate", "warmup", "lr", "min_lr", "beta1", "beta2", "weight_decay", "clip", "val_fraction", "context", "text_crc")]
     put("trained", "own.npz", members({n: a for n, a in trained.items() if n not in few}, True))
+    mean = {"train/steps": 3, "train/average": 2} | {"opt/a/" + n[6:]: trained[n[6:]] for n in trained if n.startswith("opt/m/")}
+    put("trained", "limit-mean.npz", members({n: a for n, a in trained.items() if n not in few} | mean, True))
     # models with tokenizers that few formats can hold
     with tempfile.TemporaryDirectory() as d:
         (pathlib.Path(d) / "t.npz").write_bytes(run("tg-tokenize", "--tokenizer", "char", cwd=d, data="a\u00e9\u4f60".encode()))
