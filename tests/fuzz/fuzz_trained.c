@@ -1,8 +1,9 @@
 /*
- * The archives of training runs: settings, state, losses and the optimizer's moments.
+ * The archives of training runs: settings, state, losses, the optimizer's moments and the mean of the
+ * weights.
  *
  * Every input is read as a file and as a stream, and both must agree.  What is accepted has settings in their
- * ranges and finite moments; written, and read again, it is the same.
+ * ranges, finite moments and a finite mean, if it has one; written, and read again, it is the same.
  */
 #define _GNU_SOURCE /* memfd_create */
 #include <math.h>
@@ -42,6 +43,8 @@ static void check_same(const tg_run *a, const tg_run *b)
 
     must(a->step == b->step && a->text_tokens == b->text_tokens && a->text_crc == b->text_crc);
     must(b->model.table.floats == floats);
+    must(!a->average.mean == !b->average.mean);
+    must(!a->average.mean || memcmp(a->average.mean, b->average.mean, floats * sizeof(float)) == 0);
     for (size_t i = 0; i < TG_SETTINGS; i++)
         must(tg_field_equal(&tg_settings_fields.row[i], &a->settings, &b->settings));
     for (size_t i = 0; i < a->model.table.n; i++) {
@@ -58,6 +61,8 @@ static void check_same(const tg_run *a, const tg_run *b)
 
 static void check_moments(const tg_run *run)
 {
+    for (size_t i = 0; run->average.mean && i < run->model.table.floats; i++)
+        must(isfinite(run->average.mean[i]));
     if (run->moments.m.halves)
         return;
     for (size_t i = 0; i < run->model.table.floats; i++)
