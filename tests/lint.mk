@@ -10,7 +10,8 @@ LINT_FLAGS = $(ALL_CPPFLAGS) $(MPI_CFLAGS) $(if $(MPI),-DTEAM_MPI='"$(MPICC)"') 
 CMD_SRC := $(TEAM_SRC) $(filter-out cmd/team/%,$(wildcard cmd/*/*.c))
 TIDY := $(addprefix tidy/,$(LIB_SRC) $(REF_SRC) $(ISA_SRC) $(CMD_SRC))
 
-lint: $(TIDY) format layout cppcheck scripts manuals subjects ## static analysis (cppcheck, clang-tidy, shellcheck, mandoc), layout, format, commits
+# cppcheck and scripts are one command each, and take longest.
+lint: cppcheck scripts $(TIDY) format layout manuals subjects ## static analysis (cppcheck, clang-tidy, shellcheck, mandoc), layout, format, commits
 
 # which file refers to which, the objects tell
 CMD_OBJ = $(CLI_OBJ) $(patsubst %.c,$(BUILD)/obj/%.o,$(wildcard cmd/tg-*/*.c))
