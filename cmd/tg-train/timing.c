@@ -65,11 +65,12 @@ static double time_for_steps(const train_timing *timing, const train_setup *setu
 {
     const double every = (double)setup->options->eval_every, step = (double)setup->run.step;
     const double validation = validation_time(timing, setup, per_step), left = seconds - validation;
+    const double mean = per_step + TG_RECIPE_DECAY * timing->longer; /* of a step */
     double steps;
 
     if (every == 0)
         return left;
-    steps = fmax(0, left / (per_step + validation / every));
+    steps = fmax(0, left / (mean + validation / every));
     return left - validation * (floor((step + steps) / every) - floor((step - 1) / every));
 }
 
