@@ -119,7 +119,8 @@ tg_config tg_recipe_timed_config(const tg_tokens *tokens, tg_held_out held_out, 
                               of_tokens[] = {{0, 2, 4, 384, 64, 256, false},
                                              {TG_RECIPE_MIDDLE, 2, 6, 512, 64, 512, false},
                                              {TG_RECIPE_LONG, 3, 6, 512, 128, 1024, false},
-                                             {TG_RECIPE_LARGE, 5, 10, 864, 128, 512, true}};
+                                             {TG_RECIPE_LARGE, 5, 10, 864, 128, 512, true},
+                                             {TG_RECIPE_LARGER, 6, 12, 1024, 128, 512, true}};
     const struct shape *shape = &of_bytes;
     tg_config config;
     size_t preset = TG_PRESET_DEFAULT;

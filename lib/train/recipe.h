@@ -25,16 +25,17 @@
 #define TG_RECIPE_TIMED_PRESET "baby-qwen3"
 
 /* Floating-point operations of products that a run of some minutes has time for, from which on a wider model
- * pays, and a deeper one; and one that is both, for a text that it reads more than TG_RECIPE_REPEATS times.
+ * pays, and a deeper one; and two that are both, for a text that they read more than TG_RECIPE_REPEATS times.
  */
 #define TG_RECIPE_MIDDLE 2e13
 #define TG_RECIPE_LONG 5e13
 #define TG_RECIPE_LARGE 2.5e14
+#define TG_RECIPE_LARGER 4e14
 
 /* The least learning rate with Muon, for TG_RECIPE_MUON_WIDTH channels or fewer, of a run of some minutes
  * that reads its text more than TG_RECIPE_FRESH times. */
 #define TG_RECIPE_MUON_LR 2e-3
-#define TG_RECIPE_MUON_WIDTH 320
+#define TG_RECIPE_MUON_WIDTH 384
 
 /* With a vocabulary a run of some minutes begins with sequences of so many tokens, where the context is at
  * least so many times as long; and a new model's context is no longer than a part of the text, of which there
@@ -105,9 +106,10 @@ tg_config tg_recipe_config(const tg_tokenizer *tokenizer);
  * query heads, 32 channels each: 2 layers, 128 wide, and a context of 128 bytes or 256 tokens of a
  * vocabulary.  With a vocabulary it is 192 wide from TG_RECIPE_MIDDLE on, with a context of 512, and from
  * TG_RECIPE_LONG on has 3 layers and a context of 1024; from TG_RECIPE_LARGE on, if it then has time to read
- * the text more than TG_RECIPE_REPEATS times, it has 5 layers, 320 wide, and a context of 512.  The context
- * is halved, down to 64, or 128 of 3 layers and more, while the text, or a block of it, has no
- * TG_RECIPE_WINDOWS of that, or what is held out none; so it is of a text with a loss mask.
+ * the text more than TG_RECIPE_REPEATS times, it has 5 layers, 320 wide, and a context of 512; from
+ * TG_RECIPE_LARGER on likewise 6 layers, 384 wide.  The context is halved, down to 64, or 128 of 3 layers and
+ * more, while the text, or a block of it, has no TG_RECIPE_WINDOWS of that, or what is held out none; so it
+ * is of a text with a loss mask.
  */
 tg_config tg_recipe_timed_config(const tg_tokens *tokens, tg_held_out held_out, double operations);
 

@@ -779,7 +779,7 @@ static void a_vocabulary_has_a_rate_of_its_own(void)
         {4.35e6, 128, 12, 3e-3, 0.1, 0}, {8.25e6, 128, 12, 3e-3, 0.5, 0}, {16.5e6, 128, 12, 3e-3, 1, 0},
         {4.35e6, 192, 48, 4e-3, 0.1, 0}, {4.65e6, 192, 16, 2e-3, 0.5, 0}, {8.25e6, 192, 16, 2e-3, 0.5, 0},
         {16.5e6, 192, 16, 2e-3, 1, 0.1}, {19.5e6, 128, 12, 3e-3, 1, 0.1}, {4.35e6, 320, 48, 2.4e-3, 0.1, 0},
-        {16.5e6, 320, 16, 2e-3, 1, 0.1}, {16.5e6, 640, 16, 1e-3, 1, 0.1}};
+        {16.5e6, 384, 16, 2e-3, 1, 0.1}, {16.5e6, 768, 16, 1e-3, 1, 0.1}};
     static const bool batch_given[TG_SETTINGS] = {[TG_SET_BATCH] = true};
     tg_model m = {.config = {.n_embd = 128, .n_ctx = 32}};
     tg_settings s = tg_settings_default();
@@ -807,6 +807,11 @@ static void a_vocabulary_has_a_rate_of_its_own(void)
     CHECK(c.n_layer == 5 && c.n_embd == 320 && c.n_inner == 864 && c.n_ctx == 512);
     CHECK(timed(m.tokenizer, TG_RECIPE_LARGE, 460000).n_layer == 3);
     CHECK(timed(m.tokenizer, 0.99 * TG_RECIPE_LARGE, 100000).n_layer == 3);
+    /* 6 layers, of 10.7 million parameters, can read 390,000 tokens 6.4 times, and 430,000 5.8 times */
+    c = timed(m.tokenizer, TG_RECIPE_LARGER, 390000);
+    CHECK(c.n_layer == 6 && c.n_embd == 384 && c.n_inner == 1024 && c.n_ctx == 512);
+    CHECK(timed(m.tokenizer, TG_RECIPE_LARGER, 430000).n_layer == 5);
+    CHECK(timed(m.tokenizer, 0.99 * TG_RECIPE_LARGER, 100000).n_layer == 5);
     CHECK(timed(m.tokenizer, TG_RECIPE_LARGE, 0).n_layer == 3); /* not known */
     m.config.n_ctx = 64;
     tg_recipe_choose(&s, nothing_given, 0, (tg_recipe_time){5, 0}, &m, TG_ORIGIN_NEW);
