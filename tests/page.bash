@@ -1,6 +1,7 @@
 # The page of tg-attn-view --html in a browser, for tests.
 
 need_chromium() {
+    [[ -z ${TG_BROWSER:-} ]] || return 0 # setup_file has started it
     need python3
     PYTHONDONTWRITEBYTECODE=1 PYTHONPATH=$ROOT/tests python3 -c 'import browser, sys; sys.exit(browser.find() is None)' ||
         skip "Chromium is not installed"
