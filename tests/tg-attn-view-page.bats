@@ -344,6 +344,7 @@ for t in range(12):
 END
 }
 
+# In make soak every theme with every language at every width.
 @test "page: 1,000 tokens are usable, and nothing is cut off at any width" {
     slow
     need_chromium
@@ -352,6 +353,7 @@ END
     dump few.npz T=5 text=words
     tg-attn-view --html -o few.html few.npz
     cat > widths.py << 'END'
+import os
 # whatever is written on a canvas lies on it
 page.run("""window.outside = [];
 window.written = 0;
@@ -390,13 +392,17 @@ def check(width, height, *how):
 if file in ("few.html", "page.html"):
     for width, height in ((340, 700), (700, 900), (1100, 800), (1400, 1000), (2200, 1300)):
         check(width, height)
+    # any two of theme, language and width are together
+    turn = 0
     for theme in ("light", "dark"):
         page.theme(theme)
         for language in ("zh", "en"):
             page.run("byId('language').click()"); page.settle()
             assert page.run("document.documentElement.lang").startswith(language)
             for width, height in ((340, 700), (1100, 800), (1400, 1000)):
-                check(width, height, theme, language)
+                turn += 1
+                if "TG_SOAK" in os.environ or turn in (1, 3, 5, 8, 10, 12):
+                    check(width, height, theme, language)
 else:
     check(390, 844)
 page.run("byId('map').focus()")
@@ -883,7 +889,7 @@ END
 }
 
 # Heads that are sure make numbers of all sizes: the model of guide 7 does.
-# Half a minute: the page shows 3,900 of 15,700 cells, with the terms of their sums, and every number is compared.
+# The page shows one in twenty of 15,000 cells, with the terms of their sums, and every number is compared.
 # In make soak all cells.
 @test "page: the texts of a sharp model's cells are the numbers that tg-attn-dump prints" {
     slow
@@ -894,10 +900,11 @@ END
         tg-attn-dump -m "$ROOT/docs/data/induction" -p "$text" -o dump.npz
         tg-attn-view --html -o page.html dump.npz
         tg-attn-dump -m "$ROOT/docs/data/induction" -p "$text" -f tsv > all.tsv
-        echo 'assert small > 20 or T < 40, small' | CELLS=$(soak && echo 1 || echo 0.06) every_cell page.html all.tsv
+        echo 'assert small > 20 or T < 40, small' | CELLS=$(soak && echo 1 || echo 0.12) HEADS=$(soak && echo 1 || echo 0.4) every_cell page.html all.tsv
     done
 }
 
+# In make soak half of the cells.
 @test "page: the texts of cells of the examples, and of 12 x 12 untrained heads, are the numbers that tg-attn-dump prints" {
     slow
     need_chromium
@@ -906,13 +913,13 @@ END
         tg-attn-dump --example $example -o dump.npz --force
         tg-attn-view --html -o page.html --force dump.npz
         tg-attn-dump --example $example -f tsv | awk 'NR == 1 || $3 == 0' > all.tsv # the page's sequence
-        echo 'assert page.run("T") >= 2' | CELLS=$(soak && echo 0.5 || echo 0.2) every_cell page.html all.tsv
+        echo 'assert page.run("T") >= 2' | CELLS=$(soak && echo 0.5 || echo 0.15) every_cell page.html all.tsv
     done
     tg-init -q --n-layer 12 --n-head 12 --n-embd 96 --n-ctx 16 -o untrained.npz
     tg-attn-dump -m untrained.npz -p 'To be' -o dump.npz --force
     tg-attn-view -q --html -o page.html --force dump.npz
     tg-attn-dump -m untrained.npz -p 'To be' -f tsv > all.tsv
-    echo 'assert len(layers) == heads == 12' | CELLS=0.5 HEADS=$(soak && echo 1 || echo 0.1) every_cell page.html all.tsv
+    echo 'assert len(layers) == heads == 12' | CELLS=0.5 HEADS=$(soak && echo 1 || echo 0.04) every_cell page.html all.tsv
 }
 
 @test "page: the copied command runs as pasted, and prints the number" {
@@ -1102,14 +1109,14 @@ END
     tg-attn-dump --example mha -o example.npz
     for file in induction llama-dump example; do tg-attn-view -q -o $file.html $file.npz; done
     pages induction.html llama-dump.html example.html << 'END'
-import random
+import os, random
 import numpy as np
 dump = np.load(file.replace(".html", ".npz"))
 same = lambda text, stored: np.float32(text) == np.float32(stored)
 cells = lambda id: page.run(f"[...byId('{id}').querySelectorAll('tbody tr')].map((row) => [...row.cells].map((c) => c.textContent))")
 T, H, D, layers = page.run("[T, H, D, dump.layers]")
 random.seed(1)
-for _ in range(12):
+for n in range(12):
     layer, h, i, d = random.choice(layers), random.randrange(H), random.randrange(T), random.randrange(D)
     scores, probs = dump[f"h.{layer}.scores"][0, h, i], dump[f"h.{layer}.probs"][0, h, i]
     page.run(f"goTo({layer}, {h}); moveTo({i}, 0); setPanel('row')"); page.settle()
@@ -1128,7 +1135,9 @@ for _ in range(12):
     assert result.startswith(f"att.data[{at - d} + {d}] = att.data[{at}] = ") and same(result.split()[-1], att[at]), result
     last = cells("sums")[-1]
     assert int(last[0]) < i or abs(float(last[5]) - att[at]) <= 1e-7 * abs(att[at]), (last, att[at])
-    # the texts of all channels: 500 sums
+    # the texts of all channels: 120 sums, in make soak 500
+    if n >= 3 and "TG_SOAK" not in os.environ:
+        continue
     shown = page.run("Array.from({length: D}, (_, d) => { setChannel(d); draw(); return byId('sum-result').textContent; })"); page.settle()
     for c, said in enumerate(shown):
         assert said.startswith(f"att.data[{at - d} + {c}] = ") and same(said.split()[-1], att[at - d + c]), (layer, h, i, c, said)
@@ -1350,27 +1359,26 @@ END
 # A map at `left` has the colours of the numbers, which have the places, at the corners of its cells; NaN: masked.
 map_colors() {
     cat > colors.py << 'END'
-import base64, numpy as np
+import numpy as np
 
 def colored(nth, places, name, theme="light"):
     frame, at = page.run("frame"), page.run("[view.i, view.j]")
-    pixels = page.run("""(() => { const map = byId('map'), copy = new OffscreenCanvas(map.width, map.height).getContext('2d');
+    hexes, cell = page.run(f"dump.{theme}.{name}"), frame["cell"]
+    steps = [hexes[n : n + 6] for n in range(0, 1440, 6)]
+    # not under the cursor
+    cells = [(i, j) for i in range(len(places)) for j in range(len(places)) if abs(i - at[0]) >= 2 and abs(j - at[1]) >= 2]
+    assert len(cells) > 30
+    points = [[round(frame["lefts"][nth] + j * cell) + 3, round(frame["top"] + i * cell) + 3] for i, j in cells]
+    pixels = page.run("""((points) => { const map = byId('map'), copy = new OffscreenCanvas(map.width, map.height).getContext('2d');
         copy.drawImage(map, 0, 0);
-        return [map.width, btoa(Array.from(copy.getImageData(0, 0, map.width, map.height).data, (x) => String.fromCharCode(x)).join(''))]; })()""")
-    data = np.frombuffer(base64.b64decode(pixels[1]), "u1").reshape(-1, pixels[0], 4)
-    hexes, cell, seen = page.run(f"dump.{theme}.{name}"), frame["cell"], 0
-    for i, row in enumerate(places):
-        for j, place in enumerate(row):
-            if abs(i - at[0]) < 2 or abs(j - at[1]) < 2:
-                continue  # under the cursor
-            got = data[round(frame["top"] + i * cell) + 3, round(frame["lefts"][nth] + j * cell) + 3, :3].tobytes().hex()
-            if np.isnan(place):
-                assert got not in [hexes[n : n + 6] for n in range(0, 1440, 6)], (nth, i, j)
-            else:
-                n = 6 * int(np.floor(np.clip(place, 0, 1) * 239 + 0.5))
-                assert got == hexes[n : n + 6], (nth, i, j, got, place)
-            seen += 1
-    assert seen > 30
+        const {data} = copy.getImageData(0, 0, map.width, map.height);
+        return points.map(([x, y]) => Array.from(data.subarray(4 * (y * map.width + x)).subarray(0, 3))); })(""" + f"{points})")
+    for (i, j), pixel in zip(cells, pixels, strict=True):
+        got, place = bytes(pixel).hex(), places[i][j]
+        if np.isnan(place):
+            assert got not in steps, (nth, i, j)
+        else:
+            assert got == steps[int(np.floor(np.clip(place, 0, 1) * 239 + 0.5))], (nth, i, j, got, place)
 END
 }
 
@@ -1436,7 +1444,7 @@ for width, height in (1280, 800), (1920, 1080):
         for nth, x in enumerate((one, two)):
             colored(nth, np.sqrt(x) if show == "probs" else 0.5 + x / most / 2, show)
         colored(2, 0.5 + less / np.nanmax(np.abs(less)) / 2, "scores")
-    page.run("setShow('probs')")
+    page.run("setShow('probs')"); page.settle()
 # the tokens of each, and of the difference both where they are not the same; the text and its lines are b's
 assert page.run("[0, 1, 2].map((nth) => axisLabel(6, nth))") == ["6 a", "6 x", "6 a/x"]
 assert page.run("[0, 1, 2].map((nth) => axisLabel(5, nth))") == ["5 f"] * 3
@@ -1612,7 +1620,7 @@ END
     beside model.npz
     tg-attn-view -q --title T -o gemma3.html gemma3.npz lens.npz parts.npz patch.npz
     pages page.html window.html gemma3.html neox.html << 'END'
-import re
+import os, re
 # both have the same parts
 assert page.run("""Object.entries(CHINESE).filter(([a, b]) => [a, b].map((t) => [...new Set(t.match(/\\{\\d\\}/g))].sort().join())
     .reduce((x, y) => x !== y))""") == []
@@ -1630,8 +1638,8 @@ for panel in page.run("panels") + ["quiz", "quiz", "quiz", *(["sides"] if page.r
     for i, j in ((9, 4), (3, 7), (9, 1)):
         sides = "setSides(true)" if panel == "sides" else f"setSides(false); setPanel('{panel}')"
         page.run(f"goTo(0, 1); moveTo({i}, {j}); {sides}"); page.settle()
-        # the cards of other cells have other numbers in the same sentences
-        for card in range(page.run("cards.length") if (i, j) == (9, 4) else 1):
+        # the cards of other cells have other numbers in the same sentences, which say the same beside any panel
+        for card in range(page.run("cards.length") if (i, j) == (9, 4) and (panel == "cell" or "TG_SOAK" in os.environ) else 1):
             page.run(f"view.card = {card}; draw()")
             seen |= set(re.findall(r"(?<![\\A-Za-z])[A-Za-z]{2,}", page.run("""[document.body.innerText, document.title, byId('map').getAttribute('aria-label'),
                 byId('legend').getAttribute('aria-label'), byId('said').textContent, ...[...document.querySelectorAll('[title]')].filter((e) => !e.closest('#text')).map((e) => e.title)].join(' ')""")))
