@@ -53,8 +53,8 @@ with Browser(1400, 1000) as page:
 END
 }
 
-# every_cell FILE TSV: in each cell, or, with CELLS=X, in that share of them, chosen at random, the page FILE shows
-# the offsets, the mask and the numbers that tg-attn-dump -f tsv has printed; each row as it is copied has all of
+# every_cell FILE.html...: in each cell, or, with CELLS=X, in that share of them, chosen at random, the pages show the
+# offsets, the mask and the numbers that tg-attn-dump -f tsv has printed in FILE.tsv; each row as it is copied has all of
 # them.  With HEADS=X, only in about that share of the heads, and one at least.  Then Python on standard input, with
 # `page`, and `small`, the number of probabilities near 0.
 every_cell() {
@@ -64,7 +64,7 @@ import json
 import os
 import random
 import numpy as np
-lines = open(sys.argv[2]).read().splitlines(keepends=True)
+lines = open(file.replace(".html", ".tsv")).read().splitlines(keepends=True)
 cells = {tuple(map(int, f[:5])): f for f in (line.rstrip("\n").split("\t") for line in lines[1:])}
 T, layers, heads = page.run("[T, dump.layers, H]")
 assert len(cells) == len(layers) * heads * T * T
@@ -104,7 +104,7 @@ for layer, h in [at for at in every if chosen.random() < some] or [chosen.choice
                 assert steps["sum"].startswith("not computed: ") and steps["probability"] == "0", (cell, steps)
                 assert said.endswith(": masked") and term[5:] == ["—", "—"], (cell, said, term)
 END
-    page "$@" < cells.py
+    pages "$@" < cells.py
 }
 
 # no_faults FILE: axe-core finds none on the page, on a desk and a phone, after any of `steps`, a list of JavaScript that

@@ -25,7 +25,9 @@ same = lambda text, stored: np.float32(text) == np.float32(stored)
 cells = [(random.choice(L), random.randrange(H), random.randrange(T), random.randrange(T)) for _ in range(12 if "TG_SOAK" in os.environ else 2)]
 
 def rows(panel, box, scroll=0):
-    page.run(f"setPanel('{panel}'); byId('{box}').scrollTop = {scroll}"); page.settle()
+    page.run(f"setPanel('{panel}'); byId('{box}').scrollTop = {scroll}; draw()")
+    if scroll:
+        page.settle()
     got = page.run(f"[...byId('{box}').querySelectorAll('tbody tr')].map((r) => [...r.cells].map((c) => c.textContent))")
     assert got, (file, panel)
     return got
@@ -169,7 +171,7 @@ def gradient_traced(layer, h, i, j):
 for _ in range(13 if "TG_SOAK" in os.environ else 4):
     layer, h, i = random.choice(L), random.randrange(H), random.randrange(T)
     j = random.randrange(page.run(f"firstSeen({layer}, {i})"), i + 1)
-    said = page.run(f"goTo({layer}, {h}), moveTo({i}, {j}), setPanel('gradient'), draw(), byId('gradient-result').textContent"); page.settle()
+    said = page.run(f"goTo({layer}, {h}), moveTo({i}, {j}), setPanel('gradient'), draw(), byId('gradient-result').textContent")
     want = re.findall("= (\\S+)$", gradient_traced(layer, h, i, j), re.M)[-1]
     assert traced(float(said.split("= ")[-1])) == want, (file, layer, h, i, j, said, want)
 
@@ -395,26 +397,52 @@ END
     need_numpy
     "$BUILD/unit/make_family" gemma3 > model.npz
     tg-attn-dump -m model.npz -p Cats --target-id 5 -o dump.npz
-    refuses() { # MESSAGE CODE
-        alter dump.npz bad.npz "$2"
-        run -1 --separate-stderr tg-attn-view --html -o page.html bad.npz
-        said "bad.npz: $1"
+    local cases=( # MESSAGE CODE
+        "array h.0.w_proj_t has shape (9, 24), expected (10, 24)"
+        'a["h.0.w_proj_t"] = a["h.0.w_proj_t"][:9]'
+        "array h.1.out_norm: elements are 'f8', expected 'f4'"
+        'a["h.1.out_norm"] = a["h.1.out_norm"].astype("f8")'
+        "h.0.w_proj_t[25] is nan: it must be finite"
+        'a["h.0.w_proj_t"][1, 1] = np.nan'
+        "h.1.datt[3] is inf: it must be finite"
+        'a["h.1.datt"][0, 0, 3] = np.inf'
+        "array h.1.datt has shape (1, 4, 23), expected (1, 4, 24)"
+        'a["h.1.datt"] = a["h.1.datt"][:, :, 1:]'
+        "array h.1.frequency has shape (0,), expected (0,), with any number but 0 at the end"
+        'a["h.1.frequency"] = a["h.1.frequency"][:0]'
+        "dump/target[0] is -1, expected 0 to 2147483647"
+        'a["dump/target"] = np.int64(-1)'
+        "next/ids[0] is 300, expected below next/vocab_size, "
+        'a["next/ids"][0, 0] = 300'
+        "next/logits or next/text has another shape than next/ids"
+        'a["next/logits"] = a["next/logits"][:, 1:]'
+        "next/vocab_size, next/ids, next/logits or next/sum is there without the others"
+        'del a["next/sum"]'
+        "array h.0.out_norm_eps is missing: the dump has h.0.out_norm"
+        'del a["h.0.out_norm_eps"]'
+        "array h.1.datt is missing: the dump has h.1.loss"
+        'del a["h.1.datt"]'
+        "array dump/target is missing: the dump has h.0.datt"
+        'del a["dump/target"]'
+        "array h.2.w_proj: the layer must be below dump/n_layer, 2"
+        'a["h.2.w_proj"] = np.ascontiguousarray(a["h.0.w_proj_t"].T)'
+    )
+    # all in one Python, which takes a fifth of a second to start
+    local n codes=()
+    for ((n = 1; n < ${#cases[@]}; n += 2)); do codes+=("${cases[n]}"); done
+    python3 - "${codes[@]}" << 'END'
+import sys, numpy as np
+for n, code in enumerate(sys.argv[1:]):
+    a = dict(np.load("dump.npz"))
+    exec(code)
+    np.savez(f"bad-{n}.npz", **a)
+END
+    [[ ${#codes[@]} = 14 ]]
+    for n in "${!codes[@]}"; do
+        run -1 --separate-stderr tg-attn-view --html -o page.html bad-$n.npz
+        said "bad-$n.npz: ${cases[2 * n]}"
         [[ ! -e page.html ]]
-    }
-    refuses "array h.0.w_proj_t has shape (9, 24), expected (10, 24)" 'a["h.0.w_proj_t"] = a["h.0.w_proj_t"][:9]'
-    refuses "array h.1.out_norm: elements are 'f8', expected 'f4'" 'a["h.1.out_norm"] = a["h.1.out_norm"].astype("f8")'
-    refuses "h.0.w_proj_t[25] is nan: it must be finite" 'a["h.0.w_proj_t"][1, 1] = np.nan'
-    refuses "h.1.datt[3] is inf: it must be finite" 'a["h.1.datt"][0, 0, 3] = np.inf'
-    refuses "array h.1.datt has shape (1, 4, 23), expected (1, 4, 24)" 'a["h.1.datt"] = a["h.1.datt"][:, :, 1:]'
-    refuses "array h.1.frequency has shape (0,), expected (0,), with any number but 0 at the end" 'a["h.1.frequency"] = a["h.1.frequency"][:0]'
-    refuses "dump/target[0] is -1, expected 0 to 2147483647" 'a["dump/target"] = np.int64(-1)'
-    refuses "next/ids[0] is 300, expected below next/vocab_size, " 'a["next/ids"][0, 0] = 300'
-    refuses "next/logits or next/text has another shape than next/ids" 'a["next/logits"] = a["next/logits"][:, 1:]'
-    refuses "next/vocab_size, next/ids, next/logits or next/sum is there without the others" 'del a["next/sum"]'
-    refuses "array h.0.out_norm_eps is missing: the dump has h.0.out_norm" 'del a["h.0.out_norm_eps"]'
-    refuses "array h.1.datt is missing: the dump has h.1.loss" 'del a["h.1.datt"]'
-    refuses "array dump/target is missing: the dump has h.0.datt" 'del a["dump/target"]'
-    refuses "array h.2.w_proj: the layer must be below dump/n_layer, 2" 'a["h.2.w_proj"] = np.ascontiguousarray(a["h.0.w_proj_t"].T)'
+    done
     # without v nothing that needs it is missed
     alter dump.npz bare.npz '[a.pop(f"h.{n}.v") for n in (0, 1)]'
     run -0 --separate-stderr tg-attn-view --html -o page.html bare.npz

@@ -7,11 +7,11 @@ load dumps
 load page
 load pictures
 
-# family NAME [OPTION]...: dump.npz and all.tsv, of a small model of that family, and page.html.
+# family NAME [OPTION]...: dump.npz and page.tsv, of a small model of that family, and page.html.
 family() {
     "$BUILD/unit/make_family" "$1" > model.npz
     tg-attn-dump -m model.npz -p CatDogHenCat "${@:2}" -o dump.npz --force
-    tg-attn-dump -m model.npz -p CatDogHenCat "${@:2}" -f tsv > all.tsv
+    tg-attn-dump -m model.npz -p CatDogHenCat "${@:2}" -f tsv > page.tsv
     tg-attn-view -q -o page.html dump.npz
 }
 
@@ -28,7 +28,7 @@ family() {
         for layout in "${layouts[@]}"; do
             family "$name" --layout "$layout"
             mv dump.npz "$name-$layout.npz"
-            mv all.tsv "$name-$layout.tsv"
+            mv page.tsv "$name-$layout.tsv"
             mv page.html "$name-$layout.html"
         done
     done
@@ -58,7 +58,10 @@ END
     need_chromium
     for layout in bthd bhtd; do
         family llama --layout "$layout"
-        CELLS=$(soak && echo 1 || echo 0.2) HEADS=$(soak && echo 1 || echo 0.4) every_cell page.html all.tsv << 'END'
+        mv page.tsv "$layout.tsv"
+        mv page.html "$layout.html"
+    done
+    CELLS=$(soak && echo 1 || echo 0.2) HEADS=$(soak && echo 1 || echo 0.4) every_cell bthd.html bhtd.html << 'END'
 facts = lambda: page.run("[...byId('facts').rows].map((r) => [...r.cells].map((c) => c.textContent))")
 page.run("goTo(1, 4); moveTo(9, 4)"); page.settle()
 assert ["key head", "1", "= h/(H/KV) = 4/3, rounded down"] in facts(), facts()
@@ -71,15 +74,15 @@ shape = page.run("byId('shape').textContent")
 assert "6 heads, KV = 2 heads of keys, C = 10, D = 4; " in shape, shape
 assert shape.endswith("q is stored as [B,T,H,D], k as [B,T,KV,D]" if bthd else "q is stored as [B,H,T,D], k as [B,KV,T,D]"), shape
 assert page.run("thumbs[5].button.title") == "layer 0, head 5, key head 1"
+assert bthd == (file == "bthd.html")
 END
-    done
 }
 
 @test "page: the texts of cells with a scale, a cap and a window" {
     slow
     need_chromium
     family gemma2 --mask -inf
-    CELLS=$(soak && echo 1 || echo 0.2) HEADS=$(soak && echo 1 || echo 0.5) every_cell page.html all.tsv << 'END'
+    CELLS=$(soak && echo 1 || echo 0.2) HEADS=$(soak && echo 1 || echo 0.5) every_cell page.html << 'END'
 rows = lambda id: page.run(f"[...byId('{id}').rows].map((r) => [...r.cells].map((c) => c.textContent))")
 page.run("goTo(0, 4); moveTo(7, 6)"); page.settle()
 steps = dict(rows("steps"))
@@ -110,7 +113,7 @@ END
     slow
     need_chromium
     family mistral
-    every_cell page.html all.tsv << 'END'
+    every_cell page.html << 'END'
 page.open("about:blank"); page.requests.clear()
 page.open("file://" + os.path.abspath("page.html")); page.settle()
 page.wait("thumbs.every((t) => t.rows === T)")

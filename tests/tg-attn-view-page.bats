@@ -410,7 +410,7 @@ for key in ("s", "+", "+", "+", "ArrowUp", "s"):
     page.key(key)
 assert page.run("outside") == [] and page.run("written") > 100, page.run("outside")
 before = page.cpu()[1]
-for n in range(20):
+for n in range(20 if file == "page.html" else 4):
     page.key("ArrowUp" if n % 2 else "ArrowRight")
 assert page.cpu()[1] - before < 5000 # milliseconds
 END
@@ -909,11 +909,12 @@ END
     need_numpy
     longer=$(printf 'CatDogHen%.0s' 1 2 3 4 5)
     for text in CatDogHenCatDogHen "${longer:0:40}"; do
-        tg-attn-dump -m "$ROOT/docs/data/induction" -p "$text" -o dump.npz
-        tg-attn-view --html -o page.html dump.npz
-        tg-attn-dump -m "$ROOT/docs/data/induction" -p "$text" -f tsv > all.tsv
-        echo 'assert small > 20 or T < 40, small' | CELLS=$(soak && echo 1 || echo 0.12) HEADS=$(soak && echo 1 || echo 0.4) every_cell page.html all.tsv
+        tg-attn-dump -m "$ROOT/docs/data/induction" -p "$text" -o ${#text}.npz
+        tg-attn-view --html -o ${#text}.html ${#text}.npz
+        tg-attn-dump -m "$ROOT/docs/data/induction" -p "$text" -f tsv > ${#text}.tsv
     done
+    echo 'assert small > 20 or T < 40, small' |
+        CELLS=$(soak && echo 1 || echo 0.12) HEADS=$(soak && echo 1 || echo 0.4) every_cell 18.html 40.html
 }
 
 # In make soak half of the cells.
@@ -922,16 +923,16 @@ END
     need_chromium
     need_numpy
     for example in baseline mha indexing mask shapes rope gqa; do
-        tg-attn-dump --example $example -o dump.npz --force
-        tg-attn-view --html -o page.html --force dump.npz
-        tg-attn-dump --example $example -f tsv | awk 'NR == 1 || $3 == 0' > all.tsv # the page's sequence
-        echo 'assert page.run("T") >= 2' | CELLS=$(soak && echo 0.5 || echo 0.15) every_cell page.html all.tsv
+        tg-attn-dump --example $example -o $example.npz
+        tg-attn-view --html -o $example.html $example.npz
+        tg-attn-dump --example $example -f tsv | awk 'NR == 1 || $3 == 0' > $example.tsv # the page's sequence
     done
+    echo 'assert page.run("T") >= 2' | CELLS=$(soak && echo 0.5 || echo 0.2) every_cell {baseline,mha,indexing,mask,shapes,rope,gqa}.html
     tg-init -q --n-layer 12 --n-head 12 --n-embd 96 --n-ctx 16 -o untrained.npz
-    tg-attn-dump -m untrained.npz -p 'To be' -o dump.npz --force
-    tg-attn-view -q --html -o page.html --force dump.npz
-    tg-attn-dump -m untrained.npz -p 'To be' -f tsv > all.tsv
-    echo 'assert len(layers) == heads == 12' | CELLS=0.5 HEADS=$(soak && echo 1 || echo 0.04) every_cell page.html all.tsv
+    tg-attn-dump -m untrained.npz -p 'To be' -o dump.npz
+    tg-attn-view -q --html -o page.html dump.npz
+    tg-attn-dump -m untrained.npz -p 'To be' -f tsv > page.tsv
+    echo 'assert len(layers) == heads == 12' | CELLS=0.5 HEADS=$(soak && echo 1 || echo 0.03) every_cell page.html
 }
 
 @test "page: the copied command runs as pasted, and prints the number" {
@@ -948,9 +949,14 @@ END
         tg-attn-dump "${@:2}" -o dump.npz
         tg-attn-view --html "${view[@]}" -o "$((count += 1)).html" dump.npz
     }
-    named() { # SOURCE FILE: the page of the last dump, if it had that source
-        NAME=$1 alter dump.npz odd.npz 'import os; a["dump/source"] = np.bytes_(os.environ["NAME"].encode())'
-        tg-attn-view --html -o "$2" odd.npz
+    named() { # SOURCE...: pages of the last dump, if it had such a source: odd-1.html and so on
+        NAMES=$(printf '%s|' "$@") alter dump.npz odd-1.npz 'import os
+for n, name in enumerate(os.environ["NAMES"].split("|")[:-1], 1):
+    a["dump/source"] = np.bytes_(name.encode())
+    np.savez(f"odd-{n}.npz", **a)
+a = dict(np.load("odd-1.npz"))'
+        local n
+        for ((n = 1; n <= $#; n++)); do tg-attn-view --html -o odd-$n.html odd-$n.npz; done
     }
     shown -- --example mha
     shown -- --example baseline --heads 2
@@ -964,11 +970,8 @@ END
     tg-attn-dump -m - -p abcd -o dump.npz < ./-x.npz
     python3 -c 'import numpy as np; assert "dump/source" not in np.load("dump.npz")'
     # nor is what nobody can have typed: a name that would be a command, or that hides what it is
-    odd=0
-    for name in $'-m x\n; touch pwned' $'-m \u202Ex' '--example $(touch pwned)' '--qkv a.npz' '-o x' '-m ' ''; do
-        named "$name" "odd-$((odd += 1)).html"
-    done
-    named "-m '; touch pwned; '" quoted.html
+    named $'-m x\n; touch pwned' $'-m \u202Ex' '--example $(touch pwned)' '--qkv a.npz' '-o x' '-m ' '' "-m '; touch pwned; '"
+    mv odd-8.html quoted.html
     pages ./*.html << 'END'
 page.allow_clipboard()
 page.run("moveTo(2, 1); setShow('scores'); byId('copy-command').click()")
