@@ -61,7 +61,7 @@ END
         mv page.tsv "$layout.tsv"
         mv page.html "$layout.html"
     done
-    CELLS=$(soak && echo 1 || echo 0.2) HEADS=$(soak && echo 1 || echo 0.4) every_cell bthd.html bhtd.html << 'END'
+    CELLS=$(soak && echo 1 || echo 0.2) HEADS=$(soak && echo 1 || echo 0.5) every_cell bthd.html bhtd.html << 'END'
 facts = lambda: page.run("[...byId('facts').rows].map((r) => [...r.cells].map((c) => c.textContent))")
 page.run("goTo(1, 4); moveTo(9, 4)"); page.settle()
 assert ["key head", "1", "= h/(H/KV) = 4/3, rounded down"] in facts(), facts()

@@ -42,11 +42,12 @@ END
     slow
     need_chromium
     for layout in bthd bhtd; do
-        dump dump.npz T=37 H=3 D=5 B=2 layout=$layout mask=min
-        tg-attn-view --html -b 1 -o page.html dump.npz
-        page page.html << 'END'
+        dump $layout.npz T=37 H=3 D=5 B=2 layout=$layout mask=min
+        tg-attn-view --html -b 1 -o $layout.html $layout.npz
+    done
+    pages bthd.html bhtd.html << 'END'
 import numpy as np
-dump = np.load("dump.npz")
+dump = np.load(file.replace(".html", ".npz"))
 for layer in range(2):
     for h in range(3):
         rows = page.run(f"""Array.from({{length: T}}, (_, i) => {{ const r = rowOf({layer}, {h}, i);
@@ -60,10 +61,9 @@ for layer in range(2):
                 packed[which] += want.tolist()
         assert head == packed
 base = page.run("[baseOf(3, 2), offsetOf(2, 3, 1)]")
-assert base == [((1 * 3 + 2) * 37 + 3) * 5 if page.run("dump.layout") == "bhtd" else ((1 * 37 + 3) * 3 + 2) * 5,
+assert base == [((1 * 3 + 2) * 37 + 3) * 5 if file == "bhtd.html" else ((1 * 37 + 3) * 3 + 2) * 5,
                 ((1 * 3 + 2) * 37 + 3) * 37 + 1], base
 END
-    done
 }
 
 @test "page: a model's attention, as tg-attn-dump stores it" {
@@ -72,11 +72,14 @@ END
     need_numpy
     tg-init --n-layer 2 --n-head 2 --n-embd 12 --n-ctx 32 --seed 3 -o model.npz 2> /dev/null
     for layout in bthd bhtd; do
-        tg-attn-dump -p 'To be, or not to be: that is it' --layout $layout -o dump.npz
-        tg-attn-view --html -o page.html dump.npz
-        page page.html << 'END'
+        tg-attn-dump -p 'To be, or not to be: that is it' --layout $layout -o $layout.npz
+        tg-attn-view --html -o $layout.html $layout.npz
+        tg-attn-view -w 60 $layout.npz > one
+        tg-attn-dump -p 'To be, or not to be: that is it' --layout $layout -s probs -o - | tg-attn-view -w 60 | cmp - one
+    done
+    pages bthd.html bhtd.html << 'END'
 import numpy as np
-dump = np.load("dump.npz")
+dump = np.load(file.replace(".html", ".npz"))
 i, j = np.tril_indices(31)
 for layer in range(2):
     for h in range(2):
@@ -85,9 +88,6 @@ for layer in range(2):
             assert np.array_equal(np.array(numbers, "f4"), dump[f"h.{layer}.{name}"][0, h][i, j]), (layer, h, name)
 assert page.run("words.map((word) => word.textContent).join('')") == "To be, or not to be: that is it"
 END
-        tg-attn-view -w 60 dump.npz > one
-        tg-attn-dump -p 'To be, or not to be: that is it' --layout $layout -s probs -o - | tg-attn-view -w 60 | cmp - one
-    done
 }
 
 @test "page: a cell's facts and trace, by keys and by pointer" {
@@ -580,9 +580,10 @@ END
     need_chromium
     at_module
     for D in 3 64; do
-        dump dump.npz T=40 H=2 L=2 D=$D text=words stages=q,k
-        tg-attn-view --html -o page.html dump.npz
-        page page.html << 'END'
+        dump $D.npz T=40 H=2 L=2 D=$D text=words stages=q,k
+        tg-attn-view --html -o $D.html $D.npz
+    done
+    pages 3.html 64.html << 'END'
 from at import at
 places = """[window.scrollY, document.documentElement.scrollHeight, byId('cell').scrollHeight, byId('terms').scrollHeight,
     ...[...document.querySelectorAll('main section, main section > *, #facts tr, #steps tr, #facts td:nth-child(2), .copy button')]
@@ -616,7 +617,6 @@ if page.run("D") == 64:
         return [...byId('terms').querySelectorAll('tbody tr')].map((r) => r.getBoundingClientRect().top - box.top); })()""")
     assert -15 < shown[0] < 30, shown
 END
-    done
 }
 
 @test "page: the cursor and the focus are seen on every colour" {
@@ -1231,9 +1231,10 @@ END
     ln -sf "$ROOT/docs/data/induction" .
     tg-attn-dump -m induction --probe repeat --summary -f tsv > summary.tsv
     for layout in bthd bhtd; do
-        tg-attn-dump -m induction --probe repeat --layout $layout -o dump.npz
-        tg-attn-view -q --force -o page.html dump.npz
-        page page.html << 'END'
+        tg-attn-dump -m induction --probe repeat --layout $layout -o $layout.npz
+        tg-attn-view -q -o $layout.html $layout.npz
+    done
+    pages bthd.html bhtd.html << 'END'
 lines = [line.rstrip("\n").split("\t") for line in open("summary.tsv")]
 names = [lines[0].index(name) for name in ("entropy", "distance", "diagonal", "previous", "first", "induction", "duplicate")]
 want = {(int(f[0]), int(f[1])): [f[n] for n in names] for f in lines[1:]}
@@ -1258,7 +1259,6 @@ page.run("setLeast(NaN)")
 page.run("byId('measures').tHead.rows[0].cells[6].firstChild.click()")
 assert order() == [f"{l}.{h}" for l, h in by[::-1]]
 END
-    done
 }
 
 @test "page: the wheel zooms around the pointer, a finger moves the map, two zoom it" {
