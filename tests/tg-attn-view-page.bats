@@ -272,8 +272,9 @@ cells = [(n * 7919 % side, n * 104729 % side) for n in range(100)]
 cells = [(y, x) for y, x in cells if abs(x - j) >= (1 if T == 6 else 6) and (abs(y - i) >= 6 or T == 6)]
 assert len(cells) > 30
 points = [[round(frame["left"]) + int(x * size) + inset, round(frame["top"]) + int(y * size) + inset] for y, x in cells]
-pixels = page.run("""((points) => { const map = byId('map'), {data} = map.getContext('2d').getImageData(0, 0, map.width, map.height);
-    return points.map(([x, y]) => Array.from(data.subarray(4 * (y * map.width + x)).subarray(0, 3))); })(""" + f"{points})")
+pixels = page.run("""((points) => { const map = byId('map'), {width} = map;
+    const {data} = map.getContext('2d').getImageData(0, 0, width, map.height);
+    return points.map(([x, y]) => Array.from(data.subarray(4 * (y * width + x)).subarray(0, 3))); })(""" + f"{points})")
 for (y, x), pixel in zip(cells, pixels, strict=True):
     got = bytes(pixel).hex()
     if best[y, x] < 0:
@@ -927,7 +928,8 @@ END
         tg-attn-view --html -o $example.html $example.npz
         tg-attn-dump --example $example -f tsv | awk 'NR == 1 || $3 == 0' > $example.tsv # the page's sequence
     done
-    echo 'assert page.run("T") >= 2' | CELLS=$(soak && echo 0.5 || echo 0.2) every_cell {baseline,mha,indexing,mask,shapes,rope,gqa}.html
+    echo 'assert page.run("T") >= 2' |
+        CELLS=$(soak && echo 0.5 || echo 0.2) every_cell {baseline,mha,indexing,mask,shapes,rope,gqa}.html
     tg-init -q --n-layer 12 --n-head 12 --n-embd 96 --n-ctx 16 -o untrained.npz
     tg-attn-dump -m untrained.npz -p 'To be' -o dump.npz
     tg-attn-view -q --html -o page.html dump.npz
@@ -970,7 +972,8 @@ a = dict(np.load("odd-1.npz"))'
     tg-attn-dump -m - -p abcd -o dump.npz < ./-x.npz
     python3 -c 'import numpy as np; assert "dump/source" not in np.load("dump.npz")'
     # nor is what nobody can have typed: a name that would be a command, or that hides what it is
-    named $'-m x\n; touch pwned' $'-m \u202Ex' '--example $(touch pwned)' '--qkv a.npz' '-o x' '-m ' '' "-m '; touch pwned; '"
+    named $'-m x\n; touch pwned' $'-m \u202Ex' '--example $(touch pwned)' '--qkv a.npz' '-o x' '-m ' '' \
+        "-m '; touch pwned; '"
     mv odd-8.html quoted.html
     pages ./*.html << 'END'
 page.allow_clipboard()
@@ -1381,13 +1384,15 @@ def colored(nth, places, name, theme="light"):
     hexes, cell = page.run(f"dump.{theme}.{name}"), frame["cell"]
     steps = [hexes[n : n + 6] for n in range(0, 1440, 6)]
     # not under the cursor
-    cells = [(i, j) for i in range(len(places)) for j in range(len(places)) if abs(i - at[0]) >= 2 and abs(j - at[1]) >= 2]
+    side = range(len(places))
+    cells = [(i, j) for i in side for j in side if abs(i - at[0]) >= 2 and abs(j - at[1]) >= 2]
     assert len(cells) > 30
     points = [[round(frame["lefts"][nth] + j * cell) + 3, round(frame["top"] + i * cell) + 3] for i, j in cells]
-    pixels = page.run("""((points) => { const map = byId('map'), copy = new OffscreenCanvas(map.width, map.height).getContext('2d');
+    pixels = page.run("""((points) => { const map = byId('map'), {width, height} = map;
+        const copy = new OffscreenCanvas(width, height).getContext('2d');
         copy.drawImage(map, 0, 0);
-        const {data} = copy.getImageData(0, 0, map.width, map.height);
-        return points.map(([x, y]) => Array.from(data.subarray(4 * (y * map.width + x)).subarray(0, 3))); })(""" + f"{points})")
+        const {data} = copy.getImageData(0, 0, width, height);
+        return points.map(([x, y]) => Array.from(data.subarray(4 * (y * width + x)).subarray(0, 3))); })(""" + f"{points})")
     for (i, j), pixel in zip(cells, pixels, strict=True):
         got, place = bytes(pixel).hex(), places[i][j]
         if np.isnan(place):
@@ -1654,7 +1659,8 @@ for panel in page.run("panels") + ["quiz", "quiz", "quiz", *(["sides"] if page.r
         sides = "setSides(true)" if panel == "sides" else f"setSides(false); setPanel('{panel}')"
         page.run(f"goTo(0, 1); moveTo({i}, {j}); {sides}; draw()")
         # the cards of other cells have other numbers in the same sentences, which say the same beside any panel
-        for card in range(page.run("cards.length") if (i, j) == (9, 4) and (panel == "cell" or "TG_SOAK" in os.environ) else 1):
+        all_cards = (i, j) == (9, 4) and (panel == "cell" or "TG_SOAK" in os.environ)
+        for card in range(page.run("cards.length") if all_cards else 1):
             page.run(f"view.card = {card}; draw()")
             seen |= set(re.findall(r"(?<![\\A-Za-z])[A-Za-z]{2,}", page.run("""[document.body.innerText, document.title, byId('map').getAttribute('aria-label'),
                 byId('legend').getAttribute('aria-label'), byId('said').textContent, ...[...document.querySelectorAll('[title]')].filter((e) => !e.closest('#text')).map((e) => e.title)].join(' ')""")))
