@@ -192,9 +192,14 @@ for layer, h, i, j in cells:
             assert abs(np.cos(float(angle)) - float(cos)) < 1e-7 and abs(np.sin(float(angle)) - float(sin)) < 1e-7
             other = -source[d + n] if d < n else source[d - n]
             assert abs(float(made) - (source[d] * float(cos) + other * float(sin))) < 1e-5 * (1 + abs(source[d]))
-    rows("gradient", "gradients")
-    text = page.run("byId('gradient-result').textContent")
+    listed, text = rows("gradient", "gradients"), page.run("byId('gradient-result').textContent")
     trace = gradient_traced(layer, h, i, j)
+    want = {m: numbers for m, *numbers in re.findall(
+        r"^[> ] +(\d+) +(?:probs\.data)?\[(\d+)\] *= *(\S+) +(?:dprobs\.data)?\[\d+\] *= *(\S+) +(\S+)", trace, re.M)}
+    for m, _, *numbers, at, _ in listed if want else []:
+        assert at == want[m][0], (file, layer, h, i, m, at, want[m])
+        assert all(abs(float(x) - float(y)) <= 1e-7 * max(1, abs(float(y))) for x, y in zip(numbers, want[m][1:])), (numbers, want[m])
+    assert want or page.run("cellMasked(view)"), trace
     if page.run("cellMasked(view)"):
         assert text.endswith(" = 0") and " = 0: the score" in trace, (text, trace)
         continue
