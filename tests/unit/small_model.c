@@ -107,10 +107,11 @@ void small_model_check_gradients(const tg_params *table, const float *grads, dou
 {
     for (size_t i = 0; i < table->n; i++) {
         const tg_param *p = &table->entry[i];
+        const size_t apart = p->ndim == 1 ? 1 : step;
         double worst = 0, largest = 0;
 
-        CHECK(step == 1 || p->shape[p->ndim - 1] % step != 0);
-        for (size_t e = p->offset; e < p->offset + p->count; e += step) {
+        CHECK(apart == 1 || p->shape[p->ndim - 1] % apart != 0);
+        for (size_t e = p->offset; e < p->offset + p->count; e += apart) {
             const double slope = slope_of(&flat[e], loss, context);
 
             largest = fmax(largest, fabs(slope));

@@ -32,7 +32,7 @@ void small_model_stir(tg_model *m, uint64_t seed, double matrices, double vector
 /*
  * Compare grads, in the places of the table, with central differences of a loss in double
  * precision: loss(context), which reads the parameters from flat.  They must be within 1e-4
- * of the tensor's largest gradient.  step: of the elements one of so many, 1 or SMALL_MODEL_STEP.
+ * of the tensor's largest gradient.  step: of a matrix's elements one of so many, 1 or SMALL_MODEL_STEP.
  */
 enum { SMALL_MODEL_STEP = 11 }; /* no divisor of a row: all columns have their turn */
 void small_model_check_gradients(const tg_params *table, const float *grads, double *flat, size_t step,

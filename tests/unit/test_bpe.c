@@ -915,7 +915,7 @@ static tg_status gather(void *context, const int32_t *ids, size_t n, tg_err *err
 /* Whatever the threads and the parts: the encoder's ids. */
 static void threads(void)
 {
-    enum { N = 12 * TG_PARALLEL_BLOCK };
+    enum { N = 8 * TG_PARALLEL_BLOCK };
     const size_t steps[] = {N, N / 3, N / 4 + 1};
     unsigned char *text = malloc(N);
     int32_t *want = new_ids(ROOM((size_t)N, 4096));

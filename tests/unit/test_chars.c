@@ -145,7 +145,7 @@ static const char *const parts[] = {
 
 static void every_pair(void)
 {
-    const size_t step = check_step(5); /* one in so many, from another on each time */
+    const size_t step = check_soak(5, 1); /* one in so many, from another on each time */
 
     for (size_t i = 0; i < PARTS; i++)
         for (size_t j = i % step; j < PARTS; j += step) {

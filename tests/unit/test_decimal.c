@@ -141,7 +141,7 @@ static void floats_of_all_sizes(void)
 {
     const tg_rng rng = {.seed = 1};
 
-    for (uint64_t n = 0, end = check_rounds(3000000); n < end; n++) {
+    for (uint64_t n = 0, end = check_rounds(check_soak(1000000, 3000000)); n < end; n++) {
         const float x = float_of((uint32_t)tg_rng_u64(&rng, n));
 
         if (isfinite(x))
@@ -185,7 +185,7 @@ static void fixed(void)
     for (size_t i = 0; i < sizeof x / sizeof x[0]; i++)
         around_fixed(x[i]);
     try_fixed((double)NAN);
-    for (uint64_t n = 0, end = check_rounds(1000000); n < end; n++) {
+    for (uint64_t n = 0, end = check_rounds(check_soak(400000, 1000000)); n < end; n++) {
         const double r = check_random(3, n);
 
         try_fixed(r);

@@ -223,7 +223,7 @@ static void gradients_of(const tg_config *c, size_t step)
 
 static void gradients(void)
 {
-    gradients_of(&config, check_step(SMALL_MODEL_STEP));
+    gradients_of(&config, check_soak(SMALL_MODEL_STEP, 1));
 }
 
 /* What differs from those above: which tensors there are, and which heads add to one of keys. */

@@ -308,8 +308,9 @@ static void attention(void)
     for (size_t t = 0; t < COUNT(Ts); t++)
         for (size_t d = 0; d < COUNT(Ds); d++) {
             check_attend(Ts[t], 0, Ds[d], (t + d) % 2);
-            check_attend_backward(Ts[t], Ds[d], false);
-            check_attend_backward(Ts[t], Ds[d], true);
+            for (size_t dropout = 0; dropout < 2; dropout++)
+                if (check_soak((t + d) % 2 == dropout, 1)) /* in turn, or both */
+                    check_attend_backward(Ts[t], Ds[d], dropout);
         }
 }
 

@@ -121,7 +121,7 @@ static void check_gradients(struct setting *s, const tg_plain_masks *masks)
 {
     struct masked m = {s, masks};
 
-    small_model_check_gradients(&s->model.table, s->grads, s->flat, check_step(SMALL_MODEL_STEP), loss_of,
+    small_model_check_gradients(&s->model.table, s->grads, s->flat, check_soak(SMALL_MODEL_STEP, 1), loss_of,
                                 &m);
 }
 

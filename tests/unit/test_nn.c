@@ -540,7 +540,8 @@ static void head_loss(void)
     check_head(300, 17001, 3, true, 0, 0); /* more rows than one block of logits holds */
     check_head(1, 3, 2, true, 0.7, 0);
     check_head(37, 259, 33, false, 3, 0);
-    check_head(300, 17001, 3, true, 1.5, 0);
+    if (check_soak(0, 1))
+        check_head(300, 17001, 3, true, 1.5, 0);
     check_head(1, 3, 2, true, 0, 1); /* nothing is predicted */
     check_head(37, 259, 33, true, 0, 2);
     check_head(300, 17001, 3, true, 1.5, 7);

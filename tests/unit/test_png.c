@@ -36,7 +36,7 @@ static void test_full(void)
     FILE *f = tmpfile();
     const int fd = fileno(f);
     struct rlimit old, limit;
-    const off_t step = (off_t)check_soak(3, 1);
+    const off_t step = (off_t)check_soak(7, 1);
     tg_err err = {0};
     off_t whole;
 

@@ -433,19 +433,20 @@ static void at_all_edges(bool bf16)
     static const size_t edge[] = {1,  2,  4,  5,  6,  7,  8,  9,  12, 13, 15, 16,
                                   17, 31, 32, 33, 47, 48, 49, 64, 65, 80, 97};
     const tg_matmul_scratch scratch = new_scratch(THREADS);
+    const size_t step = check_soak(6, 3); /* of the depths some in turn */
     int number = 0;
 
     for (size_t i = 0; i < COUNT(edge); i++)
         for (size_t j = 0; j < COUNT(edge); j++)
-            for (size_t l = 0; l < COUNT(edge); l += 3, number++)
+            for (size_t l = (i + j) % step; l < COUNT(edge); l += step, number++)
                 check_product(bf16, (struct shape){edge[i], edge[j], edge[l]}, number % FORMS, &scratch);
     scratch_free(&scratch);
 }
 
-/* Small shapes in all forms, large ones in two or three, with $TG_QUICK half as many: over a list in all. */
+/* Small shapes in all forms, large ones in one or two, in make soak in twice as many: over a list in all. */
 static void in_forms(bool bf16, const struct shape *shapes, size_t n, const tg_matmul_scratch *scratch)
 {
-    const size_t period = 8 * check_step(2);
+    const size_t period = 8 * check_soak(2, 1);
 
     for (size_t i = 0; i < n; i++) {
         const bool small = shapes[i].M * shapes[i].N * shapes[i].K < 300000;

@@ -405,7 +405,7 @@ static void words_edges(void)
 /* Short texts, cut in every way. */
 static void all_cuts(void)
 {
-    for (uint64_t seed = 0; seed < check_rounds(check_soak(200, 400)); seed++) {
+    for (uint64_t seed = 0; seed < check_rounds(check_soak(100, 400)); seed++) {
         unsigned char text[64];
         const size_t n = tg_size_min(random_text(text, 90000 + 2 * seed, 7, 1000, 2), 10);
 
