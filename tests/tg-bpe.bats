@@ -360,8 +360,10 @@ print([tokens[a:b] for a, b in zip(ends[255:], ends[256:])])
     slow
     need_judge rustbpe
     need_judge tokenizers
+    local lines=400
+    if soak; then lines=1500; fi
     make_text 60000 > text
-    cat "$ROOT"/docs/*.md | head -n 1500 >> text # whole lines: they want UTF-8
+    cat "$ROOT"/docs/*.md | head -n $lines >> text # whole lines: they want UTF-8
     run -0 "$TG_JUDGE_PYTHON" "$ROOT/tests/judges/learn.py" tg-bpe text 700
     [[ ${lines[0]} = "rustbpe: the same 700 tokens" ]]
     [[ ${lines[2]} = "tokenizers: 444 merges, each of a most frequent pair" ]]

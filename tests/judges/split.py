@@ -5,8 +5,9 @@
 
 Texts: every assigned character next to a letter, a number, white space, an apostrophe; random
 texts of few different characters; the files.  The characters that the judge's version of Unicode
-does not have, or has in another category, are left out, and counted; so are, without TG_SOAK, seven of eight letters
-that are inside a range of their like.
+does not have, or has in another category, are left out, and counted.  Without TG_SOAK so are seven of eight letters
+that are inside a range of their like, all but the beginning of a file, and for the rules but o200k, which tells most
+classes apart, two of three characters: that each rule has the same classes is seen by tests/unit/test_split.c.
 """
 import os
 import random
@@ -14,6 +15,8 @@ import subprocess
 import sys
 
 import unicodedata2
+
+SOAK = bool(os.environ.get("TG_SOAK"))
 
 CONTRACTION = r"'s|'t|'re|'ve|'m|'ll|'d"
 UPPER, LOWER = r"[\p{Lu}\p{Lt}\p{Lm}\p{Lo}\p{M}]", r"[\p{Ll}\p{Lm}\p{Lo}\p{M}]"
@@ -144,16 +147,18 @@ def inside(code):
 
 
 def every_character(tool, judge):
-    chars = [chr(c) for c in range(0x110000) if unicodedata2.category(chr(c)) not in ("Cn", "Co", "Cs")]
+    chars = [chr(c) for c in range(0x110000)
+             if unicodedata2.category(chr(c)) not in ("Cn", "Co", "Cs") and (SOAK or not inside(c))]
     lacking = {c for c in chars if judge.lacks(c)}
-    lacking |= {c for c, sign in CHANGED.items() if sign in lacking}
-    known = [c for c in chars if c not in lacking and (os.environ.get("TG_SOAK") or not inside(ord(c)))]
+    lacking |= {c for c, sign in CHANGED.items() if judge.lacks(sign)}
+    known = [c for c in chars if c not in lacking]
     print(f"{len(known)} characters; {len(lacking)} of Unicode {unicodedata2.unidata_version} that the judge "
           "does not know or knows otherwise")
-    for rule in RULES:
+    for i, rule in enumerate(RULES):
+        some = known if SOAK or rule == "o200k" else known[i % 3::3]
         found = []
-        for first in range(0, len(known), 8192):
-            found += suspects(tool, judge, rule, known[first:first + 8192])
+        for first in range(0, len(some), 8192):
+            found += suspects(tool, judge, rule, some[first:first + 8192])
         if found:
             raise Failure(f"{rule}: {len(found)} characters: " + " ".join(f"U+{ord(c):04X}" for c in found[:50]))
 
@@ -179,7 +184,8 @@ def main():
     try:
         random_texts(tool, judge)
         for path in files:
-            text = open(path, encoding="utf-8", errors="ignore", newline="").read()
+            with open(path, encoding="utf-8", errors="ignore", newline="") as file:
+                text = file.read(-1 if SOAK else 10000)
             for rule in RULES:
                 compare(tool, judge, rule, text, path)
         every_character(tool, judge)

@@ -7,7 +7,7 @@ Written: VOCABULARY as tokenizer.json and as .tiktoken, loaded by tokenizers and
 Read: vocabularies that tokenizers learns and saves, one for each form of a pre_tokenizer that
 lib/vocab/tokenizer_json_rules.c knows, with both forms of merges; the same with added tokens that
 are not special, as Pythia and Qwen have them, and random texts of these; and ranks for tiktoken.
-The ids of TEXT and of texts at the edge are the same.
+The ids of TEXT, or without TG_SOAK of its beginning, and of texts at the edge are the same.
 """
 import base64
 import json
@@ -150,13 +150,14 @@ def read_saved(tool, name, tok, texts, path):
         with open(path, "w", encoding="utf-8") as file:
             json.dump(saved, file, ensure_ascii=change == "joined")
         judge = tokenizers.Tokenizer.from_file(path)
+        want = {title: judge.encode(text).ids for title, text in texts.items()}
         for title, text in texts.items():
-            same(f"read, {name}, {change}, {title}", tg_ids(tool, text, "-t", path), judge.encode(text).ids)
+            same(f"read, {name}, {change}, {title}", tg_ids(tool, text, "-t", path), want[title])
         with open(path + ".again", "wb") as file:
             subprocess.run([tool, "-t", path, "--to", "tokenizer.json"], check=True, stdout=file)
         again = tokenizers.Tokenizer.from_file(path + ".again")
         for title, text in texts.items():
-            same(f"written again, {name}, {change}, {title}", again.encode(text).ids, judge.encode(text).ids)
+            same(f"written again, {name}, {change}, {title}", again.encode(text).ids, want[title])
 
 
 def random_texts(tokens):
@@ -207,7 +208,7 @@ def main():
     tool, vocabulary, path = sys.argv[1:]
     with open(path, encoding="utf-8", newline="") as file:
         text = file.read(1 << 18)
-    texts = {"text": text, "edges": EDGES}
+    texts = {"text": text if os.environ.get("TG_SOAK") else text[:12000], "edges": EDGES}
     with tempfile.TemporaryDirectory() as where:
         written(tool, vocabulary, texts, where)
         for name, form in FORMS.items():
