@@ -172,7 +172,7 @@ advises() {
         1E3:1,000 1e+3:1,000 10K:10,000 1M:1,000,000 00012:12 0.00003M:30; do
         run -2 --separate-stderr tg-init --n-ctx ${form%:*} --n-head 3
         said "3 heads do not divide"
-        run -0 --separate-stderr tg-init -P tinygpt --n-ctx ${form%:*} -o m.npz
+        run -0 --separate-stderr tg-init -P tinygpt --n-embd 1 --n-head 1 --n-ctx ${form%:*} -o m.npz
         n=${form#*:}
         [[ $stderr = *", context $n, "* ]]
     done
