@@ -269,12 +269,13 @@ denied() {
     ln -s elsewhere/real.npz t.npz
     ln -s t.npz link.npz
     ln -s elsewhere/none.npz dangling.npz
+    few 20
     for line in 'tg-tokenize -o t.npz in/text' 'tg-tokenize -o link.npz in/text' \
         'tg-tokenize -o dangling.npz in/text'; do
-        sweep error -e EIO -- "$line"
-        sweep error -g -e EIO -- "$line"
-        sweep kill -- "$line"
-        sweep memory -- "$line"
+        sweep error -e EIO "${FEW[@]}" -- "$line"
+        sweep error -g -e EIO "${FEW[@]}" -- "$line"
+        sweep kill "${FEW[@]}" -b rename,unlink,fsync -- "$line"
+        sweep memory "${FEW[@]}" -- "$line"
     done
     swept "faults with links"
 }

@@ -41,7 +41,7 @@ END
         diff <(cd "$ROOT/docs/images" && ls ./*.png ./*.svg) <(cd "made$isa" && ls ./*.png ./*.svg)
         cmp "$ROOT/docs/images/steps.svg" "made$isa/steps.svg"
         for picture in "$ROOT"/docs/images/*.png; do
-            same_picture "$picture" "made$isa/${picture##*/}"
+            cmp -s "$picture" "made$isa/${picture##*/}" || same_picture "$picture" "made$isa/${picture##*/}"
             [[ $(wc -c < "$picture") -le 102400 ]]
         done
     done

@@ -360,11 +360,11 @@ print([tokens[a:b] for a, b in zip(ends[255:], ends[256:])])
     slow
     need_judge rustbpe
     need_judge tokenizers
-    local lines=400
-    if soak; then lines=1500; fi
+    local most=400 n=450
+    if soak; then most=1500 n=700; fi
     make_text 60000 > text
-    cat "$ROOT"/docs/*.md | head -n $lines >> text # whole lines: they want UTF-8
-    run -0 "$TG_JUDGE_PYTHON" "$ROOT/tests/judges/learn.py" tg-bpe text 700
+    cat "$ROOT"/docs/*.md | head -n $most >> text # whole lines: they want UTF-8
+    run -0 "$TG_JUDGE_PYTHON" "$ROOT/tests/judges/learn.py" tg-bpe text $n
     [[ ${lines[0]} = "rustbpe: the same 700 tokens" ]]
     [[ ${lines[2]} = "tokenizers: 444 merges, each of a most frequent pair" ]]
     [[ ${lines[3]} = "tg-bpe: 444 merges, each of a most frequent pair" ]]
