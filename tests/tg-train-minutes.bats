@@ -103,7 +103,7 @@ END
     eventually grep -q 'step 1 of about ' err
     kill -TERM $child
     wait $child || [[ $? = 143 ]]
-    grep -q 'tg-init -P baby-qwen3 --n-layer 5 --n-head 10 --n-kv-head 10 --head-dim 32 --n-embd 320 --n-inner 864 --n-ctx 256 ' err
+    grep -q 'tg-init -P baby-qwen3 --n-layer 6 --n-head 12 --n-kv-head 12 --head-dim 32 --n-embd 384 --n-inner 1024 --n-ctx 256 ' err
     [[ $(chosen_of err) = *" --batch 4  --first-context 64  --lr 0.002  "*" --dropout 0.1  --weight-decay 1 "* ]]
     # what is given stays
     tg-train -m b.npz --minutes 100000 --dropout 0 --weight-decay 0.2 ids.npz 2> err &
