@@ -429,10 +429,10 @@ uninstall-completions:
 	rm -f $(foreach s,$(SHELLS),$(COMP_$(s):%=$(DESTDIR)$(COMP_DIR_$(s))/%))
 
 # ---- checks
-test: all unit tiny fuzzers $(BUILD)/bench ## run all tests: twelve minutes on two processors
+test: all unit tiny fuzzers $(BUILD)/bench ## run all tests: six to twelve minutes on two processors
 	@TG_BUILD='$(abspath $(BUILD))' tests/run $(BATSFLAGS) $(BATS)
 
-check: all unit fuzzers $(if $(filter asan,$(FLAVOUR)),tiny,$(BUILD)/bench) ## the C tests and the quick ones of the others, in two minutes; VARIANT=asan: what CI does
+check: all unit fuzzers $(if $(filter asan,$(FLAVOUR)),tiny,$(BUILD)/bench) ## the C tests and the quick ones of the others, in one or two minutes; VARIANT=asan: what CI does
 	@TG_BUILD='$(abspath $(BUILD))' TG_QUICK=1 tests/run $(CHECK_BATS) $(if $(filter asan,$(FLAVOUR)),$(CHECK_UNIT),$(QUICK_UNIT))
 
 ctest: unit $(if $(NO_TINY),,tiny) ## the C tests alone; NO_TINY=1: not those with tiny blocks
