@@ -16,6 +16,18 @@ np.savez(sys.argv[2], **a)
 END
 }
 
+# alters FROM TO STATEMENT WORD...: the same for each WORD, which STATEMENT has as `word`: TO-1.npz and so on, all in one
+# Python, which takes a fifth of a second to start.
+alters() {
+    python3 - "$@" << 'END'
+import sys, numpy as np
+for n, word in enumerate(sys.argv[4:], 1):
+    a = dict(np.load(sys.argv[1]))
+    exec(sys.argv[3])
+    np.savez(f"{sys.argv[2]}-{n}.npz", **a)
+END
+}
+
 # tokens FILE ID TEXT...: a dump of one head with these tokens.
 tokens() {
     dump all.npz T=$(($# / 2)) H=1 L=1 D=8

@@ -21,8 +21,8 @@ teardown_file() {
     [[ ! -e $BATS_FILE_TMPDIR/browser.pid ]] || kill "$(cat "$BATS_FILE_TMPDIR/browser.pid")"
 }
 
-# page FILE [ARGUMENT]...: run Python on standard input with `page`, FILE open in the browser.  At the end nothing
-# has been refused, thrown or fetched.
+# page FILE [ARGUMENT]...: run Python on standard input with `page`, FILE open in the browser, and `soak`, whether the long
+# version is asked for.  At the end nothing has been refused, thrown or fetched.
 page() {
     cat > page.py
     in_browser 1 "$@"
@@ -40,6 +40,7 @@ in_browser() {
 import os, sys
 from browser import Browser
 count = int(sys.argv.pop(1))
+soak = bool(os.environ.get("TG_SOAK"))  # as helper.bash has it
 script = compile(open("page.py").read(), "page.py", "exec")
 with Browser(1400, 1000) as page:
     page.count_cpu()
@@ -108,7 +109,8 @@ END
 }
 
 # no_faults FILE: axe-core finds none on the page, on a desk and a phone, after any of `steps`, a list of JavaScript that
-# Python on standard input sets.  Each step is judged at one of the two sizes, in turn; in make soak at both.
+# Python on standard input sets.  A theme that a step sets stays: where one does, what comes before it is judged in the
+# light one on the desk, and in the dark one on the phone.
 no_faults() {
     need_judge axe_core_python
     AXE=$("$TG_JUDGE_PYTHON" -c 'import axe_core_python, os; print(os.path.dirname(axe_core_python.__file__))')
@@ -116,13 +118,10 @@ no_faults() {
     { cat; cat << 'END'; } > axe.py
 import json, os
 page.run(open(os.environ["AXE"] + "/axe.min.js", encoding="utf8").read() + "; 0")
-for which, (width, height) in enumerate(((1280, 800), (390, 844))):
+for width, height in ((1280, 800), (390, 844)):
     page.size(width, height)
-    for n, step in enumerate(steps):
-        page.run(step)
-        if "TG_SOAK" not in os.environ and n % 2 != which:
-            continue
-        page.settle()
+    for step in steps:
+        page.run(step), page.settle()
         found = json.loads(page.run("""axe.run({resultTypes: ["violations"], selectors: false}).then((all) => JSON.stringify({
             passes: all.passes.length,
             faults: all.violations.map(({id, nodes}) => [id, nodes.map((node) => node.failureSummary)])}))"""))

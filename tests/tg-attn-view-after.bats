@@ -22,7 +22,7 @@ random.seed(1)
 dump = np.load(file.replace(".html", ".npz"))
 T, H, L, Q, C = page.run("[T, H, dump.layers, Q, C]")
 same = lambda text, stored: np.float32(text) == np.float32(stored)
-cells = [(random.choice(L), random.randrange(H), random.randrange(T), random.randrange(T)) for _ in range(12 if "TG_SOAK" in os.environ else 2)]
+cells = [(random.choice(L), random.randrange(H), random.randrange(T), random.randrange(T)) for _ in range(12 if soak else 2)]
 
 def rows(panel, box, scroll=0):
     page.run(f"setPanel('{panel}'); byId('{box}').scrollTop = {scroll}; draw()")
@@ -93,14 +93,13 @@ END
     mv gemma2.html eleven.html
     tg-attn-view -q --whole -o long.html long.npz
     pages nine.html eleven.html long.html << 'END'
-import os
 sizes = {(1200, 800): 1, (1280, 800): 1, (1920, 1080): 1, (390, 844): None}
 for n, ((width, height), rows) in enumerate(sizes.items()):
     page.size(width, height)
     for m, language in enumerate(("en", "zh")):
         page.run(f"setLanguage('{language}')")
         for at, (i, j) in enumerate(((0, 0), (11, 3), (7, 9), (11, 11))):
-            if "TG_SOAK" not in os.environ and at // 2 != (n + m) % 2:
+            if not soak and at // 2 != (n + m) % 2:
                 continue
             page.run(f"moveTo({i}, {j})"); page.settle()
             count, tops, fits, whole = page.run("""(() => { const list = byId("card-list"), box = list.getBoundingClientRect();
@@ -168,7 +167,7 @@ def gradient_traced(layer, h, i, j):
     return trace.split("the gradient of the score")[1].split("\n\n")[0]
 
 # the texts of the gradients of cells that are seen, 30 in all files, in make soak 100
-for _ in range(13 if "TG_SOAK" in os.environ else 4):
+for _ in range(13 if soak else 4):
     layer, h, i = random.choice(L), random.randrange(H), random.randrange(T)
     j = random.randrange(page.run(f"firstSeen({layer}, {i})"), i + 1)
     said = page.run(f"goTo({layer}, {h}), moveTo({i}, {j}), setPanel('gradient'), draw(), byId('gradient-result').textContent")
@@ -402,50 +401,28 @@ END
     need_numpy
     "$BUILD/unit/make_family" gemma3 > model.npz
     tg-attn-dump -m model.npz -p Cats --target-id 5 -o dump.npz
-    local cases=( # MESSAGE CODE
-        "array h.0.w_proj_t has shape (9, 24), expected (10, 24)"
-        'a["h.0.w_proj_t"] = a["h.0.w_proj_t"][:9]'
-        "array h.1.out_norm: elements are 'f8', expected 'f4'"
-        'a["h.1.out_norm"] = a["h.1.out_norm"].astype("f8")'
-        "h.0.w_proj_t[25] is nan: it must be finite"
-        'a["h.0.w_proj_t"][1, 1] = np.nan'
-        "h.1.datt[3] is inf: it must be finite"
-        'a["h.1.datt"][0, 0, 3] = np.inf'
-        "array h.1.datt has shape (1, 4, 23), expected (1, 4, 24)"
-        'a["h.1.datt"] = a["h.1.datt"][:, :, 1:]'
-        "array h.1.frequency has shape (0,), expected (0,), with any number but 0 at the end"
-        'a["h.1.frequency"] = a["h.1.frequency"][:0]'
-        "dump/target[0] is -1, expected 0 to 2147483647"
-        'a["dump/target"] = np.int64(-1)'
-        "next/ids[0] is 300, expected below next/vocab_size, "
-        'a["next/ids"][0, 0] = 300'
-        "next/logits or next/text has another shape than next/ids"
-        'a["next/logits"] = a["next/logits"][:, 1:]'
-        "next/vocab_size, next/ids, next/logits or next/sum is there without the others"
-        'del a["next/sum"]'
-        "array h.0.out_norm_eps is missing: the dump has h.0.out_norm"
-        'del a["h.0.out_norm_eps"]'
-        "array h.1.datt is missing: the dump has h.1.loss"
-        'del a["h.1.datt"]'
-        "array dump/target is missing: the dump has h.0.datt"
-        'del a["dump/target"]'
-        "array h.2.w_proj: the layer must be below dump/n_layer, 2"
-        'a["h.2.w_proj"] = np.ascontiguousarray(a["h.0.w_proj_t"].T)'
+    local n cases=( # MESSAGE STATEMENT
+        "array h.0.w_proj_t has shape (9, 24), expected (10, 24)" 'a["h.0.w_proj_t"] = a["h.0.w_proj_t"][:9]'
+        "array h.1.out_norm: elements are 'f8', expected 'f4'" 'a["h.1.out_norm"] = a["h.1.out_norm"].astype("f8")'
+        "h.0.w_proj_t[25] is nan: it must be finite" 'a["h.0.w_proj_t"][1, 1] = np.nan'
+        "h.1.datt[3] is inf: it must be finite" 'a["h.1.datt"][0, 0, 3] = np.inf'
+        "array h.1.datt has shape (1, 4, 23), expected (1, 4, 24)" 'a["h.1.datt"] = a["h.1.datt"][:, :, 1:]'
+        "array h.1.frequency has shape (0,), expected (0,), with any number but 0 at the end" 'a["h.1.frequency"] = a["h.1.frequency"][:0]'
+        "dump/target[0] is -1, expected 0 to 2147483647" 'a["dump/target"] = np.int64(-1)'
+        "next/ids[0] is 300, expected below next/vocab_size, " 'a["next/ids"][0, 0] = 300'
+        "next/logits or next/text has another shape than next/ids" 'a["next/logits"] = a["next/logits"][:, 1:]'
+        "next/vocab_size, next/ids, next/logits or next/sum is there without the others" 'del a["next/sum"]'
+        "array h.0.out_norm_eps is missing: the dump has h.0.out_norm" 'del a["h.0.out_norm_eps"]'
+        "array h.1.datt is missing: the dump has h.1.loss" 'del a["h.1.datt"]'
+        "array dump/target is missing: the dump has h.0.datt" 'del a["dump/target"]'
+        "array h.2.w_proj: the layer must be below dump/n_layer, 2" 'a["h.2.w_proj"] = np.ascontiguousarray(a["h.0.w_proj_t"].T)'
     )
-    # all in one Python, which takes a fifth of a second to start
-    local n codes=()
-    for ((n = 1; n < ${#cases[@]}; n += 2)); do codes+=("${cases[n]}"); done
-    python3 - "${codes[@]}" << 'END'
-import sys, numpy as np
-for n, code in enumerate(sys.argv[1:]):
-    a = dict(np.load("dump.npz"))
-    exec(code)
-    np.savez(f"bad-{n}.npz", **a)
-END
-    [[ ${#codes[@]} = 14 ]]
-    for n in "${!codes[@]}"; do
+    local statements=()
+    for ((n = 1; n < ${#cases[@]}; n += 2)); do statements+=("${cases[n]}"); done
+    alters dump.npz bad 'exec(word)' "${statements[@]}"
+    for ((n = 1; n <= ${#statements[@]}; n++)); do
         run -1 --separate-stderr tg-attn-view --html -o page.html bad-$n.npz
-        said "bad-$n.npz: ${cases[2 * n]}"
+        said "bad-$n.npz: ${cases[2 * n - 2]}"
         [[ ! -e page.html ]]
     done
     # without v nothing that needs it is missed

@@ -354,7 +354,6 @@ END
     dump few.npz T=5 text=words
     tg-attn-view --html -o few.html few.npz
     cat > widths.py << 'END'
-import os
 # whatever is written on a canvas lies on it
 page.run("""window.outside = [];
 window.written = 0;
@@ -394,15 +393,13 @@ if file in ("few.html", "page.html"):
     for width, height in ((340, 700), (700, 900), (1100, 800), (1400, 1000), (2200, 1300)):
         check(width, height)
     # any two of theme, language and width are together
-    turn = 0
-    for theme in ("light", "dark"):
+    for t, theme in enumerate(("light", "dark")):
         page.theme(theme)
-        for language in ("zh", "en"):
+        for l, language in enumerate(("zh", "en")):
             page.run("byId('language').click()"); page.settle()
             assert page.run("document.documentElement.lang").startswith(language)
-            for width, height in ((340, 700), (1100, 800), (1400, 1000)):
-                turn += 1
-                if "TG_SOAK" in os.environ or turn in (1, 3, 5, 8, 10, 12):
+            for w, (width, height) in enumerate(((340, 700), (1100, 800), (1400, 1000))):
+                if soak or (t + l + w) % 2 == 0:
                     check(width, height, theme, language)
 else:
     check(390, 844)
@@ -539,9 +536,8 @@ END
     pages 20.html 100.html 300.html << 'END'
 from at import at
 T = page.run("T")
-import os
 for n, (width, height) in enumerate(((1280, 800), (1920, 1080), (1100, 600), (400, 800))):
-    if "TG_SOAK" not in os.environ and T < 300 and n % 2 == (T == 20):
+    if not soak and T < 300 and n % 2 == (T == 20):
         continue
     page.size(width, height)
     page.run("window.dispatchEvent(new Event('resize'))"); page.settle()
@@ -589,9 +585,8 @@ from at import at
 places = """[window.scrollY, document.documentElement.scrollHeight, byId('cell').scrollHeight, byId('terms').scrollHeight,
     ...[...document.querySelectorAll('main section, main section > *, #facts tr, #steps tr, #facts td:nth-child(2), .copy button')]
         .map((e) => { const b = e.getBoundingClientRect(); return [e.tagName + e.id, b.left, b.top, b.width, b.height]; })]"""
-import os
 for n, (width, height) in enumerate(((1280, 800), (1400, 560), (700, 900), (390, 700))):
-    if "TG_SOAK" not in os.environ and n % 2 == (page.run("D") == 64):
+    if not soak and n % 2 == (page.run("D") == 64):
         continue
     page.size(width, height)
     page.run("window.dispatchEvent(new Event('resize'))"); page.settle()
@@ -793,12 +788,11 @@ cut = """[...document.querySelectorAll('#facts tr td:nth-child(2), #facts tr td:
         const ink = range.getBoundingClientRect(), box = e.getBoundingClientRect();
         return ink.left < box.left - 1 || ink.right > box.right + 1; })
     .map((e) => e.textContent).filter((text) => text && !text.startsWith("of the row"))"""
-import os
 for n, (width, height) in enumerate(((1280, 800), (1366, 768), (1920, 1080), (853, 533), (390, 844), (1100, 700))):
     page.size(width, height)
     page.run("window.dispatchEvent(new Event('resize'))"); page.settle()
     for m, (j, panel) in enumerate(((0, "cell"), (0, "trace"), (7, "row"), (150, "sum"), (299, "trace"), (299, "row"))):
-        if "TG_SOAK" not in os.environ and n % 2 != m % 2:
+        if not soak and n % 2 != m % 2:
             continue
         page.run(f"moveTo(299, {j})"); page.run(f"setPanel('{panel}')"); page.settle()
         assert page.run(cut) == [], (width, page.run(cut))
@@ -952,11 +946,7 @@ END
         tg-attn-view --html "${view[@]}" -o "$((count += 1)).html" dump.npz
     }
     named() { # SOURCE...: pages of the last dump, if it had such a source: odd-1.html and so on
-        NAMES=$(printf '%s|' "$@") alter dump.npz odd-1.npz 'import os
-for n, name in enumerate(os.environ["NAMES"].split("|")[:-1], 1):
-    a["dump/source"] = np.bytes_(name.encode())
-    np.savez(f"odd-{n}.npz", **a)
-a = dict(np.load("odd-1.npz"))'
+        alters dump.npz odd 'a["dump/source"] = np.bytes_(word.encode())' "$@"
         local n
         for ((n = 1; n <= $#; n++)); do tg-attn-view --html -o odd-$n.html odd-$n.npz; done
     }
@@ -1127,7 +1117,7 @@ END
     tg-attn-dump --example mha -o example.npz
     for file in induction llama-dump example; do tg-attn-view -q -o $file.html $file.npz; done
     pages induction.html llama-dump.html example.html << 'END'
-import os, random
+import random
 import numpy as np
 dump = np.load(file.replace(".html", ".npz"))
 same = lambda text, stored: np.float32(text) == np.float32(stored)
@@ -1154,7 +1144,7 @@ for n in range(12):
     last = cells("sums")[-1]
     assert int(last[0]) < i or abs(float(last[5]) - att[at]) <= 1e-7 * abs(att[at]), (last, att[at])
     # the texts of all channels: 120 sums, in make soak 500
-    if n >= 3 and "TG_SOAK" not in os.environ:
+    if n >= 3 and not soak:
         continue
     shown = page.run("Array.from({length: D}, (_, d) => { setChannel(d); draw(); return byId('sum-result').textContent; })"); page.settle()
     for c, said in enumerate(shown):
@@ -1640,7 +1630,7 @@ END
     beside model.npz
     tg-attn-view -q --title T -o gemma3.html gemma3.npz lens.npz parts.npz patch.npz
     pages page.html window.html gemma3.html neox.html << 'END'
-import os, re
+import re
 # both have the same parts
 assert page.run("""Object.entries(CHINESE).filter(([a, b]) => [a, b].map((t) => [...new Set(t.match(/\\{\\d\\}/g))].sort().join())
     .reduce((x, y) => x !== y))""") == []
@@ -1659,7 +1649,7 @@ for panel in page.run("panels") + ["quiz", "quiz", "quiz", *(["sides"] if page.r
         sides = "setSides(true)" if panel == "sides" else f"setSides(false); setPanel('{panel}')"
         page.run(f"goTo(0, 1); moveTo({i}, {j}); {sides}; draw()")
         # the cards of other cells have other numbers in the same sentences, which say the same beside any panel
-        all_cards = (i, j) == (9, 4) and (panel == "cell" or "TG_SOAK" in os.environ)
+        all_cards = (i, j) == (9, 4) and (panel == "cell" or soak)
         for card in range(page.run("cards.length") if all_cards else 1):
             page.run(f"view.card = {card}; draw()")
             seen |= set(re.findall(r"(?<![\\A-Za-z])[A-Za-z]{2,}", page.run("""[document.body.innerText, document.title, byId('map').getAttribute('aria-label'),
