@@ -429,7 +429,7 @@ uninstall-completions:
 	rm -f $(foreach s,$(SHELLS),$(COMP_$(s):%=$(DESTDIR)$(COMP_DIR_$(s))/%))
 
 # ---- checks
-test: all unit tiny fuzzers $(BUILD)/bench ## run all tests: six to twelve minutes on two processors
+test: all unit tiny fuzzers $(BUILD)/bench ## run all tests: five to twelve minutes on two processors
 	@TG_BUILD='$(abspath $(BUILD))' tests/run $(BATSFLAGS) $(BATS)
 
 check: all unit fuzzers $(if $(filter asan,$(FLAVOUR)),tiny,$(BUILD)/bench) ## the C tests and the quick ones of the others, in one or two minutes; VARIANT=asan: what CI does
