@@ -1,4 +1,4 @@
-#include "formats/array.h"
+#include "lib/tg/array.h"
 
 #include <stdint.h>
 #include <stdio.h>

@@ -1,10 +1,13 @@
 #include "formats/fields.h"
 
 #include <assert.h>
+#include <errno.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "lib/base/choice.h"
+#include "lib/base/decimal.h"
 
 void *tg_field_member(const tg_field *f, const void *object)
 {
@@ -48,6 +51,53 @@ void tg_field_text(char *text, size_t size, const tg_field *f, const void *objec
     default:
         snprintf(text, size, "%s", tg_choice_name(name, f->choices, *(const unsigned *)value));
     }
+}
+
+/* A number of digits alone. */
+static bool parse_u64(uint64_t *value, const char *text)
+{
+    char *end;
+
+    if (text[0] < '0' || text[0] > '9')
+        return false;
+    errno = 0;
+    *value = strtoull(text, &end, 10);
+    return errno == 0 && *end == '\0';
+}
+
+bool tg_field_parse(const tg_field *f, void *object, const char *text)
+{
+    void *value = tg_field_member(f, object);
+    const char *end = text;
+    size_t number;
+    uint64_t integer;
+    double real;
+
+    switch (f->type) {
+    case TG_FIELD_REAL:
+        real = tg_decimal_read(text, &end);
+        if (end == text || *end != '\0')
+            return false;
+        *(double *)value = real;
+        return true;
+    case TG_FIELD_CHOICE:
+        if (!tg_choice_find(&number, f->choices, text))
+            return false;
+        *(unsigned *)value = (unsigned)number;
+        return true;
+    default:
+        break;
+    }
+    if (!parse_u64(&integer, text) || (f->type == TG_FIELD_SIZE && integer > SIZE_MAX) ||
+        (f->type == TG_FIELD_BOOL && integer > 1))
+        return false;
+    if (f->type == TG_FIELD_U64)
+        *(uint64_t *)value = integer;
+    else if (f->type == TG_FIELD_SIZE)
+        *(size_t *)value = (size_t)integer;
+    else
+        *(bool *)value = integer != 0;
+    return true;
 }
 
 /* ---- writing */

@@ -13,10 +13,7 @@
 #include <stdint.h>
 
 #include "formats/archive.h"
-#include "lib/base/api.h"
 #include "lib/base/status.h"
-
-TG_API_BEGIN
 
 typedef enum tg_field_type {
     TG_FIELD_SIZE,  /* size_t: <i8 */
@@ -62,6 +59,10 @@ void tg_field_copy(const tg_field *f, void *to, const void *from);
 bool tg_field_equal(const tg_field *f, const void *a, const void *b);
 void tg_field_text(char *text, size_t size, const tg_field *f, const void *object);
 
+/* Set a member to what a text says, all of it, as the member's type is written; false, with the object
+ * unchanged: it says nothing of that type.  Ranges are not checked. */
+bool tg_field_parse(const tg_field *f, void *object, const char *text);
+
 /* Write all members.  Fails like tg_archive_put(). */
 TG_MUST_CHECK tg_status tg_fields_put(tg_fields table, const void *object, tg_archive_writer *w, tg_err *err);
 
@@ -78,7 +79,5 @@ TG_MUST_CHECK tg_status tg_fields_complete(tg_fields table, uint64_t seen, tg_er
 
 /* Check that every value is in its range or list; otherwise TG_EDATA, with name, value and range. */
 TG_MUST_CHECK tg_status tg_fields_check(tg_fields table, const void *object, tg_err *err);
-
-TG_API_END
 
 #endif

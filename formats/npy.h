@@ -7,7 +7,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-#include "formats/array.h"
+#include "lib/tg/array.h"
 #include "lib/base/status.h"
 
 #define TG_NPY_PREFIX 12      /* bytes that include the header's length */

@@ -24,7 +24,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "formats/array.h"
+#include "lib/tg/array.h"
 #include "formats/span.h"
 #include "lib/base/status.h"
 

@@ -14,7 +14,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "formats/array.h"
+#include "lib/tg/array.h"
 #include "formats/tensor_list.h"
 #include "lib/base/status.h"
 

@@ -16,10 +16,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "lib/base/api.h"
 #include "lib/base/status.h"
-
-TG_API_BEGIN
 
 #define TG_SOURCE_PEEK ((size_t)128 << 10) /* max bytes to peek */
 
@@ -64,7 +61,5 @@ TG_MUST_CHECK tg_status tg_source_read(tg_source *s, void *dst, size_t n, const 
 
 /* Unmap or free; fd stays open.  A zeroed source is fine. */
 void tg_source_close(tg_source *s);
-
-TG_API_END
 
 #endif

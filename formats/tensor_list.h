@@ -17,7 +17,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "formats/array.h"
+#include "lib/tg/array.h"
 #include "lib/base/status.h"
 
 typedef struct tg_blocks tg_blocks; /* a type whose values are quantised in blocks, formats/block_types.h */

@@ -52,7 +52,7 @@ void tg_torch_close(tg_torch *t);
  *   transposed   whether a tensor may be stored transposed; otherwise it is refused
  *
  * TG_EDATA: a tensor outside its storage, a storage that is missing or damaged, a tensor whose elements
- * are not adjacent (a slice, a repeated row), a name or a number of tensors beyond formats/array.h.
+ * are not adjacent (a slice, a repeated row), a name or a number of tensors beyond lib/tg/array.h.
  * TG_ENOMEM.  The list can be freed either way.
  */
 TG_MUST_CHECK tg_status tg_torch_list(tg_tensor_list *list, tg_torch *t, const tg_pickle_value *root,

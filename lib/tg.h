@@ -1,56 +1,44 @@
 /*
  * tg: train, inspect and sample small language models on a CPU.
  *
- * What programs use: these headers, and those that they include.  The rest of the library is internal.
- * Everything follows three rules: what can fail returns a tg_status and fills the caller's tg_err; memory is
- * sized first and placed in an arena, and afterwards nothing allocates; nothing prints, exits or keeps state
- * between calls.  docs/architecture.md shows how the parts depend on each other.
+ * What programs use: these headers.  The rest of the library is internal.  What can fail returns a tg_status
+ * and fills the caller's tg_err.  tg_X_new() makes an object, which allocates its memory once, and
+ * tg_X_destroy() frees it.  Nothing prints or exits, and nothing keeps state between calls, except for the
+ * instruction set and the threads in use (lib/tg/machine.h).  An object is used by one thread at a time,
+ * unless its header says otherwise; the library's own threads share the work.
  *
  *     #include <tg.h>
  *     cc program.c $(pkg-config --cflags --libs tg)
  *
- * docs/examples/heads.c is a whole program: it opens a model and prints the attention of a head.  From C++
- * the headers are included as they are.
+ * docs/examples/heads.c is a whole program: it loads a model and prints the attention of a head.
+ * tests/unit/test_program.c uses everything.  From C++ the headers are included as they are.
  *
  * The shared library exports what these headers declare, and nothing else.  There is no stable ABI before
- * version 1: structs are public, so that any version may change their sizes.  Compile a program again with
+ * version 1: objects are opaque, but any version may change the plain structs.  Compile a program again with
  * each version, or link it with libtg.a, which has no such dependency.
  */
 #ifndef TG_H
 #define TG_H
 
-/* instruction sets and threads */
-#include "lib/base/threads.h"
-#include "lib/kernels/kernels.h"
+/* instruction set and threads */
+#include "lib/tg/machine.h"
 
-/* files: arrays in archives (.npz), models of any project, tokenizers and vocabularies */
-#include "formats/archive.h"
-#include "lib/models/chat_template.h"
-#include "lib/models/model_archive.h"
-#include "lib/models/model_open.h"
-#include "lib/vocab/vocab_file.h"
+/* files: arrays in archives (.npz); text as ids of tokens, all at once or as a stream; conversations */
+#include "lib/tg/archive.h"
+#include "lib/tg/chat.h"
+#include "lib/tg/tokenizer.h"
+#include "lib/tg/tokens.h"
 
-/* text as ids of tokens, all at once or as a stream; conversations */
-#include "lib/text/chat.h"
-#include "lib/tokens/stream.h"
-#include "lib/tokens/tokens_write.h"
-
-/* a model's shape and passes, on a batch or token by token, and text from it */
-#include "lib/gpt/infer.h"
-#include "lib/gpt/pass.h"
-#include "lib/gpt/presets.h"
-#include "lib/gpt/sample.h"
-
-/* training, and how well a model predicts a text */
-#include "lib/eval/eval.h"
-#include "lib/gpt/freeze.h"
-#include "lib/train/plan.h"
-#include "lib/train/trainer.h"
+/* models of any project: their logits and losses, text from them, training */
+#include "lib/tg/eval.h"
+#include "lib/tg/infer.h"
+#include "lib/tg/model.h"
+#include "lib/tg/pass.h"
+#include "lib/tg/train.h"
 
 /* attention: scores, their derivation, heads, dumps */
-#include "lib/attn/derivation.h"
-#include "lib/dump/dump_read.h"
-#include "lib/dump/dump_write.h"
-#include "lib/heads/ablate.h"
+#include "lib/tg/ablate.h"
+#include "lib/tg/attention.h"
+#include "lib/tg/dump.h"
 
 #endif

@@ -96,6 +96,7 @@ tiny() {
 @test "unit: lines" { unit lines; }
 @test "unit: heads" { unit heads; }
 @test "unit: history" { unit history; }
+@test "unit: program" { unit program; }
 @test "unit: ablate" { unit ablate; }
 @test "unit: patch" { unit patch; }
 @test "unit: paths" { unit paths; }

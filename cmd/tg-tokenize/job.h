@@ -128,7 +128,7 @@ struct tokenize_job {
     take_ids *take;
     tg_tokens_writer *w; /* NULL until there are ids */
     bool has_mask;       /* the ids that are taken have a mask: */
-    int mask;            /* theirs (lib/tokens/mask.h) */
+    int mask;            /* theirs (lib/tg/tokens.h) */
     text_out text;
     bool on_terminal; /* the output is text, and goes to a terminal */
     cli_shown shown;

@@ -16,6 +16,7 @@
 #include "lib/gpt/freeze.h"
 #include "lib/train/plan.h"
 #include "lib/train/recipe.h"
+#include "lib/train/text_length.h"
 
 /* ---- the text */
 
@@ -286,35 +287,6 @@ static tg_status choose_plan(train_setup *s, tg_err *err)
     return TG_OK;
 }
 
-/* The length of the text, with the padding of its windows, whose context is chosen here, where it is not
- * given. */
-static tg_status padded_length(const train_setup *s, tg_settings *asked, bool given[TG_SETTINGS],
-                               size_t *tokens, tg_err *err)
-{
-    const bool packing = given[TG_SET_PACKING] ? asked->packing : s->run.settings.packing;
-    const bool chosen = s->origin == TG_ORIGIN_TRAINED && s->run.step == 0 && !given[TG_SET_CONTEXT];
-    size_t T = tg_recipe_context(&s->run.model, s->origin, asked->context, given[TG_SET_CONTEXT]);
-    tg_documents d;
-    tg_status status;
-
-    *tokens = s->tokens.count;
-    if (!s->tokens.mask)
-        return TG_OK;
-    if (s->run.step == 0) /* documents have none, unless it is asked for, and refused */
-        given[TG_SET_FIRST_CONTEXT] = true;
-    if (chosen) {
-        if ((status = tg_recipe_shorten(&T, &s->tokens, s->options->val ? &s->val : NULL, packing, err)))
-            return status;
-        asked->context = T;
-        given[TG_SET_CONTEXT] = true;
-    }
-    if ((status = tg_documents_init(&d, &s->tokens, T, packing, 0, err)))
-        return status;
-    *tokens = tg_size_mul_sat(d.n, d.T);
-    tg_documents_free(&d);
-    return TG_OK;
-}
-
 /* The tokens of a file must be the model's. */
 static tg_status check_tokenizer(const train_setup *s, const tg_tokens *tokens, const char *path, tg_err *err)
 {
@@ -350,7 +322,9 @@ static tg_status choose_settings(train_setup *s, tg_err *err)
                        o->asked.context, n_ctx);
     s->origin = tg_recipe_origin(&s->run.model);
     memcpy(given, o->given, sizeof given);
-    if ((status = padded_length(s, &asked, given, &tokens, err)) || (status = choose_plan(s, err)))
+    if ((status =
+             tg_run_text_length(&s->run, &tokens, &asked, given, &s->tokens, o->val ? &s->val : NULL, err)) ||
+        (status = choose_plan(s, err)))
         return status;
     if (tg_run_resume(&s->run, tokens, &asked, given, &s->steps, err))
         return err->code = TG_EUSAGE; /* the file was checked on reading, so the options are at fault */

@@ -1,9 +1,11 @@
 #include "lib/attn/derivation.h"
 
 #include <assert.h>
+#include <stdlib.h>
 
 #include "lib/attn/shape.h"
 #include "lib/base/finite.h"
+#include "lib/base/object.h"
 #include "lib/base/size.h"
 #include "lib/nn/tensor.h"
 
@@ -191,4 +193,35 @@ tg_status tg_derive(tg_derivation *d, tg_attn_layers *layers, const tg_derive_wh
 void tg_derivation_free(tg_derivation *d)
 {
     tg_arena_free(&d->arena);
+}
+
+/* ---- for programs (lib/tg/attention.h) */
+
+tg_status tg_derivation_new(tg_derivation **d, tg_attn_layers *layers, const tg_derive_what *what,
+                            tg_err *err)
+{
+    *d = tg_object_new(sizeof **d, "a derivation", err);
+    return *d ? tg_object_begun(d, tg_derive(*d, layers, what, err)) : TG_ENOMEM;
+}
+
+void tg_derivation_destroy(tg_derivation *d)
+{
+    if (d)
+        tg_derivation_free(d);
+    free(d);
+}
+
+const tg_attn_trace *tg_derivation_trace(const tg_derivation *d)
+{
+    return &d->t;
+}
+
+const tg_derived_output *tg_derivation_output(const tg_derivation *d)
+{
+    return &d->output;
+}
+
+const double *tg_derivation_datt(const tg_derivation *d)
+{
+    return d->datt;
 }

@@ -15,30 +15,8 @@
 #include "lib/attn/layers.h"
 #include "lib/attn/trace.h"
 #include "lib/attn/vector.h"
-#include "lib/base/api.h"
 #include "lib/gpt/gradient64.h"
-
-TG_API_BEGIN
-
-/* What to derive. */
-typedef struct tg_derive_what {
-    size_t layer;
-    tg_attn_index at;
-    size_t channel;     /* of the head's weighted sum; without a model, the loss is this channel */
-    size_t out_channel; /* of the layer's output; used only with a model */
-    bool backward;      /* also derive the gradient */
-    size_t target;      /* with a model: the loss is that of predicting this token after the text */
-} tg_derive_what;
-
-/* One channel of the output projection: sum over m of att[m] * w[m,c], plus bias[c]. */
-typedef struct tg_derived_output {
-    const char *name; /* the matrix's name, which belongs to the model */
-    double *w;        /* [H*D] column c of the matrix, [H*D,C] or transposed */
-    bool transposed;
-    const char *norm;    /* of the norm that the output goes through before it is added; NULL: none */
-    double sum, of_head; /* over all m; over the head's channels only */
-    double out;          /* sum + bias */
-} tg_derived_output;
+#include "lib/tg/attention.h"
 
 typedef struct tg_derivation {
     tg_derive_what what;
@@ -62,7 +40,5 @@ typedef struct tg_derivation {
 TG_MUST_CHECK tg_status tg_derive(tg_derivation *d, tg_attn_layers *layers, const tg_derive_what *what,
                                   tg_err *err);
 void tg_derivation_free(tg_derivation *d);
-
-TG_API_END
 
 #endif

@@ -1,7 +1,9 @@
 #include "lib/attn/layers.h"
 
+#include <stdlib.h>
 #include <string.h>
 
+#include "lib/base/object.h"
 #include "lib/gpt/family.h"
 #include "lib/gpt/rope.h"
 
@@ -300,6 +302,48 @@ tg_status tg_attn_layers_walk_parallel(tg_attn_layers *layers, const tg_attn_vis
         return status;
     while (tg_attn_layers_next(layers, &layer) &&
            tg_attn_walk_parallel(&layer.view, layer.number, &layers->filter, &scratch, visitor)) {
+    }
+    tg_arena_free(&arena);
+    return tg_attn_layers_check(layers, err);
+}
+
+/* ---- for programs (lib/tg/attention.h) */
+
+tg_status tg_attn_layers_new(tg_attn_layers **layers, const tg_model *model, const int32_t *ids, size_t T,
+                             tg_err *err)
+{
+    *layers = NULL;
+    if (T < 1 || T > model->config.n_ctx)
+        return tg_fail(err, TG_EUSAGE, "the text has %zu tokens: expected 1 to %zu", T, model->config.n_ctx);
+    *layers = tg_object_new(sizeof **layers, "a walk", err);
+    return *layers ? tg_object_begun(layers, tg_attn_layers_model(*layers, model, ids, T, err)) : TG_ENOMEM;
+}
+
+void tg_attn_layers_destroy(tg_attn_layers *layers)
+{
+    if (layers)
+        tg_attn_layers_close(layers);
+    free(layers);
+}
+
+static void place_row(tg_arena *arena, void *context)
+{
+    tg_attn_scratch *s = context;
+
+    tg_attn_scratch_place(arena, s, 1, s->panel.T, s->panel.D);
+}
+
+tg_status tg_attn_layers_walk(tg_attn_layers *layers, tg_attn_visit visit, void *context, tg_err *err)
+{
+    tg_attn_scratch scratch = {.panel = {.T = layers->T, .D = layers->D}};
+    tg_arena arena;
+    tg_attn_layer layer;
+    tg_status status;
+
+    if ((status = tg_arena_build(&arena, place_row, &scratch, err)))
+        return status;
+    while (tg_attn_layers_next(layers, &layer) &&
+           tg_attn_walk(&layer.view, layer.number, &layers->filter, &scratch, visit, context)) {
     }
     tg_arena_free(&arena);
     return tg_attn_layers_check(layers, err);

@@ -19,11 +19,9 @@
 
 #include "lib/attn/attn.h"
 #include "lib/attn/shape.h"
-#include "lib/base/api.h"
 #include "lib/base/watch.h"
 #include "lib/gpt/infer.h"
-
-TG_API_BEGIN
+#include "lib/tg/attention.h"
 
 /* How q, or k, came to be in a family, or an example, that norms or rotates it; in others all is NULL. */
 typedef struct tg_attn_steps {
@@ -78,17 +76,9 @@ TG_MUST_CHECK tg_status tg_attn_layers_model(tg_attn_layers *layers, const tg_mo
 /* Use given arrays, which the caller keeps. */
 void tg_attn_layers_given(tg_attn_layers *layers, const tg_qkv_view *view);
 
-/* Keep only these layers, heads, queries and keys.  TG_EUSAGE, with the range: an index is out of
- * range, and the filter stays as it was. */
-TG_MUST_CHECK tg_status tg_attn_layers_select(tg_attn_layers *layers, const tg_attn_filter *filter,
-                                              tg_err *err);
-
 /* Advance to the next layer that the filter keeps; false: there is none, or the walk has failed
  * (tg_attn_layers_check()). */
 bool tg_attn_layers_next(tg_attn_layers *layers, tg_attn_layer *layer);
-
-/* Begin the walk again, with the parameters that the model has then. */
-void tg_attn_layers_rewind(tg_attn_layers *layers);
 
 /* Advance to the layer with this number, even if the filter excludes it; false: it is out of range, or
  * the walk is past it, or has failed. */
@@ -106,9 +96,6 @@ void tg_attn_layers_close(tg_attn_layers *layers);
 /* A layer's q, k and v among a pass's activations, once they are computed. */
 tg_qkv_view tg_attn_acts_view(const tg_acts *acts, size_t layer);
 
-/* The shape and layout of all layers; the pointers are NULL. */
-tg_qkv_view tg_attn_layers_shape(const tg_attn_layers *layers);
-
 /* Whether every layer has a stage. */
 bool tg_attn_layers_have(const tg_attn_layers *layers, tg_attn_stage stage);
 
@@ -121,7 +108,5 @@ tg_attention_rule tg_attn_layers_rule(const tg_attn_layers *layers, size_t numbe
  */
 TG_MUST_CHECK tg_status tg_attn_layers_walk_parallel(tg_attn_layers *layers, const tg_attn_visitor *visitor,
                                                      tg_err *err);
-
-TG_API_END
 
 #endif

@@ -1,17 +1,6 @@
 /*
- * shape: the arrays between a layer's input and the output of its attention, called stages,
- * and their indices, sizes and strides.
- *
- *     resid   [B,T,C]    the residual stream that reaches the layer; only in a model
- *     x       [B,T,C]    the input, after ln_1; only in a model
- *     qkv     [B,T,3C]   x w + bias; only in a model that computes all three at once
- *     q.proj, k.proj      like q and k: x w + bias; only where they are normed or rotated
- *     q.normed, k.normed  and then normed; only in a model that norms them
- *     q, k, v [B,T,H,D]  as attention reads them; or, with layout bhtd, [B,H,T,D]
- *     scores  [B,H,T,T]  of key j for query i, scaled and masked
- *     probs   [B,H,T,T]  softmax over j
- *     att     like q     the weighted sum of the values
- *     out     [B,T,C]    att projected, before the residual is added; only in a model
+ * shape: the indices, sizes and strides of the arrays between a layer's input and the output of its
+ * attention, called stages, which lib/tg/attention.h lists.  resid, x, qkv and out are only in a model.
  */
 #ifndef TG_ATTN_SHAPE_H
 #define TG_ATTN_SHAPE_H
@@ -20,39 +9,7 @@
 #include <stddef.h>
 
 #include "lib/attn/attn.h"
-#include "lib/base/api.h"
-
-TG_API_BEGIN
-
-/* Every stage in order: its constant, and its name in options and archives. */
-#define TG_ATTN_STAGE_TABLE(ROW)                                                                             \
-    ROW(TG_ATTN_RESID, resid)                                                                                \
-    ROW(TG_ATTN_X, x)                                                                                        \
-    ROW(TG_ATTN_QKV, qkv)                                                                                    \
-    ROW(TG_ATTN_Q_PROJECTED, q.proj)                                                                         \
-    ROW(TG_ATTN_K_PROJECTED, k.proj)                                                                         \
-    ROW(TG_ATTN_Q_NORMED, q.normed)                                                                          \
-    ROW(TG_ATTN_K_NORMED, k.normed)                                                                          \
-    ROW(TG_ATTN_Q, q)                                                                                        \
-    ROW(TG_ATTN_K, k)                                                                                        \
-    ROW(TG_ATTN_V, v)                                                                                        \
-    ROW(TG_ATTN_SCORES, scores)                                                                              \
-    ROW(TG_ATTN_PROBS, probs)                                                                                \
-    ROW(TG_ATTN_ATT, att)                                                                                    \
-    ROW(TG_ATTN_OUT, out)
-
-#define TG_ATTN_STAGE_CONSTANT(constant, name) constant,
-#define TG_ATTN_STAGE_CHOICE(constant, name) "|" #name
-
-typedef enum tg_attn_stage {
-    TG_ATTN_STAGE_TABLE(TG_ATTN_STAGE_CONSTANT) TG_ATTN_STAGE_COUNT,
-    TG_ATTN_EVERY = TG_ATTN_STAGE_COUNT /* instead of one stage: all of them */
-} tg_attn_stage;
-
-/* "resid|x|qkv|...": a list for lib/base/choice.h. */
-#define TG_ATTN_STAGES (&TG_ATTN_STAGE_TABLE(TG_ATTN_STAGE_CHOICE)[1])
-
-const char *tg_attn_stage_name(tg_attn_stage stage); /* "resid" */
+#include "lib/tg/attention.h"
 
 /* Whether arrays q, k and v alone do not have it: resid, x, qkv, out, and what q and k were before. */
 bool tg_attn_stage_of_model(tg_attn_stage stage);
@@ -81,7 +38,5 @@ void tg_attn_stage_shape(tg_attn_shape *shape, tg_attn_stage stage, const tg_qkv
 
 /* The number of elements. */
 size_t tg_attn_shape_count(const tg_attn_shape *shape);
-
-TG_API_END
 
 #endif

@@ -11,9 +11,6 @@
 
 #include "lib/attn/layers.h"
 #include "lib/attn/shape.h"
-#include "lib/base/api.h"
-
-TG_API_BEGIN
 
 /* Scratch for any stage, and the values of any except the square ones: O(B*T*C). */
 typedef struct tg_stage_scratch {
@@ -51,7 +48,5 @@ void tg_stage_walk(tg_stage_scratch *scratch, tg_attn_stage stage, const tg_attn
 
 /* The value of a masked element: 0 in probs, and the mask's in scores. */
 float tg_stage_masked(tg_attn_stage stage, tg_attn_mask mask);
-
-TG_API_END
 
 #endif

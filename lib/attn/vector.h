@@ -15,10 +15,7 @@
 #include <stddef.h>
 
 #include "lib/attn/layers.h"
-#include "lib/base/api.h"
 #include "lib/base/arena.h"
-
-TG_API_BEGIN
 
 /* Which vector. */
 typedef struct tg_attn_vector_at {
@@ -52,7 +49,5 @@ void tg_attn_vector_fill(tg_attn_vector *vector, const tg_attn_layers *layers, c
 /* From dmade [D], what is added to the gradient of `made`: what that adds to the gradients of normed and of
  * projected.  With a norm over all heads, the mean's part also goes to the other heads, which is left out. */
 void tg_attn_vector_backward(tg_attn_vector *vector, const double *dmade);
-
-TG_API_END
 
 #endif

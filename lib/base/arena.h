@@ -26,10 +26,7 @@
 
 #include <stddef.h>
 
-#include "lib/base/api.h"
 #include "lib/base/status.h"
-
-TG_API_BEGIN
 
 #define TG_ALIGN 64 /* bytes; every block starts on such a boundary */
 
@@ -64,7 +61,5 @@ void tg_arena_release(const tg_arena *arena, void *at, size_t bytes);
 
 /* Free the memory and empty the arena.  An empty arena is fine. */
 void tg_arena_free(tg_arena *arena);
-
-TG_API_END
 
 #endif

@@ -6,12 +6,6 @@
 
 #include <stdint.h>
 
-#include "lib/base/api.h"
-
-TG_API_BEGIN
-
 typedef uint16_t tg_bf16;
-
-TG_API_END
 
 #endif

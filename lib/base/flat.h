@@ -5,10 +5,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-#include "lib/base/api.h"
 #include "lib/base/bf16.h"
-
-TG_API_BEGIN
 
 /* One of the two is NULL; both: there is no buffer. */
 typedef struct tg_flat {
@@ -27,7 +24,5 @@ static inline void *tg_flat_at(tg_flat x, size_t i)
 {
     return x.halves ? (void *)(x.halves + i) : (void *)(x.floats + i);
 }
-
-TG_API_END
 
 #endif

@@ -12,11 +12,8 @@
 #include <assert.h>
 #include <stddef.h>
 
-#include "lib/base/api.h"
 #include "lib/base/arena.h"
 #include "lib/base/bf16.h"
-
-TG_API_BEGIN
 
 typedef enum tg_type { TG_TYPE_FLOAT, TG_TYPE_DOUBLE, TG_TYPE_BF16 } tg_type;
 
@@ -73,7 +70,5 @@ typedef struct tg_row_source {
 #ifndef TG_STRIP_FLOATS
 #define TG_STRIP_FLOATS ((size_t)1 << 21) /* read at a time, about */
 #endif
-
-TG_API_END
 
 #endif

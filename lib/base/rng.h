@@ -10,10 +10,6 @@
 
 #include <stdint.h>
 
-#include "lib/base/api.h"
-
-TG_API_BEGIN
-
 /* What the numbers are for.  Two purposes never share a number.  The values are part of
  * a run's format: a resumed run must get the same numbers. */
 enum tg_rng_purpose {
@@ -51,7 +47,5 @@ uint64_t tg_rng_below(const tg_rng *rng, uint64_t index, uint64_t n);
  * Feistel network of four rounds over the next even power of two, applied until the value
  * is below n (at most four times on average). */
 uint64_t tg_rng_permute(const tg_rng *rng, uint64_t n, uint64_t i);
-
-TG_API_END
 
 #endif

@@ -14,10 +14,6 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-#include "lib/base/api.h"
-
-TG_API_BEGIN
-
 /* The most members of a team. */
 #define TG_TEAM_MAX 4096
 
@@ -90,7 +86,5 @@ int tg_team_agree(const tg_team *team, int number);
 
 /* Member 0's bytes, to all. */
 void tg_team_spread(const tg_team *team, void *data, size_t bytes);
-
-TG_API_END
 
 #endif

@@ -23,33 +23,16 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-#include "lib/base/api.h"
-
-TG_API_BEGIN
-
-/* The most that can be set. */
-#define TG_THREADS_MAX 1024
+#include "lib/tg/machine.h"
 
 /* Array elements of a part that is worth sharing, in loops that do little with each. */
 #ifndef TG_THREADS_ELEMENTS
 #define TG_THREADS_ELEMENTS ((size_t)8192)
 #endif
 
-/*
- * Threads that a loop uses at most, the caller among them: what tg_threads_set() says; by default
- * tg_threads_asked(), or tg_threads_processors() if that is 0 or above TG_THREADS_MAX.
- */
-size_t tg_threads(void);
-
-/* 1 <= n <= TG_THREADS_MAX.  Not during a loop. */
-void tg_threads_set(size_t n);
-
 /* The first number in the environment variable OMP_NUM_THREADS.  0: it is not set, or empty;
  * SIZE_MAX: it does not begin with a number above 0. */
 size_t tg_threads_asked(void);
-
-/* Processors on which this process might run when it was first asked. */
-size_t tg_threads_processors(void);
 
 /* The number of the calling thread in its loop, below tg_threads(); 0 outside loops. */
 size_t tg_threads_self(void);
@@ -74,7 +57,5 @@ typedef bool tg_threads_turn(void *context, size_t i);
 
 bool tg_threads_run_in_turn(size_t threads, size_t n, tg_threads_step *step, tg_threads_turn *turn,
                             void *context);
-
-TG_API_END
 
 #endif

@@ -6,10 +6,6 @@
 
 #include <stdbool.h>
 
-#include "lib/base/api.h"
-
-TG_API_BEGIN
-
 typedef struct tg_watch {
     /* The computation has done this fraction of its work, 0 to 1.  Returns false to abandon it. */
     bool (*report)(void *context, double fraction);
@@ -21,7 +17,5 @@ static inline bool tg_watch_report(const tg_watch *watch, double fraction)
 {
     return !watch || watch->report(watch->context, fraction);
 }
-
-TG_API_END
 
 #endif

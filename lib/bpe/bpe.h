@@ -1,7 +1,7 @@
 /*
  * bpe: byte-level byte pair encoding, a kind of tokenizer.
  *
- * Added tokens are found in a text (lib/text/encoder.h).  What is between them is normalised and split into
+ * Added tokens are found in a text (lib/tg/tokenizer.h).  What is between them is normalised and split into
  * pieces (lib/split/split.h), and each piece is encoded: it starts as one token per byte; then, as long as
  * some adjacent pair has a merge, the pair of the lowest rank becomes one token, the leftmost of equals
  * first.

@@ -29,11 +29,8 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-#include "formats/array.h"
+#include "lib/tg/array.h"
 #include "lib/attn/attn.h"
-#include "lib/base/api.h"
-
-TG_API_BEGIN
 
 /* Those of layers, then those of the dump: constant, name, kind and bytes of an element, 0: any; dimensions,
  * none for a single number and "*" for what the array itself says. */
@@ -81,7 +78,5 @@ bool tg_dump_extra_find(tg_dump_extra *extra, const char *name, bool of_layer);
 /* The shape of one, which has at most 3 dimensions, in a dump of this shape; 0 for "*".  Returns their
  * number. */
 size_t tg_dump_extra_shape(size_t shape[3], tg_dump_extra extra, const tg_qkv_view *view);
-
-TG_API_END
 
 #endif

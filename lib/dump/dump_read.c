@@ -4,13 +4,14 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "formats/array.h"
 #include "lib/base/choice.h"
 #include "lib/base/finite.h"
+#include "lib/base/object.h"
 #include "lib/base/size.h"
 #include "lib/dump/extras_read.h"
 #include "lib/gpt/config.h"
 #include "lib/nn/tensor.h"
+#include "lib/tg/array.h"
 
 tg_qkv_view tg_dump_shape(const tg_dump *dump)
 {
@@ -496,4 +497,37 @@ void tg_dump_free(tg_dump *dump)
     free(dump->text);
     tg_archive_close(dump->reader);
     *dump = (tg_dump){0};
+}
+
+/* ---- for programs (lib/tg/dump.h) */
+
+tg_status tg_dump_load(tg_dump **d, int fd, tg_dump_want want, tg_err *err)
+{
+    *d = tg_object_new(sizeof **d, "a dump", err);
+    return *d ? tg_object_begun(d, tg_dump_read(*d, fd, want, err)) : TG_ENOMEM;
+}
+
+void tg_dump_destroy(tg_dump *d)
+{
+    if (d)
+        tg_dump_free(d);
+    free(d);
+}
+
+const float *tg_dump_stage(const tg_dump *d, size_t layer, tg_attn_stage stage)
+{
+    const tg_dump_layer *found = tg_dump_find(d, layer);
+
+    return found ? found->data[stage] : NULL;
+}
+
+const int64_t *tg_dump_ids(const tg_dump *d)
+{
+    return d->ids;
+}
+
+const char *tg_dump_text(const tg_dump *d, size_t t, size_t *size)
+{
+    *size = d->text_size;
+    return d->text ? d->text + t * d->text_size : NULL;
 }

@@ -26,19 +26,13 @@
 #include "formats/archive.h"
 #include "formats/fields.h"
 #include "lib/attn/shape.h"
-#include "lib/base/api.h"
 #include "lib/base/status.h"
 #include "lib/dump/dump_extras.h"
-
-TG_API_BEGIN
+#include "lib/tg/dump.h"
 
 /* The archive's "kind" and "version". */
 #define TG_DUMP_KIND "attention"
 #define TG_DUMP_VERSION 1
-
-/* Sets of stages. */
-#define TG_DUMP_BIT(stage) (1u << (stage))
-#define TG_DUMP_EVERY (TG_DUMP_BIT(TG_ATTN_STAGE_COUNT) - 1)
 
 /* One layer's arrays; NULL: not in the archive, or not wanted. */
 typedef struct tg_dump_layer {
@@ -73,13 +67,6 @@ typedef struct tg_dump {
  * only where they are not 0.  Fails like tg_archive_put(). */
 TG_MUST_CHECK tg_status tg_dump_put_settings(const tg_dump *dump, tg_archive_writer *w, tg_err *err);
 
-/* What to keep; other arrays are verified and dropped. */
-typedef struct tg_dump_want {
-    size_t layer;    /* a number, or TG_ATTN_ALL */
-    unsigned stages; /* TG_DUMP_BIT()s */
-    bool extras;     /* also those of dump_extras.h */
-} tg_dump_want;
-
 /*
  * Read one archive from fd, which must stay open: arrays of a mapped file are used in place.
  * TG_EDATA: an array is missing, contradicts the others in type or shape, or holds a number that
@@ -97,15 +84,10 @@ TG_MUST_CHECK tg_status tg_dump_read_after_kind(tg_dump *dump, tg_archive_reader
 /* The layer of that number, or NULL. */
 const tg_dump_layer *tg_dump_find(const tg_dump *dump, size_t number);
 
-/* The dump's shape and layout; the pointers are NULL. */
-tg_qkv_view tg_dump_shape(const tg_dump *dump);
-
 /* The rule of a layer's scores. */
 tg_attention_rule tg_dump_rule(const tg_dump *dump, size_t layer);
 
 /* "h.0.scores": the name of a layer's stage in the archive. */
 void tg_dump_array_name(char name[TG_DUMP_NAME_SIZE], size_t layer, tg_attn_stage stage);
-
-TG_API_END
 
 #endif

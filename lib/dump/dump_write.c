@@ -45,7 +45,8 @@ static tg_status put_tokens(struct writer *w, size_t T, tg_err *err)
 
     for (size_t t = 0; t < T; t++)
         w->in->ids[t] = dump->ids[t];
-    if ((status = tg_archive_put(w->archive, "dump/ids", TG_I64, 1, &T, w->in->ids, err)))
+    status = tg_archive_put(w->archive, "dump/ids", TG_I64, 1, &T, w->in->ids, err);
+    if (status || !dump->text)
         return status;
     return tg_archive_put(w->archive, "dump/text", text, 1, &T, dump->text, err);
 }

@@ -1,7 +1,9 @@
 #include "lib/eval/eval.h"
 
 #include <math.h>
+#include <stdlib.h>
 
+#include "lib/base/object.h"
 #include "lib/base/size.h"
 #include "lib/base/threads.h"
 #include "lib/gpt/sample.h"
@@ -222,4 +224,24 @@ double tg_eval_perplexity(const tg_eval_sums *sums)
 double tg_eval_bits_per_byte(const tg_eval_sums *sums)
 {
     return sums->bytes > 0 ? -sums->log_prob / (double)sums->bytes / log(2) : nan("");
+}
+
+/* ---- for programs (lib/tg/eval.h) */
+
+tg_status tg_eval_new(tg_eval **e, const tg_model *model, const tg_eval_plan *plan, tg_err *err)
+{
+    *e = tg_object_new(sizeof **e, "an evaluation", err);
+    return *e ? tg_object_begun(e, tg_eval_open(*e, model, plan, err)) : TG_ENOMEM;
+}
+
+void tg_eval_destroy(tg_eval *e)
+{
+    if (e)
+        tg_eval_close(e);
+    free(e);
+}
+
+tg_eval_sums tg_eval_result(const tg_eval *e)
+{
+    return e->sums;
 }

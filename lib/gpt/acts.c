@@ -263,3 +263,21 @@ void tg_acts_place(tg_arena *arena, tg_acts *a, const tg_binding *bound, const t
         place_row(&p, i);
     place_attention(&p);
 }
+
+/* ---- for programs (lib/tg/pass.h) */
+
+const char *tg_acts_name(const tg_acts *a, size_t row)
+{
+    return row >= 1 && row < a->family->n_acts ? a->family->act[row].name : NULL;
+}
+
+float *tg_acts_values(const tg_acts *a, size_t layer, size_t row, size_t *cols, size_t *ld)
+{
+    tg_matrix m = {0};
+
+    if (layer < a->L && tg_acts_name(a, row) && tg_acts_has(a, row))
+        m = tg_acts_row(a, layer, row);
+    *cols = m.cols;
+    *ld = m.ld;
+    return m.data && m.type == TG_TYPE_FLOAT ? tg_floats(m) : NULL;
+}

@@ -17,13 +17,11 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "lib/base/api.h"
 #include "lib/base/arena.h"
 #include "lib/base/matrix.h"
 #include "lib/gpt/bind.h"
 #include "lib/nn/attention.h"
-
-TG_API_BEGIN
+#include "lib/tg/pass.h"
 
 /* Matrices that all blocks have in common, each as wide as the widest row that uses it. */
 typedef enum tg_scratch {
@@ -136,7 +134,5 @@ typedef struct tg_acts_size {
 
 /* Place the activations and attention's scratch (see arena.h). */
 void tg_acts_place(tg_arena *arena, tg_acts *a, const tg_binding *bound, const tg_acts_size *size);
-
-TG_API_END
 
 #endif

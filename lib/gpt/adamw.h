@@ -20,11 +20,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "lib/base/api.h"
 #include "lib/base/flat.h"
 #include "lib/gpt/params.h"
-
-TG_API_BEGIN
 
 typedef struct tg_adamw {
     double beta1, beta2, epsilon, weight_decay;
@@ -64,7 +61,5 @@ void tg_adamw_update(const tg_adamw *o, const tg_params *table, const tg_adamw_s
 /* The same for the floats begin .. end - 1 of the flat buffers, which begin and end with blocks. */
 void tg_adamw_update_part(const tg_adamw *o, const tg_params *table, const tg_adamw_state *state, double norm,
                           double lr, uint64_t t, size_t begin, size_t end);
-
-TG_API_END
 
 #endif

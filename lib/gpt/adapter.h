@@ -16,14 +16,11 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "lib/base/api.h"
 #include "lib/base/arena.h"
 #include "lib/base/status.h"
 #include "lib/gpt/params.h"
 #include "lib/kernels/matmul.h"
 #include "lib/text/chat_note.h"
-
-TG_API_BEGIN
 
 typedef struct tg_adapter_shape {
     size_t rank; /* R */
@@ -91,7 +88,5 @@ TG_MUST_CHECK tg_status tg_adapter_find_targets(uint64_t *targets, const tg_para
 /* The list of these targets, by their whole names. */
 const char *tg_adapter_target_names(char list[TG_ADAPTER_TARGETS_SIZE], const tg_params *model,
                                     uint64_t targets);
-
-TG_API_END
 
 #endif

@@ -8,15 +8,12 @@
 #ifndef TG_GPT_BIND_H
 #define TG_GPT_BIND_H
 
-#include "lib/base/api.h"
 #include "lib/gpt/model.h"
 #include "lib/gpt/packed.h"
 #include "lib/nn/embedding.h"
 #include "lib/nn/layernorm.h"
 #include "lib/nn/linear.h"
 #include "lib/nn/rmsnorm.h"
-
-TG_API_BEGIN
 
 /* What operations are bound to.  All of it must outlive the binding. */
 typedef struct tg_binding {
@@ -42,7 +39,5 @@ tg_rmsnorm tg_bind_rmsnorm(const tg_binding *binding, tg_param_kind w, size_t la
 /* wte and wpe; of a lent model, the rows of ids [n] of wte. */
 tg_embedding tg_bind_embedding(const tg_binding *binding, const int32_t *ids, size_t n);
 tg_linear tg_bind_head(const tg_binding *binding); /* [C,V]: the transposed embedding, when tied */
-
-TG_API_END
 
 #endif

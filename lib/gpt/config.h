@@ -13,12 +13,9 @@
 
 #include "formats/archive.h"
 #include "formats/fields.h"
-#include "lib/base/api.h"
 #include "lib/base/status.h"
 #include "lib/nn/activation.h"
 #include "lib/nn/ref/rule.h"
-
-TG_API_BEGIN
 
 /* The names of tg_activation, which are also Hugging Face's. */
 #define TG_ACTIVATIONS "gelu_new|gelu|silu|relu2"
@@ -187,7 +184,5 @@ TG_MUST_CHECK tg_status tg_config_put(const tg_config *config, tg_archive_writer
 TG_MUST_CHECK tg_status tg_config_take(tg_config *config, uint64_t *seen, tg_archive_reader *r,
                                        const tg_array *a, bool *taken, tg_err *err);
 TG_MUST_CHECK tg_status tg_config_complete(const tg_config *config, uint64_t seen, tg_err *err);
-
-TG_API_END
 
 #endif

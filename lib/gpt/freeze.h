@@ -5,11 +5,8 @@
 #ifndef TG_GPT_FREEZE_H
 #define TG_GPT_FREEZE_H
 
-#include "lib/base/api.h"
 #include "lib/base/status.h"
 #include "lib/gpt/model.h"
-
-TG_API_BEGIN
 
 /*
  * Which entries [table->n] of a model's table a list names, 1 or 0: "embedding", the tables of tokens and
@@ -24,7 +21,5 @@ TG_MUST_CHECK tg_status tg_freeze_find(unsigned char *frozen, const tg_params *t
  * parameters. These move (m->params); they need not exist yet.  TG_ENOMEM: *m can only be freed.
  */
 TG_MUST_CHECK tg_status tg_model_freeze(tg_model *m, const unsigned char *frozen, tg_err *err);
-
-TG_API_END
 
 #endif

@@ -23,12 +23,9 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "lib/base/api.h"
 #include "lib/base/arena.h"
 #include "lib/gpt/acts.h"
 #include "lib/gpt/model.h"
-
-TG_API_BEGIN
 
 typedef struct tg_gradient64 {
     const tg_model *model;
@@ -55,7 +52,5 @@ double tg_gradient64_loss(tg_gradient64 *g, int32_t target);
 
 /* Run backward from there: writes g->dlogits, g->dout and g->datt. */
 void tg_gradient64_run(tg_gradient64 *g);
-
-TG_API_END
 
 #endif

@@ -1,7 +1,9 @@
 #include "lib/gpt/infer.h"
 
 #include <assert.h>
+#include <stdlib.h>
 
+#include "lib/base/object.h"
 #include "lib/base/size.h"
 #include "lib/gpt/family.h"
 #include "lib/gpt/head.h"
@@ -92,4 +94,42 @@ void tg_infer_run(tg_infer *f, const int32_t *ids, size_t n, float *logits)
 void tg_infer_reset(tg_infer *f)
 {
     f->cache.past = 0;
+}
+
+/* ---- for programs (lib/tg/infer.h) */
+
+/* A pass with its memory. */
+typedef struct allocated {
+    tg_infer infer; /* the first member: what programs see */
+    tg_arena arena;
+    const tg_model *model;
+    size_t rows, sequences, keys;
+} allocated;
+
+static void place(tg_arena *arena, void *context)
+{
+    allocated *a = context;
+
+    tg_infer_place(arena, &a->infer, a->model, a->rows, a->sequences, a->keys);
+}
+
+tg_status tg_infer_new(tg_infer **f, const tg_model *model, size_t rows, size_t sequences, size_t keys,
+                       tg_err *err)
+{
+    allocated *a = tg_object_new(sizeof *a, "a pass", err);
+    tg_status status = TG_ENOMEM;
+
+    if (a) {
+        *a = (allocated){.model = model, .rows = rows, .sequences = sequences, .keys = keys};
+        status = tg_object_begun(&a, tg_arena_build(&a->arena, place, a, err));
+    }
+    *f = a ? &a->infer : NULL;
+    return status;
+}
+
+void tg_infer_destroy(tg_infer *f)
+{
+    if (f)
+        tg_arena_free(&((allocated *)f)->arena);
+    free(f);
 }

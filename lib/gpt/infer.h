@@ -19,14 +19,12 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "lib/base/api.h"
 #include "lib/base/arena.h"
 #include "lib/gpt/acts.h"
 #include "lib/gpt/layers.h"
 #include "lib/gpt/model.h"
 #include "lib/gpt/packed.h"
-
-TG_API_BEGIN
+#include "lib/tg/infer.h"
 
 /* New tokens of a sequence from which a pass with matrices packed in bf16 multiplies with the model's own in
  * precision bf16, if the kernels have instructions for it.  It rounds the same weights, and the other operand
@@ -52,26 +50,10 @@ typedef struct tg_infer {
 void tg_infer_place(tg_arena *arena, tg_infer *f, const tg_model *model, size_t rows_max, size_t sequences,
                     size_t keys);
 
-/* Select the sequences that the next passes run: first .. first + count - 1, count >= 1.
- * Initially sequence 0 alone.  cache.past is the same for all sequences: after running some of
- * them alone, run the rest for the same number of tokens before running all together. */
-void tg_infer_select(tg_infer *f, size_t first, size_t count);
-
 /* x = token + position embeddings of ids [count,n].  past + n fits the cache and n_ctx,
  * count n <= rows_max, ids are in range. */
 void tg_infer_begin(tg_infer *f, const int32_t *ids, size_t n);
 void tg_infer_layers(tg_infer *f, size_t from, size_t to);
 void tg_infer_end(tg_infer *f);
-
-/* Logits [rows,V] of some rows of the last pass; overwrites the outputs of norms. */
-void tg_infer_logits(tg_infer *f, size_t first_row, size_t rows, float *logits);
-
-/* A whole pass; logits [count,V] of each sequence's last row.  count or n is 1 (asserted). */
-void tg_infer_run(tg_infer *f, const int32_t *ids, size_t n, float *logits);
-
-/* Empty the cache of all sequences. */
-void tg_infer_reset(tg_infer *f);
-
-TG_API_END
 
 #endif

@@ -10,32 +10,17 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-#include "lib/base/api.h"
 #include "lib/gpt/acts.h"
-
-TG_API_BEGIN
+#include "lib/tg/pass.h"
 
 size_t tg_place(const tg_acts *a, size_t layer, size_t row);
 
 /* The place after the last operation. */
 size_t tg_layers_end(const tg_acts *a);
 
-/*
- * Called after each operation: reads or changes the activations of `layer`, of which `row` is the last that
- * was computed.  Where rows overwrite one another (TG_ACTS_IN_PLACE), the row is valid until the next call.
- * In backward it is called after the operation that computes `row` has computed the gradients of what it
- * reads, but not when rows are computed again.  False ends the run.
- */
-typedef struct tg_tap {
-    bool (*after)(void *context, tg_acts *a, size_t layer, size_t row);
-    void *context;
-} tg_tap;
-
 /* Run the operations from .. to - 1 forward, or backward from the last of them; tap may be NULL.  False: a
  * tap has ended the run. */
 bool tg_layers_forward(tg_acts *a, size_t from, size_t to, const tg_tap *tap);
 bool tg_layers_backward(tg_acts *a, size_t from, size_t to, const tg_tap *tap);
-
-TG_API_END
 
 #endif

@@ -5,7 +5,6 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "lib/base/api.h"
 #include "lib/base/arena.h"
 #include "lib/base/flat.h"
 #include "lib/base/matrix.h"
@@ -15,8 +14,7 @@
 #include "lib/gpt/params.h"
 #include "lib/text/chat_note.h"
 #include "lib/text/tokenizer.h"
-
-TG_API_BEGIN
+#include "lib/tg/model.h"
 
 #define TG_PROBE_MAX 32
 
@@ -145,10 +143,6 @@ TG_MUST_CHECK tg_status tg_model_create_watched(tg_model *m, const tg_config *co
  */
 size_t tg_model_vocab_size(const tg_tokenizer *tokenizer);
 
-/* The token that begins a text: the config's, else the one that the tokenizer has for it
- * (tg_tokenizer_start_of_text()); -1: none. */
-int32_t tg_model_bos(const tg_model *m);
-
 /* Check that the config's embedding has a row for every id of the tokenizer.  Otherwise
  * TG_EDATA, with both numbers. */
 TG_MUST_CHECK tg_status tg_model_check_vocab(const tg_config *config, const tg_tokenizer *tokenizer,
@@ -167,12 +161,5 @@ TG_MUST_CHECK tg_status tg_model_place(tg_model *m, const tg_param *p, float **w
 
 /* Check that the model has every tensor.  TG_EDATA, with the name of a missing one. */
 TG_MUST_CHECK tg_status tg_model_check_complete(const tg_model *m, tg_err *err);
-
-/* Read the same parameters as those of H heads, C/H wide.  TG_EUSAGE, with *m unchanged: H < 1, or H does not
- * divide C (the message has the possible numbers); or the model's heads have a width of their own, share
- * keys, or are rotated, and cannot be divided otherwise. */
-TG_MUST_CHECK tg_status tg_model_set_heads(tg_model *m, size_t heads, tg_err *err);
-
-TG_API_END
 
 #endif

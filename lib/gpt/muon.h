@@ -26,13 +26,10 @@
 
 #include <stddef.h>
 
-#include "lib/base/api.h"
 #include "lib/base/arena.h"
 #include "lib/gpt/adamw.h"
 #include "lib/gpt/params.h"
 #include "lib/kernels/matmul.h"
-
-TG_API_BEGIN
 
 #define TG_MUON_ROUNDS 5
 
@@ -68,7 +65,5 @@ void tg_muon_momentum(const tg_params *table, const tg_adamw_state *state, const
  * threads, has the precision of the products. */
 void tg_muon_update(const tg_muon *muon, const tg_matmul_scratch *scratch, const tg_adamw_state *state,
                     const tg_muon_step *step, const size_t *part, size_t n);
-
-TG_API_END
 
 #endif

@@ -7,12 +7,9 @@
 #ifndef TG_GPT_PACKED_H
 #define TG_GPT_PACKED_H
 
-#include "lib/base/api.h"
 #include "lib/base/arena.h"
 #include "lib/gpt/model.h"
 #include "lib/kernels/packed_matrix.h"
-
-TG_API_BEGIN
 
 typedef struct tg_packed_model {
     tg_weight_type type;
@@ -33,7 +30,5 @@ typedef struct tg_packed_model {
 TG_MUST_CHECK tg_status tg_packed_model_create(tg_packed_model *p, const tg_model *model, tg_weight_type type,
                                                tg_err *err);
 void tg_packed_model_free(tg_packed_model *p); /* a zeroed one is fine */
-
-TG_API_END
 
 #endif

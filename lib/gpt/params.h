@@ -12,12 +12,9 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-#include "lib/base/api.h"
 #include "lib/base/status.h"
 #include "lib/base/watch.h"
 #include "lib/gpt/config.h"
-
-TG_API_BEGIN
 
 /* What a parameter is.  A family of models uses some of these; one that is not in lib/gpt gives those of its
  * own numbers from TG_PARAM_OWN on.  The bias of a weight, and of a gain, is the kind after it.  Shapes are
@@ -194,7 +191,5 @@ const tg_param *tg_params_find(const tg_params *table, const char *name);
  * the seed, the tensor's index and the element's.  watch, which cannot abandon it, may be NULL.
  */
 void tg_params_init(const tg_params *table, float *flat, unsigned long long seed, const tg_watch *watch);
-
-TG_API_END
 
 #endif

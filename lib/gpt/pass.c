@@ -1,7 +1,9 @@
 #include "lib/gpt/pass.h"
 
 #include <math.h>
+#include <stdlib.h>
 
+#include "lib/base/object.h"
 #include "lib/gpt/adapter.h"
 #include "lib/gpt/family.h"
 #include "lib/gpt/head.h"
@@ -231,4 +233,60 @@ double tg_pass_run(tg_pass *p, const int32_t *ids, const int32_t *targets, float
     if (!p->abandoned && grads)
         backward(p, ids);
     return p->abandoned ? nan("") : loss;
+}
+
+/* ---- for programs (lib/tg/pass.h) */
+
+/* A pass with its memory. */
+typedef struct allocated {
+    tg_pass pass; /* the first member: what programs see */
+    tg_arena arena;
+    const tg_model *model;
+    const tg_pass_size *size;
+} allocated;
+
+static void place(tg_arena *arena, void *context)
+{
+    allocated *a = context;
+
+    tg_pass_place(arena, &a->pass, a->model, a->size);
+}
+
+tg_status tg_pass_new(tg_pass **p, const tg_model *model, const tg_pass_size *size, tg_err *err)
+{
+    allocated *a = tg_object_new(sizeof *a, "a pass", err);
+    tg_status status = TG_ENOMEM;
+
+    if (a) {
+        *a = (allocated){.model = model, .size = size};
+        status = tg_object_begun(&a, tg_arena_build(&a->arena, place, a, err));
+    }
+    *p = a ? &a->pass : NULL;
+    return status;
+}
+
+void tg_pass_destroy(tg_pass *p)
+{
+    if (p)
+        tg_arena_free(&((allocated *)p)->arena);
+    free(p);
+}
+
+const float *tg_pass_losses(const tg_pass *p)
+{
+    return p->losses;
+}
+
+double tg_pass_run_tapped(tg_pass *p, const int32_t *ids, const int32_t *targets, const tg_tap *tap)
+{
+    tg_pass_begin(p, ids);
+    return tg_pass_layers(p, 0, tg_layers_end(&p->acts), tap) ? tg_pass_loss(p, targets) : (double)NAN;
+}
+
+const float *tg_pass_logits_of(tg_pass *p, float *x, size_t ld, size_t rows)
+{
+    tg_matrix m = tg_matrix_of(x, TG_TYPE_FLOAT, p->acts.C);
+
+    m.ld = ld;
+    return tg_pass_logits(p, m, rows);
 }

@@ -12,14 +12,12 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "lib/base/api.h"
 #include "lib/base/arena.h"
 #include "lib/base/watch.h"
 #include "lib/gpt/acts.h"
 #include "lib/gpt/layers.h"
 #include "lib/gpt/model.h"
-
-TG_API_BEGIN
+#include "lib/tg/pass.h"
 
 typedef struct tg_pass {
     tg_acts acts;         /* the caller may change B and T, if T and B*T do not grow; it sets dropout, rng */
@@ -36,34 +34,14 @@ typedef struct tg_pass {
     bool abandoned;     /* by the watch */
 } tg_pass;
 
-/* Batches of B sequences of T <= n_ctx tokens. */
-typedef struct tg_pass_size {
-    size_t B, T;
-    /* for training; otherwise tg_pass_run() must not be given grads, and memory does not grow with the
-     * number of layers */
-    bool gradients;
-    /* with gradients: keep only what is between the blocks, and recompute the rest in backward, with the same
-     * result.  Source: Chen et al. 2016, arXiv:1604.06174, with a block as the segment */
-    bool recompute;
-    /* bf16: what passes from one product to the next is stored in bf16, and products round the weights;
-     * n_embd <= tg_matmul_depth() */
-    tg_precision precision;
-} tg_pass_size;
-
-/* Place the buffers (see arena.h). */
-void tg_pass_place(tg_arena *arena, tg_pass *pass, const tg_model *model, const tg_pass_size *size);
-
 /*
- * Mean cross-entropy of targets [B,T] given ids [B,T]; ids are in range, and targets too, or negative: such a
- * token is not predicted, and counts in the mean as a loss of 0.  The gradients of loss_scale times the mean
- * loss are written to grads, a flat buffer in the order of tg_model_trained(), with zeros between the
- * tensors, unless it is NULL.  loss_scale is 1/n where n batches make a step.
+ * Place the buffers (see arena.h).
  *
- * The fraction of the work that is done is reported to the watch, estimated from the products' sizes, a few
- * times per block.  When it abandons the run, p->abandoned is true, the result NaN and grads
+ * tg_pass_run() reports the fraction of the work that is done to pass->watch, estimated from the products'
+ * sizes, a few times per block.  When it abandons the run, pass->abandoned is true, the result NaN and grads
  * arbitrary; the model is unchanged.
  */
-double tg_pass_run(tg_pass *pass, const int32_t *ids, const int32_t *targets, float *grads, float loss_scale);
+void tg_pass_place(tg_arena *arena, tg_pass *pass, const tg_model *model, const tg_pass_size *size);
 
 /*
  * The same without gradients and dropout, in parts, between which, or by a tap, the activations can be read
@@ -88,8 +66,5 @@ double tg_pass_loss(tg_pass *pass, const int32_t *targets); /* the mean; each is
  * Returns them [rows,V]; the next call, and a block that follows, overwrite them.
  */
 const float *tg_pass_logits(tg_pass *pass, tg_matrix x, size_t rows);
-size_t tg_pass_logits_rows(const tg_pass *pass);
-
-TG_API_END
 
 #endif

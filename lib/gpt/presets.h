@@ -4,10 +4,7 @@
 #ifndef TG_GPT_PRESETS_H
 #define TG_GPT_PRESETS_H
 
-#include "lib/base/api.h"
 #include "lib/gpt/config.h"
-
-TG_API_BEGIN
 
 /* The presets' names, "tinygpt|baby|gpt2|..."; the config of number i in that list; its name, NULL when the
  * list has no number i. */
@@ -15,7 +12,5 @@ const char *tg_config_presets(void);
 tg_config tg_config_preset(size_t i);
 const char *tg_config_preset_name(size_t i);
 #define TG_PRESET_DEFAULT 1 /* baby */
-
-TG_API_END
 
 #endif

@@ -3,9 +3,11 @@
 #include <assert.h>
 #include <math.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "lib/base/finite.h"
+#include "lib/base/object.h"
 #include "lib/base/rng.h"
 #include "lib/base/size.h"
 
@@ -322,4 +324,30 @@ tg_status tg_generator_next(tg_generator *g, bool more, const tg_sampling *sampl
     if (!status && more)
         tg_generator_extend(g);
     return status;
+}
+
+/* ---- for programs (lib/tg/infer.h) */
+
+tg_status tg_generator_new(tg_generator **g, const tg_model *model, tg_weight_type type, size_t S,
+                           size_t tokens, tg_err *err)
+{
+    *g = tg_object_new(sizeof **g, "a generator", err);
+    return *g ? tg_object_begun(g, tg_generator_open(*g, model, type, S, tokens, err)) : TG_ENOMEM;
+}
+
+void tg_generator_destroy(tg_generator *g)
+{
+    if (g)
+        tg_generator_close(g);
+    free(g);
+}
+
+const int32_t *tg_generator_ids(const tg_generator *g)
+{
+    return g->ids;
+}
+
+const float *tg_generator_logits(const tg_generator *g)
+{
+    return g->logits;
 }

@@ -17,15 +17,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "lib/base/api.h"
-
-TG_API_BEGIN
-
-typedef struct tg_score {
-    double max, log_sum; /* the greatest logit; log sum_v exp(logits[v] - max) */
-    double log_prob, entropy;
-    size_t rank;
-} tg_score;
+#include "lib/tg/eval.h"
 
 /*
  * Score logits [V].  target: the token that follows; -1: none, and log_prob and rank are 0.  Only the
@@ -44,7 +36,5 @@ void tg_score_probs(double *p, const tg_score *row, const float *logits, size_t 
  * the same row. */
 double tg_score_divergence(const double *p, double entropy, const tg_score *q, const float *q_logits,
                            size_t V);
-
-TG_API_END
 
 #endif

@@ -1,9 +1,11 @@
 #include "lib/heads/ablate.h"
 
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "lib/base/finite.h"
+#include "lib/base/object.h"
 #include "lib/base/size.h"
 #include "lib/gpt/family.h"
 
@@ -219,4 +221,19 @@ tg_status tg_ablate_check_finite(const tg_ablate *a, tg_err *err)
     if (status)
         return status;
     return finite ? TG_OK : tg_fail(err, TG_EDATA, "the loss is not finite");
+}
+
+/* ---- for programs (lib/tg/ablate.h) */
+
+tg_status tg_ablate_new(tg_ablate **a, const tg_model *model, const tg_ablate_heads *heads, tg_err *err)
+{
+    *a = tg_object_new(sizeof **a, "an ablation", err);
+    return *a ? tg_object_begun(a, tg_ablate_open(*a, model, heads, err)) : TG_ENOMEM;
+}
+
+void tg_ablate_destroy(tg_ablate *a)
+{
+    if (a)
+        tg_ablate_close(a);
+    free(a);
 }

@@ -1,19 +1,14 @@
 /*
- * ablate: the loss of a model with some of its heads silenced.
- *
- * A head is silenced by zeros in its slice of att [B,T,H,D], before the output projection: it
- * adds nothing to the residual stream.  (Zeros in the D rows of the projection that read the
- * slice would do the same.)
+ * ablate: the loss of a model with some of its heads silenced; lib/tg/ablate.h says of which tokens, and has
+ * the types.  (Zeros in the D rows of the output projection that read a head's slice of att would do the
+ * same.)
  *
  *     tg_ablate_open(&a, model, &heads, &err)
  *     tg_ablate_run(&a, &stream, NULL, NULL, &err)
  *     tg_ablate_baseline(&a), tg_ablate_loss(&a, 0), ...
  *     tg_ablate_close(&a)
  *
- * The text is cut into adjacent windows of n_ctx predictions.  The loss is the mean over all
- * tokens except the first, each predicted from the tokens before it in its window.  Losses are
- * added in the order of the tokens, whatever the number of threads, and of processes: the members of
- * a team take turns with batches of windows (lib/tokens/window_map.h).
+ * The members of a team take turns with batches of windows (lib/tokens/window_map.h).
  */
 #ifndef TG_HEADS_ABLATE_H
 #define TG_HEADS_ABLATE_H
@@ -22,39 +17,15 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "lib/base/api.h"
 #include "lib/base/arena.h"
 #include "lib/base/team.h"
 #include "lib/gpt/pass.h"
+#include "lib/tg/ablate.h"
 #include "lib/tokens/window_map.h"
 #include "lib/tokens/windows.h"
 
-TG_API_BEGIN
-
-typedef struct tg_ablate_head {
-    size_t layer, head;
-} tg_ablate_head;
-
 /* Zero the slices of a layer's att that these of the heads [n] have written: those of this layer. */
 void tg_ablate_silence(tg_acts *acts, size_t layer, const tg_ablate_head *heads, size_t n);
-
-/* n >= 1 heads in any order, which the caller keeps. */
-typedef struct tg_ablate_heads {
-    const tg_ablate_head *head;
-    size_t n;
-    bool in_turn;        /* each head is a case of its own; otherwise all of them together are the one case */
-    const tg_team *team; /* whose members divide the text, which each of them reads; NULL: one process */
-} tg_ablate_heads;
-
-/* The progress of a run. */
-typedef struct tg_ablate_progress {
-    uint64_t tokens;    /* predicted in all cases */
-    size_t batch;       /* tokens being predicted now, */
-    size_t done, cases; /* in `done` of the cases so far */
-} tg_ablate_progress;
-
-/* Called after each case of each batch. */
-typedef void (*tg_ablate_watch)(void *context, const tg_ablate_progress *progress);
 
 typedef struct tg_ablate {
     const tg_model *model;
@@ -81,25 +52,5 @@ typedef struct tg_ablate {
 TG_MUST_CHECK tg_status tg_ablate_open(tg_ablate *a, const tg_model *model, const tg_ablate_heads *heads,
                                        tg_err *err);
 void tg_ablate_close(tg_ablate *a);
-
-/*
- * Predict all tokens of a stream of the same model, of any length.  Call it only once.  watch may be
- * NULL.
- * TG_EDATA: fewer than two tokens; what tg_tokens_stream_next() refuses.  TG_EIO, TG_ENOMEM.
- *
- * Everything before a case's first layer is computed once for all cases, so that a case costs about
- * half a pass on average.
- */
-TG_MUST_CHECK tg_status tg_ablate_run(tg_ablate *a, tg_tokens_stream *stream, tg_ablate_watch watch,
-                                      void *context, tg_err *err);
-
-/* Mean losses after a run, in nats per token: of the model as it is, and of a case. */
-double tg_ablate_baseline(const tg_ablate *a);
-double tg_ablate_loss(const tg_ablate *a, size_t number);
-
-/* TG_EDATA: one of these losses is not finite. */
-TG_MUST_CHECK tg_status tg_ablate_check_finite(const tg_ablate *a, tg_err *err);
-
-TG_API_END
 
 #endif

@@ -16,7 +16,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "formats/array.h"
+#include "lib/tg/array.h"
 #include "formats/source.h"
 #include "lib/base/status.h"
 #include "lib/models/model_file.h"

@@ -28,10 +28,6 @@
 
 #include <stddef.h>
 
-#include "lib/base/api.h"
-
-TG_API_BEGIN
-
 typedef struct tg_attention_head {
     size_t queries, past, D;
     float scale;
@@ -65,7 +61,5 @@ size_t tg_attention_head16_work(size_t keys, size_t D); /* attend16 */
 #ifndef TG_ATTEND_BLOCK
 #define TG_ATTEND_BLOCK ((size_t)64)
 #endif
-
-TG_API_END
 
 #endif

@@ -92,3 +92,8 @@ void tg_packed_matrix_run(const tg_matmul *op, const tg_packed_matrix *w)
     assert(op->K == w->K && op->N == w->N && op->a_col == 1);
     tg_kernels_get()->packed_matrix_run(op, w);
 }
+
+const char *tg_kernels_name(void)
+{
+    return tg_kernels_get()->isa;
+}

@@ -13,15 +13,13 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "lib/base/api.h"
 #include "lib/base/bf16.h"
 #include "lib/base/rng.h"
 #include "lib/base/status.h"
 #include "lib/kernels/attend.h"
 #include "lib/kernels/matmul.h"
 #include "lib/kernels/packed_matrix.h"
-
-TG_API_BEGIN
+#include "lib/tg/machine.h"
 
 /* Columns that a thread sums over all rows at a time: whole cache lines. */
 #ifndef TG_COLUMNS
@@ -170,17 +168,5 @@ TG_MUST_CHECK tg_status tg_kernels_check(const tg_kernels *k, tg_err *err);
  * one if that computes wrongly, unless tg_kernels_choose() was called before.
  */
 const tg_kernels *tg_kernels_get(void);
-
-/*
- * Use the instruction set of that name from now on, or the best (isa NULL), after
- * tg_kernels_check(), also for text.  Call it before other threads run: the tables in
- * use are the library's only global state.
- * TG_EUSAGE: this program or this processor has no such set; the message lists those
- * that it has; nothing changes.  TG_EDATA: its kernels compute wrongly; the portable
- * ones are in use now.  TG_ENOMEM: they could not be tested; nothing changes.
- */
-TG_MUST_CHECK tg_status tg_kernels_choose(const char *isa, tg_err *err);
-
-TG_API_END
 
 #endif

@@ -22,11 +22,9 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-#include "lib/base/api.h"
 #include "lib/base/arena.h"
 #include "lib/base/matrix.h"
-
-TG_API_BEGIN
+#include "lib/tg/model.h"
 
 typedef struct tg_matmul {
     size_t M, N, K;
@@ -45,14 +43,6 @@ typedef struct tg_matmul {
     void (*map)(float *out, const float *inp, size_t n); /* of n elements, or NULL */
     void *mapped; /* of C's type, [M,N] with row stride ldc; may be c if that is float32 */
 } tg_matmul;
-
-/* The precision of the operands; sums are float32. */
-typedef enum tg_precision {
-    TG_PRECISION_FLOAT32,
-    TG_PRECISION_BF16 /* rounded to bf16 */
-} tg_precision;
-
-#define TG_PRECISIONS "float32|bf16" /* their names, in that order */
 
 /* Scratch for packed operands, of one size for all shapes, and the precision. */
 typedef struct tg_matmul_scratch {
@@ -80,7 +70,5 @@ void tg_matmul_run(const tg_matmul *op, const tg_matmul_scratch *scratch);
 
 /* Bytes of scratch->packed for so many threads. */
 size_t tg_matmul_work(size_t threads);
-
-TG_API_END
 
 #endif

@@ -13,20 +13,9 @@
 
 #include <stddef.h>
 
-#include "lib/base/api.h"
 #include "lib/base/arena.h"
 #include "lib/kernels/matmul.h"
-
-TG_API_BEGIN
-
-/* How an element of B is stored: rounded to nearest, ties to even. */
-typedef enum tg_weight_type {
-    TG_WEIGHT_FLOAT32,
-    TG_WEIGHT_BF16,
-    TG_WEIGHT_INT8 /* an integer from -127 to 127, times a scale of its column */
-} tg_weight_type;
-
-#define TG_WEIGHT_TYPES "float32|bf16|int8" /* their names, in that order */
+#include "lib/tg/infer.h"
 
 /* The largest magnitude that rounds to a finite bf16. */
 #define TG_BF16_MAX 0x1.fefffep127f
@@ -57,7 +46,5 @@ void tg_packed_matrix_pack(const tg_packed_matrix *w, const float *b, size_t b_r
  * columns; several callers may share w.  Allocates nothing, cannot fail.
  */
 void tg_packed_matrix_run(const tg_matmul *op, const tg_packed_matrix *w);
-
-TG_API_END
 
 #endif

@@ -9,10 +9,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "lib/base/api.h"
 #include "lib/base/status.h"
-
-TG_API_BEGIN
 
 struct tg_model_file;
 
@@ -35,7 +32,5 @@ TG_MUST_CHECK tg_status tg_adapter_base_of(tg_adapter_base *base, const struct t
  * less than a half of their size; those of another model or vocabulary, by more than that. */
 TG_MUST_CHECK tg_status tg_adapter_base_check(const tg_adapter_base *base, const tg_adapter_base *here,
                                               tg_err *err);
-
-TG_API_END
 
 #endif

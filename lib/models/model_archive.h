@@ -12,12 +12,10 @@
 
 #include "formats/archive.h"
 #include "formats/source.h"
-#include "lib/base/api.h"
 #include "lib/base/status.h"
 #include "lib/base/watch.h"
 #include "lib/gpt/model.h"
-
-TG_API_BEGIN
+#include "lib/tg/model.h"
 
 #define TG_MODEL_VERSION 1
 
@@ -51,12 +49,7 @@ TG_MUST_CHECK tg_status tg_model_put_header(const tg_model *m, tg_archive_writer
 TG_MUST_CHECK tg_status tg_model_put_tensors(const tg_model *m, tg_archive_writer *w, const tg_watch *watch,
                                              tg_err *err);
 
-/* Write an untrained model: header, tensors, end.  fd stays open. */
-TG_MUST_CHECK tg_status tg_model_write(const tg_model *m, int fd, tg_err *err);
-
 /* The same, watched, but not abandoned. */
 TG_MUST_CHECK tg_status tg_model_write_watched(const tg_model *m, int fd, const tg_watch *watch, tg_err *err);
-
-TG_API_END
 
 #endif

@@ -1,5 +1,6 @@
 #include "lib/models/model_open.h"
 
+#include "lib/base/object.h"
 #include "lib/models/model_file.h"
 
 tg_status tg_model_open(tg_model *m, const char *path, tg_err *err)
@@ -12,4 +13,10 @@ tg_status tg_model_open(tg_model *m, const char *path, tg_err *err)
         return status;
     status = tg_model_file_to_model(m, &f, false, err);
     return status ? tg_err_in(err, path) : TG_OK;
+}
+
+tg_status tg_model_load(tg_model **m, const char *path, tg_err *err)
+{
+    *m = tg_object_new(sizeof **m, "a model", err);
+    return *m ? tg_object_begun(m, tg_model_open(*m, path, err)) : TG_ENOMEM;
 }

@@ -12,11 +12,8 @@
 #ifndef TG_MODELS_MODEL_OPEN_H
 #define TG_MODELS_MODEL_OPEN_H
 
-#include "lib/base/api.h"
 #include "lib/base/status.h"
 #include "lib/gpt/model.h"
-
-TG_API_BEGIN
 
 /*
  * Open the model at path: an archive of tg's, trained or not; a directory or a file of Hugging Face's; GGUF,
@@ -37,7 +34,5 @@ TG_API_BEGIN
  * number of heads.  TG_EIO: it cannot be opened or read.  TG_ENOMEM.  After a failure *m needs no free.
  */
 TG_MUST_CHECK tg_status tg_model_open(tg_model *m, const char *path, tg_err *err);
-
-TG_API_END
 
 #endif

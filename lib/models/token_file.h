@@ -45,7 +45,7 @@ typedef struct tg_token_copy {
  * TG_EDATA: the source is no file of tokens, or damaged; an id is outside the tokenizer's vocabulary; an
  * archive of another tokenizer than ask's.  TG_EUSAGE: an id does not fit in 16 bits; the number of ids,
  * which begins an llm.c file, cannot be written because fd is a pipe, or is opened for appending; vocab_size
- * is needed; the source has a loss mask (lib/tokens/mask.h).  TG_EIO, TG_ENOMEM.  Memory: one chunk.
+ * is needed; the source has a loss mask (lib/tg/tokens.h).  TG_EIO, TG_ENOMEM.  Memory: one chunk.
  */
 TG_MUST_CHECK tg_status tg_token_file_convert(int fd, tg_token_format to, tg_source *source, bool raw,
                                               const tg_token_ask *ask, tg_token_copy *copied, tg_err *err);

@@ -8,11 +8,8 @@
 
 #include <stddef.h>
 
-#include "lib/base/api.h"
 #include "lib/base/matrix.h"
 #include "lib/nn/ref/activation.h"
-
-TG_API_BEGIN
 
 /*
  * The function that computes out[i] = act(inp[i]), in one thread.  A matrix product calls it for each part of
@@ -29,7 +26,5 @@ tg_activation_function tg_activation_gradient_elements(tg_activation kind);
 
 /* out = act(inp), N rows, both of one type; out may be inp. */
 void tg_activation_forward(tg_matrix out, tg_matrix inp, size_t N, tg_activation kind);
-
-TG_API_END
 
 #endif

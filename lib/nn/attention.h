@@ -22,14 +22,11 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "lib/base/api.h"
 #include "lib/base/arena.h"
 #include "lib/base/matrix.h"
 #include "lib/nn/dropout.h"
 #include "lib/nn/kv_cache.h"
 #include "lib/nn/ref/rule.h"
-
-TG_API_BEGIN
 
 /* Scratch for tg_threads() threads, when it is placed. */
 typedef struct tg_attention_scratch {
@@ -77,7 +74,5 @@ void tg_attention_forward(tg_matrix out, tg_matrix lse, const tg_qkv *inp, const
  * cache is NULL. */
 void tg_attention_backward(const tg_qkv *dinp, tg_matrix dout, tg_matrix out, tg_matrix lse,
                            const tg_qkv *inp, const tg_attention *a);
-
-TG_API_END
 
 #endif

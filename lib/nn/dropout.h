@@ -11,10 +11,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "lib/base/api.h"
 #include "lib/base/rng.h"
-
-TG_API_BEGIN
 
 typedef struct tg_dropout {
     float p; /* in [0, 1); 0: nothing is dropped */
@@ -26,7 +23,5 @@ void tg_dropout_factors(float *factors, const tg_dropout *drop, uint64_t first, 
 
 /* x[i] *= factor of element i: forward on values, backward on gradients. */
 void tg_dropout_apply(float *x, const tg_dropout *drop, size_t n);
-
-TG_API_END
 
 #endif

@@ -11,10 +11,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "lib/base/api.h"
 #include "lib/base/bf16.h"
-
-TG_API_BEGIN
 
 /* The parameters, and where their gradients are added. */
 typedef struct tg_embedding {
@@ -33,7 +30,5 @@ void tg_embedding_forward(float *out, const int32_t *ids, const tg_embedding *em
 /* Adds dout [B,T,C] to dwte and dwpe, rows in order, for positions from 0. */
 void tg_embedding_backward(const float *dout, const int32_t *ids, const tg_embedding *embedding, size_t B,
                            size_t T);
-
-TG_API_END
 
 #endif

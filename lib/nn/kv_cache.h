@@ -8,10 +8,7 @@
 
 #include <stddef.h>
 
-#include "lib/base/api.h"
 #include "lib/base/arena.h"
-
-TG_API_BEGIN
 
 typedef struct tg_kv_cache {
     float *k, *v; /* [sequences,L,keys,width] each; NULL: no cache */
@@ -33,7 +30,5 @@ void tg_kv_cache_append(tg_kv_cache *cache, size_t l, const float *k, size_t ldk
 
 /* Copy the `past` tokens of sequence 0 to all others. */
 void tg_kv_cache_broadcast(tg_kv_cache *cache);
-
-TG_API_END
 
 #endif

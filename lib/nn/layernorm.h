@@ -12,10 +12,7 @@
 
 #include <stddef.h>
 
-#include "lib/base/api.h"
 #include "lib/base/matrix.h"
-
-TG_API_BEGIN
 
 /* The parameters, and where their gradients are added. */
 typedef struct tg_layernorm {
@@ -47,7 +44,5 @@ void tg_layernorm_recompute(tg_matrix out, tg_norm_stats stats, tg_matrix inp, c
 /* tg_layernorm_backward: adds to dinp [N,C], norm->dw and norm->db; reads dout, inp [N,C], stats. */
 void tg_layernorm_backward(tg_matrix dinp, tg_matrix dout, tg_matrix inp, tg_norm_stats stats,
                            const tg_layernorm *norm, size_t N);
-
-TG_API_END
 
 #endif

@@ -11,14 +11,11 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-#include "lib/base/api.h"
 #include "lib/base/matrix.h"
 #include "lib/kernels/matmul.h"
 #include "lib/kernels/packed_matrix.h"
 #include "lib/nn/activation.h"
 #include "lib/nn/low_rank.h"
-
-TG_API_BEGIN
 
 /* The parameters, where their gradients are added, and how to compute the product. */
 typedef struct tg_linear {
@@ -77,7 +74,5 @@ void tg_linear_after_activation_backward(tg_matrix dpre, tg_matrix dout, tg_matr
 
 /* db[c] += sum_n dout[n,c], n in order; float or bf16. */
 void tg_bias_backward(float *db, tg_matrix dout, size_t N);
-
-TG_API_END
 
 #endif

@@ -13,11 +13,8 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-#include "lib/base/api.h"
 #include "lib/base/matrix.h"
 #include "lib/kernels/matmul.h"
-
-TG_API_BEGIN
 
 typedef struct tg_low_rank {
     const float *a, *b; /* A [R,in], B [out,R]; NULL: there is no such change */
@@ -35,7 +32,5 @@ typedef struct tg_low_rank {
  */
 void tg_low_rank_backward(const tg_low_rank *low_rank, tg_matrix dout, tg_matrix inp, bool overwrite,
                           const tg_matmul_scratch *scratch, size_t N);
-
-TG_API_END
 
 #endif

@@ -17,10 +17,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-#include "lib/base/api.h"
 #include "lib/base/matrix.h"
-
-TG_API_BEGIN
 
 /* The parameters, and where their gradients are added. */
 typedef struct tg_rmsnorm {
@@ -46,7 +43,5 @@ void tg_rmsnorm_recompute(tg_matrix out, tg_matrix rstd, tg_matrix inp, const tg
 /* dinp [N,C] is written, or added to; adds to norm->dw.  dinp overlaps no other. */
 void tg_rmsnorm_backward(tg_matrix dinp, bool adds, tg_matrix dout, tg_matrix rstd, tg_matrix inp,
                          const tg_rmsnorm *norm, size_t N);
-
-TG_API_END
 
 #endif

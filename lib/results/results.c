@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "formats/array.h"
+#include "lib/tg/array.h"
 #include "lib/base/choice.h"
 #include "lib/base/finite.h"
 #include "lib/base/size.h"

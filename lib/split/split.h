@@ -15,10 +15,6 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "lib/base/api.h"
-
-TG_API_BEGIN
-
 typedef enum tg_split {
     TG_SPLIT_NONE,        /* the whole text is one piece */
     TG_SPLIT_GPT2,        /* GPT-2, r50k, p50k; Hugging Face's "ByteLevel" */
@@ -74,7 +70,5 @@ size_t tg_splitter_mark(tg_splitter *s, uint64_t *starts, const unsigned char *t
  * as a ' ' after a letter.
  */
 size_t tg_split_cut(tg_split split, const unsigned char *text, size_t n, size_t reach);
-
-TG_API_END
 
 #endif

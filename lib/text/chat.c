@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "lib/base/grow.h"
+#include "lib/base/object.h"
 #include "lib/text/ids.h"
 
 /* How a template writes a message:  open role header_end after_role content close after. */
@@ -342,4 +343,20 @@ bool tg_chat_is_end(const tg_chat *chat, int32_t id)
 const char *tg_chat_stop(const tg_chat *chat)
 {
     return chat->close < 0 ? forms[chat->kind].after : NULL;
+}
+
+/* ---- for programs (lib/tg/chat.h) */
+
+tg_status tg_chat_new(tg_chat **chat, tg_chat_template kind, const tg_tokenizer *tok, tg_chat_take *take,
+                      void *context, tg_err *err)
+{
+    *chat = tg_object_new(sizeof **chat, "a conversation", err);
+    return *chat ? tg_object_begun(chat, tg_chat_open(*chat, kind, tok, take, context, err)) : TG_ENOMEM;
+}
+
+void tg_chat_destroy(tg_chat *chat)
+{
+    if (chat)
+        tg_chat_close(chat);
+    free(chat);
 }

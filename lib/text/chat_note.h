@@ -1,5 +1,5 @@
 /*
- * chat_note: the template of conversations (lib/text/chat.h) that a text was made with, or a model was
+ * chat_note: the template of conversations (lib/tg/chat.h) that a text was made with, or a model was
  * trained on, as archives of tokens, models and adapters note it: chat_template, a name, after tokenizer/...
  * .
  */
@@ -9,10 +9,7 @@
 #include <stdbool.h>
 
 #include "formats/archive.h"
-#include "lib/base/api.h"
 #include "lib/base/status.h"
-
-TG_API_BEGIN
 
 /* 1 + a tg_chat_template; 0: none, or it is not known. */
 typedef unsigned tg_chat_note;
@@ -23,7 +20,5 @@ TG_MUST_CHECK tg_status tg_chat_note_put(tg_chat_note chat, tg_archive_writer *w
 /* Take the current array if it is a note; *taken says whether.  TG_EDATA: it names no template; TG_EIO. */
 TG_MUST_CHECK tg_status tg_chat_note_take(tg_chat_note *chat, tg_archive_reader *r, const tg_array *a,
                                           bool *taken, tg_err *err);
-
-TG_API_END
 
 #endif

@@ -94,7 +94,7 @@ typedef struct tg_tokenizer_kind {
     void (*follows)(void *encoder, tg_text_follows what);
 
     /* The encoder: start (NULL: a zeroed state will do), encode and finish (NULL: no ids are ever due) with
-     * the contracts of lib/text/encoder.h, stop (NULL: nothing to release), which also follows a failed
+     * the contracts of lib/tg/tokenizer.h, stop (NULL: nothing to release), which also follows a failed
      * start. */
     tg_status (*start)(void *encoder, const void *tok, tg_err *err);
     tg_status (*encode)(void *encoder, const void *tok, tg_text *text, int32_t *ids, size_t max, size_t *n,

@@ -6,7 +6,7 @@
  *     tg_parallel_finish(p, &err)
  *     tg_parallel_free(p)
  *
- * The ids are those of lib/text/encoder.h, in order.  They depend neither on the number of threads,
+ * The ids are those of lib/tg/tokenizer.h, in order.  They depend neither on the number of threads,
  * (lib/base/threads.h) nor on how the text is cut into parts.  Threads share the part
  * of one call, so parts should be megabytes long; a small part is encoded at once by the caller's
  * thread.  Memory use is constant, whatever the text.

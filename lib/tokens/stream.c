@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "lib/base/grow.h"
+#include "lib/base/object.h"
 #include "lib/base/size.h"
 #include "lib/text/decoder.h"
 #include "lib/text/ids.h"
@@ -288,4 +289,28 @@ void tg_tokens_prompt_free(tg_tokens_prompt *p)
 {
     free(p->ids);
     *p = (tg_tokens_prompt){0};
+}
+
+/* ---- for programs (lib/tg/tokens.h) */
+
+tg_status tg_tokens_stream_new(tg_tokens_stream **s, const tg_tokenizer *tok, int fd, tg_err *err)
+{
+    *s = tg_object_new(sizeof **s, "a stream", err);
+    return *s ? tg_object_begun(s, tg_tokens_stream_open(*s, tok, fd, err)) : TG_ENOMEM;
+}
+
+tg_status tg_tokens_stream_new_ids(tg_tokens_stream **s, const tg_tokenizer *tok, const int32_t *ids,
+                                   size_t n, tg_err *err)
+{
+    *s = tg_object_new(sizeof **s, "a stream", err);
+    if (*s)
+        tg_tokens_stream_open_ids(*s, tok, ids, n);
+    return *s ? TG_OK : TG_ENOMEM;
+}
+
+void tg_tokens_stream_destroy(tg_tokens_stream *s)
+{
+    if (s)
+        tg_tokens_stream_close(s);
+    free(s);
 }

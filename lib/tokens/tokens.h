@@ -8,20 +8,17 @@
 #include <stdint.h>
 
 #include "formats/source.h"
-#include "lib/base/api.h"
 #include "lib/base/status.h"
 #include "lib/text/chat_note.h"
 #include "lib/text/tokenizer.h"
 #include "lib/tokens/mask.h"
-
-TG_API_BEGIN
 
 typedef struct tg_tokens {
     const tg_tokenizer *tokenizer; /* NULL until tokens have been loaded; owned */
     size_t count;
     size_t width;        /* bytes of an id, as in lib/text/ids.h */
     unsigned char *data; /* count * width bytes; owned */
-    unsigned char *mask; /* [count] (lib/tokens/mask.h); NULL: there is none; owned */
+    unsigned char *mask; /* [count] (lib/tg/tokens.h); NULL: there is none; owned */
     tg_chat_note chat;   /* of all archives; 0 also if they differ */
 } tg_tokens;
 
@@ -42,7 +39,5 @@ uint32_t tg_tokens_crc(const tg_tokens *tokens);
 
 /* Copy n ids from position `at` into ids [n].  at + n <= count. */
 void tg_tokens_get(const tg_tokens *tokens, int32_t *ids, size_t at, size_t n);
-
-TG_API_END
 
 #endif

@@ -7,12 +7,9 @@
 #include <stddef.h>
 
 #include "formats/source.h"
-#include "lib/base/api.h"
 #include "lib/base/status.h"
 #include "lib/text/chat_note.h"
 #include "lib/text/tokenizer.h"
-
-TG_API_BEGIN
 
 typedef struct tg_tokens_reader tg_tokens_reader;
 
@@ -38,12 +35,10 @@ tg_chat_note tg_tokens_chat(const tg_tokens_reader *r);
  */
 TG_MUST_CHECK tg_status tg_tokens_next(tg_tokens_reader *r, const void **ids, size_t *n, tg_err *err);
 
-/* The loss mask of that chunk (lib/tokens/mask.h), [*n], valid as long; NULL: it has none. */
+/* The loss mask of that chunk (lib/tg/tokens.h), [*n], valid as long; NULL: it has none. */
 const unsigned char *tg_tokens_mask(const tg_tokens_reader *r);
 
 /* NULL is fine. */
 void tg_tokens_close(tg_tokens_reader *r);
-
-TG_API_END
 
 #endif

@@ -14,13 +14,10 @@
 
 #include <stddef.h>
 
-#include "lib/base/api.h"
 #include "lib/base/arena.h"
 #include "lib/base/status.h"
 #include "lib/base/team.h"
 #include "lib/tokens/windows.h"
-
-TG_API_BEGIN
 
 typedef struct tg_tokens_window_map {
     const tg_team *team;
@@ -45,7 +42,5 @@ void tg_tokens_window_map_place(tg_arena *arena, tg_tokens_window_map *map, cons
  * it. */
 TG_MUST_CHECK tg_status tg_tokens_window_map_run(tg_tokens_window_map *map, tg_tokens_windows *windows,
                                                  const tg_tokens_window_work *work, tg_err *err);
-
-TG_API_END
 
 #endif

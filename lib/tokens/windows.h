@@ -17,12 +17,9 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "lib/base/api.h"
 #include "lib/base/arena.h"
 #include "lib/base/status.h"
 #include "lib/tokens/stream.h"
-
-TG_API_BEGIN
 
 /* Tokens of a window where no number is asked for: the model's context, but no more than this, because memory
  * grows with it, and time in each layer with its square. */
@@ -69,7 +66,5 @@ TG_MUST_CHECK tg_status tg_tokens_windows_next(tg_tokens_windows *w, tg_tokens_w
 
 /* At the end of the stream, check that it had a target.  TG_EDATA. */
 TG_MUST_CHECK tg_status tg_tokens_windows_check_any(const tg_tokens_windows *w, tg_err *err);
-
-TG_API_END
 
 #endif

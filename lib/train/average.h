@@ -15,13 +15,10 @@
 #include <stddef.h>
 
 #include "formats/archive.h"
-#include "lib/base/api.h"
 #include "lib/base/arena.h"
 #include "lib/base/status.h"
 #include "lib/gpt/params.h"
 #include "lib/train/settings.h"
-
-TG_API_BEGIN
 
 typedef struct tg_average {
     float *mean; /* [floats] in the order of what is trained; NULL: there is none */
@@ -57,7 +54,5 @@ TG_MUST_CHECK tg_status tg_average_check_finite(const tg_average *a, const tg_pa
 
 TG_MUST_CHECK tg_status tg_average_put(const tg_average *a, const tg_params *table, tg_archive_writer *w,
                                        tg_err *err);
-
-TG_API_END
 
 #endif

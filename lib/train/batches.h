@@ -18,12 +18,9 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "lib/base/api.h"
 #include "lib/base/status.h"
 #include "lib/tokens/tokens.h"
 #include "lib/train/documents.h"
-
-TG_API_BEGIN
 
 /* What a run validates on. */
 typedef struct tg_held_out {
@@ -78,7 +75,5 @@ size_t tg_batches_val_targets(const tg_batches *b, size_t first, size_t n, size_
 /* Copy the first tokens, at most n, that are held out together into ids, or of the text when there
  * is no validation.  Returns their number. */
 size_t tg_batches_probe(const tg_batches *b, int32_t *ids, size_t n);
-
-TG_API_END
 
 #endif

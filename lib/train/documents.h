@@ -1,5 +1,5 @@
 /*
- * documents: the windows of a text with a loss mask (lib/tokens/mask.h).
+ * documents: the windows of a text with a loss mask (lib/tg/tokens.h).
  *
  * A document is cut into pieces of at most T + 1 tokens: all but the last are inputs, all but the first
  * targets, and the next piece's inputs begin where the last one's end.  Pieces without a target that is
@@ -14,11 +14,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "lib/base/api.h"
 #include "lib/base/status.h"
 #include "lib/tokens/tokens.h"
-
-TG_API_BEGIN
 
 /* A target that is none: its loss is 0. */
 #define TG_NO_TARGET (-1)
@@ -57,7 +54,5 @@ size_t tg_documents_targets(const tg_documents *d, size_t window);
 
 /* A window's first token. */
 size_t tg_documents_begin(const tg_documents *d, size_t window);
-
-TG_API_END
 
 #endif

@@ -16,10 +16,7 @@
 #include <stdint.h>
 
 #include "formats/archive.h"
-#include "lib/base/api.h"
 #include "lib/base/status.h"
-
-TG_API_BEGIN
 
 #ifndef TG_HISTORY_MAX      /* tests/fuzz/limits.h */
 #define TG_HISTORY_MAX 1024 /* even */
@@ -47,7 +44,5 @@ TG_MUST_CHECK tg_status tg_history_take(tg_history *h, tg_archive_reader *r, con
 
 /* After reading, in a run that has done `step` steps.  TG_EDATA: no such history can be. */
 TG_MUST_CHECK tg_status tg_history_check(const tg_history *h, size_t step, tg_err *err);
-
-TG_API_END
 
 #endif

@@ -9,14 +9,11 @@
 #include <stddef.h>
 
 #include "formats/archive.h"
-#include "lib/base/api.h"
 #include "lib/base/arena.h"
 #include "lib/base/flat.h"
 #include "lib/base/status.h"
 #include "lib/gpt/params.h"
 #include "lib/train/settings.h"
-
-TG_API_BEGIN
 
 typedef struct tg_moments {
     tg_flat m, v; /* in the order of what is trained */
@@ -47,7 +44,5 @@ TG_MUST_CHECK tg_status tg_moments_put(const tg_moments *s, const tg_params *tab
  * not. */
 TG_MUST_CHECK tg_status tg_moments_check_finite(const tg_moments *s, tg_flat values, const tg_params *table,
                                                 const tg_settings *settings, tg_err *err);
-
-TG_API_END
 
 #endif

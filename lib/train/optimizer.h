@@ -12,15 +12,12 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "lib/base/api.h"
 #include "lib/base/arena.h"
 #include "lib/base/team.h"
 #include "lib/gpt/adamw.h"
 #include "lib/gpt/muon.h"
 #include "lib/train/partition.h"
 #include "lib/train/settings.h"
-
-TG_API_BEGIN
 
 typedef struct tg_optimizer {
     const tg_settings *settings;
@@ -54,7 +51,5 @@ typedef struct tg_optimizer_step {
  * has several members. */
 void tg_optimizer_update(const tg_optimizer *o, const tg_adamw_state *state, const tg_optimizer_step *step,
                          const tg_matmul_scratch *scratch, const tg_partition *all);
-
-TG_API_END
 
 #endif

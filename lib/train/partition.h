@@ -14,13 +14,10 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-#include "lib/base/api.h"
 #include "lib/base/arena.h"
 #include "lib/base/flat.h"
 #include "lib/gpt/params.h"
 #include "lib/base/team.h"
-
-TG_API_BEGIN
 
 typedef struct tg_segment {
     size_t begin, end; /* floats */
@@ -61,7 +58,5 @@ typedef enum tg_route {
 } tg_route;
 
 void tg_partition_send(const tg_partition *partition, tg_flat flat, tg_route route);
-
-TG_API_END
 
 #endif

@@ -13,8 +13,6 @@
 
 #include "lib/train/run.h"
 
-TG_API_BEGIN
-
 /* Begin a plan: a run that has done no step, and whose settings are still to be chosen (tg_run_resume()), is
  * to take so many minutes. */
 void tg_plan_open(tg_run *run, double minutes);
@@ -35,7 +33,5 @@ static inline bool tg_plan_is_open(const tg_run *run)
  * run->settings has the numbers.
  */
 void tg_plan_update(tg_run *run, double seconds, double per_step, double more);
-
-TG_API_END
 
 #endif

@@ -11,13 +11,10 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "lib/base/api.h"
 #include "lib/base/arena.h"
 #include "lib/train/partition.h"
 #include "lib/base/team.h"
 #include "lib/train/tree_sum.h"
-
-TG_API_BEGIN
 
 /* One part of a member: passes first .. end - 1. */
 typedef struct tg_reduction_part {
@@ -54,7 +51,5 @@ const tg_flow *tg_reduction_flow(tg_reduction *r, const tg_partition *partition,
 
 /* The sum of the losses of all parts [n], in the tree's order. */
 double tg_reduction_loss(const tg_reduction *r, const tg_part_result *result);
-
-TG_API_END
 
 #endif

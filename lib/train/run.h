@@ -16,7 +16,6 @@
 
 #include <stddef.h>
 
-#include "lib/base/api.h"
 #include "lib/base/arena.h"
 #include "lib/base/status.h"
 #include "lib/gpt/adapter.h"
@@ -29,8 +28,6 @@
 #include "lib/train/settings.h"
 #include "lib/models/adapter_base.h"
 #include "lib/base/team.h"
-
-TG_API_BEGIN
 
 struct tg_model_file; /* lib/models/model_file.h */
 
@@ -147,7 +144,5 @@ TG_MUST_CHECK tg_status tg_run_spread(tg_run *run, const tg_team *team, const tg
 TG_MUST_CHECK tg_status tg_run_write(const tg_run *run, int fd, tg_err *err);
 
 void tg_run_free(tg_run *run);
-
-TG_API_END
 
 #endif

@@ -12,11 +12,8 @@
 #include <stdint.h>
 
 #include "formats/fields.h"
-#include "lib/base/api.h"
 #include "lib/base/status.h"
 #include "lib/kernels/matmul.h"
-
-TG_API_BEGIN
 
 typedef enum tg_optimizer_kind {
     TG_OPTIMIZER_ADAMW,
@@ -121,7 +118,5 @@ double tg_settings_lr(const tg_settings *s, size_t step);
 
 /* The tokens per sequence of step `step` (from 0); s->context is final. */
 size_t tg_settings_context(const tg_settings *s, size_t step);
-
-TG_API_END
 
 #endif

@@ -8,20 +8,18 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "lib/base/api.h"
 #include "lib/base/arena.h"
 #include "lib/base/status.h"
+#include "lib/base/team.h"
 #include "lib/base/watch.h"
 #include "lib/gpt/pass.h"
+#include "lib/tg/train.h"
 #include "lib/train/batches.h"
 #include "lib/train/optimizer.h"
+#include "lib/train/partition.h"
 #include "lib/train/reduction.h"
 #include "lib/train/run.h"
-#include "lib/train/partition.h"
-#include "lib/base/team.h"
 #include "lib/train/tree_sum.h"
-
-TG_API_BEGIN
 
 typedef struct tg_trainer {
     tg_run *run; /* the caller's: model, settings, step */
@@ -49,13 +47,6 @@ typedef struct tg_trainer {
     size_t passes, passes_done;
     tg_arena arena;
 } tg_trainer;
-
-typedef struct tg_step_report {
-    double loss; /* mean over the step's predicted tokens, before the update */
-    double lr;
-    double grad_norm; /* before clipping */
-    bool abandoned;   /* by the watch: the other members are unspecified */
-} tg_step_report;
 
 /* Bytes that tg_trainer_open() allocates, or SIZE_MAX when a size_t cannot hold them.
  * run->settings and batches must be final. */
@@ -96,7 +87,5 @@ size_t tg_trainer_val_windows(const tg_batches *batches, size_t tokens);
  * which a team divides.  No dropout.  When a member's t->watch abandons it, t->pass.abandoned is true, and
  * the result NaN. */
 double tg_trainer_evaluate(tg_trainer *t, size_t windows);
-
-TG_API_END
 
 #endif

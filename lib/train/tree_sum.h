@@ -22,10 +22,7 @@
 
 #include <stddef.h>
 
-#include "lib/base/api.h"
 #include "lib/base/arena.h"
-
-TG_API_BEGIN
 
 /* The maximum number of parts of a range of fewer than 2^40 passes. */
 #define TG_TREE_PARTS_MAX 82
@@ -65,7 +62,5 @@ void tg_tree_sum_push(tg_tree_sum *s, size_t first, size_t end, double loss);
 void tg_tree_sum_append(tg_tree_sum *s, size_t first, size_t end, double loss);
 void tg_tree_sum_merge_floats(const tg_tree_sum *s, size_t begin, size_t end);
 void tg_tree_sum_merge_parts(tg_tree_sum *s);
-
-TG_API_END
 
 #endif

@@ -2,7 +2,7 @@
  * Where the added tokens of a byte-level tokenizer.json are found.
  *
  * Readers of the file look for those with "normalized": false first, and for the others in the text between
- * them, after it is normalised.  A tg_bpe_vocab has one search, before normalising (lib/text/encoder.h).  It
+ * them, after it is normalised.  A tg_bpe_vocab has one search, before normalising (lib/tg/tokenizer.h).  It
  * finds the same tokens, unless normalising makes one or unmakes it, or one of the others takes a part of one
  * of the first.
  */

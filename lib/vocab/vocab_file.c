@@ -340,3 +340,14 @@ tg_status tg_vocab_file_write_json(int fd, const tg_tokenizer *tok, size_t first
 {
     return write_foreign(fd, tok, TG_VOCAB_TOKENIZER_JSON, first, err);
 }
+
+tg_status tg_tokenizer_open(const tg_tokenizer **tok, const char *path, const char *split, tg_err *err)
+{
+    tg_split rule = TG_SPLIT_NONE;
+
+    *tok = NULL;
+    if (split && !tg_split_find(&rule, split))
+        return tg_fail(err, TG_EUSAGE, "no rule for splitting is called \"%s\": expected " TG_SPLIT_NAMES,
+                       split);
+    return tg_vocab_file_open(tok, path, split ? &rule : NULL, err);
+}

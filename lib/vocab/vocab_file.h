@@ -22,12 +22,10 @@
 
 #include <stddef.h>
 
-#include "lib/base/api.h"
 #include "lib/base/status.h"
 #include "lib/split/split.h"
 #include "lib/text/tokenizer.h"
-
-TG_API_BEGIN
+#include "lib/tg/tokenizer.h"
 
 /*
  * Read the tokenizer in the file at path into *tok, to be freed.
@@ -43,26 +41,7 @@ TG_MUST_CHECK tg_status tg_vocab_file_open(const tg_tokenizer **tok, const char 
 #define TG_VOCAB_FILE_MAX ((size_t)1 << 28) /* bytes of a file of another project's */
 #endif
 
-typedef enum tg_vocab_format {
-    TG_VOCAB_NPZ,
-    TG_VOCAB_TOKENIZER_JSON,
-    TG_VOCAB_TIKTOKEN,
-    TG_VOCAB_LLMC
-} tg_vocab_format;
-#define TG_VOCAB_FORMATS "npz|tokenizer.json|tiktoken|llmc" /* in that order */
-
-/*
- * Write tok to fd; with fd -1 only check that a tokenizer.json can be written.  TG_EUSAGE: the format cannot
- * hold this tokenizer; the message says why.  TG_EIO, TG_ENOMEM.
- * (.tiktoken: the rank of a token is its id, special tokens and the rule for splitting are not
- * stored, as in tiktoken's own files.  llm.c's: the rule and the merges are not stored.)
- */
-TG_MUST_CHECK tg_status tg_vocab_file_write(int fd, const tg_tokenizer *tok, tg_vocab_format format,
-                                            tg_err *err);
-
 /* Likewise a tokenizer.json that puts the special token `first` before each text; SIZE_MAX: none. */
 TG_MUST_CHECK tg_status tg_vocab_file_write_json(int fd, const tg_tokenizer *tok, size_t first, tg_err *err);
-
-TG_API_END
 
 #endif

@@ -10,7 +10,7 @@
 #include <zlib.h>
 
 #include "formats/archive.h"
-#include "formats/array.h"
+#include "lib/tg/array.h"
 #include "lib/base/size.h"
 
 static tg_status list_array(tg_archive_reader *r, const tg_array *a, tg_err *err)

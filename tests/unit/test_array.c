@@ -2,7 +2,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "formats/array.h"
+#include "lib/tg/array.h"
 #include "formats/format.h"
 #include "tests/unit/check.h"
 

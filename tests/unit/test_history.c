@@ -5,7 +5,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include "lib/tg.h"
+#include "lib/train/history.h"
 #include "tests/unit/check.h"
 
 static double loss_of(size_t step)

@@ -4,10 +4,6 @@
 #ifndef TG_NN_REF_ACTIVATION_H
 #define TG_NN_REF_ACTIVATION_H
 
-#include "lib/base/api.h"
-
-TG_API_BEGIN
-
 typedef enum tg_activation {
     TG_GELU_TANH, /* 0.5 x (1 + tanh(sqrt(2/pi) (x + 0.044715 x^3))): GPT-2's */
     TG_GELU_ERF,  /* 0.5 x (1 + erf(x / sqrt 2)): exact */
@@ -15,7 +11,5 @@ typedef enum tg_activation {
     TG_RELU2,     /* the square of x above 0, else 0 */
     TG_ACTIVATION_KINDS
 } tg_activation;
-
-TG_API_END
 
 #endif

@@ -7,11 +7,10 @@
  *
  * Functions declared in between can be called from C++, and are the only ones that the shared library
  * exports (everything is compiled with -fvisibility=hidden).  Public are the headers that lib/tg.h
- * includes, directly or not; they are installed.  tests/layout checks that these and no others have both
- * lines.
+ * includes, all in lib/tg; they are installed.  tests/layout checks that these and no others have both lines.
  */
-#ifndef TG_BASE_API_H
-#define TG_BASE_API_H
+#ifndef TG_TG_API_H
+#define TG_TG_API_H
 
 #define TG_API_VISIBLE _Pragma("GCC visibility push(default)")
 #define TG_API_HIDDEN _Pragma("GCC visibility pop")

@@ -5,13 +5,13 @@
  *
  * Elements are little-endian, in C order (the last dimension is contiguous).
  */
-#ifndef TG_FORMATS_ARRAY_H
-#define TG_FORMATS_ARRAY_H
+#ifndef TG_TG_ARRAY_H
+#define TG_TG_ARRAY_H
 
 #include <stdbool.h>
 #include <stddef.h>
 
-#include "lib/base/api.h"
+#include "lib/tg/api.h"
 
 TG_API_BEGIN
 
