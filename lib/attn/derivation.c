@@ -200,6 +200,7 @@ void tg_derivation_free(tg_derivation *d)
 tg_status tg_derivation_new(tg_derivation **d, tg_attn_layers *layers, const tg_derive_what *what,
                             tg_err *err)
 {
+    tg_attn_layers_rewind(layers);
     *d = tg_object_new(sizeof **d, "a derivation", err);
     return *d ? tg_object_begun(d, tg_derive(*d, layers, what, err)) : TG_ENOMEM;
 }

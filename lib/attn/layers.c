@@ -315,6 +315,10 @@ tg_status tg_attn_layers_new(tg_attn_layers **layers, const tg_model *model, con
     *layers = NULL;
     if (T < 1 || T > model->config.n_ctx)
         return tg_fail(err, TG_EUSAGE, "the text has %zu tokens: expected 1 to %zu", T, model->config.n_ctx);
+    for (size_t t = 0; t < T; t++)
+        if (ids[t] < 0 || (size_t)ids[t] >= model->config.vocab_size)
+            return tg_fail(err, TG_EUSAGE, "token %zu is %d: expected 0 to %zu", t, ids[t],
+                           model->config.vocab_size - 1);
     *layers = tg_object_new(sizeof **layers, "a walk", err);
     return *layers ? tg_object_begun(layers, tg_attn_layers_model(*layers, model, ids, T, err)) : TG_ENOMEM;
 }

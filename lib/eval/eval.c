@@ -230,6 +230,16 @@ double tg_eval_bits_per_byte(const tg_eval_sums *sums)
 
 tg_status tg_eval_new(tg_eval **e, const tg_model *model, const tg_eval_plan *plan, tg_err *err)
 {
+    const size_t ids = tg_tokenizer_vocab_size(model->tokenizer);
+
+    *e = NULL;
+    if (plan->context < 1 || plan->context > model->config.n_ctx || plan->stride < 1 ||
+        plan->stride > plan->context || plan->top > ids || plan->prefix < -1 || plan->prefix >= (int32_t)ids)
+        return tg_fail(
+            err, TG_EUSAGE,
+            "a plan of context %zu, stride %zu, top %zu, prefix %d: expected a context of 1 to %zu, a "
+            "stride of 1 to that, at most %zu, and a token or -1",
+            plan->context, plan->stride, plan->top, plan->prefix, model->config.n_ctx, ids);
     *e = tg_object_new(sizeof **e, "an evaluation", err);
     return *e ? tg_object_begun(e, tg_eval_open(*e, model, plan, err)) : TG_ENOMEM;
 }

@@ -1,6 +1,7 @@
 #include "lib/gpt/acts.h"
 
 #include <assert.h>
+#include <string.h>
 
 #include "lib/base/size.h"
 #include "lib/gpt/family.h"
@@ -269,6 +270,14 @@ void tg_acts_place(tg_arena *arena, tg_acts *a, const tg_binding *bound, const t
 const char *tg_acts_name(const tg_acts *a, size_t row)
 {
     return row >= 1 && row < a->family->n_acts ? a->family->act[row].name : NULL;
+}
+
+size_t tg_acts_find(const tg_acts *a, const char *name)
+{
+    for (size_t row = 1; row < a->family->n_acts; row++)
+        if (strcmp(a->family->act[row].name, name) == 0)
+            return row;
+    return 0;
 }
 
 float *tg_acts_values(const tg_acts *a, size_t layer, size_t row, size_t *cols, size_t *ld)

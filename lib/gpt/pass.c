@@ -1,5 +1,6 @@
 #include "lib/gpt/pass.h"
 
+#include <assert.h>
 #include <math.h>
 #include <stdlib.h>
 
@@ -220,6 +221,7 @@ double tg_pass_run(tg_pass *p, const int32_t *ids, const int32_t *targets, float
 {
     double loss = 0;
 
+    assert(!grads || p->acts.kind != TG_ACTS_IN_PLACE);
     bind(p, grads);
     if (grads)
         begin_grads(p->acts.bound.model, grads);

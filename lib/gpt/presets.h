@@ -5,10 +5,9 @@
 #define TG_GPT_PRESETS_H
 
 #include "lib/gpt/config.h"
+#include "lib/tg/model.h"
 
-/* The presets' names, "tinygpt|baby|gpt2|..."; the config of number i in that list; its name, NULL when the
- * list has no number i. */
-const char *tg_config_presets(void);
+/* The config of number i in the list of tg_config_presets(); its name, NULL when the list has no number i. */
 tg_config tg_config_preset(size_t i);
 const char *tg_config_preset_name(size_t i);
 #define TG_PRESET_DEFAULT 1 /* baby */

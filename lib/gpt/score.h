@@ -19,13 +19,6 @@
 
 #include "lib/tg/eval.h"
 
-/*
- * Score logits [V].  target: the token that follows; -1: none, and log_prob and rank are 0.  Only the
- * first `ids` logits are of tokens, and ranked; all are part of the softmax (tg_model_vocab_size()).
- * If a logit is NaN or infinite, entropy is NaN or infinite.
- */
-tg_score tg_score_row(const float *logits, size_t V, size_t ids, int32_t target);
-
 /* The log-probability of a token of the scored row, by its logit. */
 double tg_score_log_prob(const tg_score *row, float logit);
 

@@ -227,6 +227,15 @@ tg_status tg_ablate_check_finite(const tg_ablate *a, tg_err *err)
 
 tg_status tg_ablate_new(tg_ablate **a, const tg_model *model, const tg_ablate_heads *heads, tg_err *err)
 {
+    const tg_config *c = &model->config;
+
+    *a = NULL;
+    if (heads->n < 1)
+        return tg_fail(err, TG_EUSAGE, "no heads to silence");
+    for (size_t i = 0; i < heads->n; i++)
+        if (heads->head[i].layer >= c->n_layer || heads->head[i].head >= c->n_head)
+            return tg_fail(err, TG_EUSAGE, "head %zu.%zu: the model has %zu layers of %zu heads",
+                           heads->head[i].layer, heads->head[i].head, c->n_layer, c->n_head);
     *a = tg_object_new(sizeof **a, "an ablation", err);
     return *a ? tg_object_begun(a, tg_ablate_open(*a, model, heads, err)) : TG_ENOMEM;
 }

@@ -27,7 +27,7 @@
 
 TG_API_BEGIN
 
-struct tg_team; /* several processes; NULL in other programs than tg's */
+struct tg_team; /* the processes of tg's own tools */
 
 typedef struct tg_ablate_head {
     size_t layer, head;
@@ -38,8 +38,7 @@ typedef struct tg_ablate_heads {
     const tg_ablate_head *head;
     size_t n;
     bool in_turn; /* each head is a case of its own; otherwise all of them together are the one case */
-    const struct tg_team
-        *team; /* whose members divide the text, which each of them reads; NULL: one process */
+    const struct tg_team *team; /* NULL; tg's tools divide a text among processes */
 } tg_ablate_heads;
 
 /* The progress of a run. */
@@ -54,7 +53,7 @@ typedef void (*tg_ablate_watch)(void *context, const tg_ablate_progress *progres
 
 typedef struct tg_ablate tg_ablate;
 
-/* The heads must be in range.  TG_ENOMEM: *a is NULL. */
+/* TG_EUSAGE: no heads, or one is out of range.  TG_ENOMEM.  *a is NULL after a failure. */
 TG_MUST_CHECK tg_status tg_ablate_new(tg_ablate **a, const tg_model *model, const tg_ablate_heads *heads,
                                       tg_err *err);
 void tg_ablate_destroy(tg_ablate *a); /* NULL is fine */

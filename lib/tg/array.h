@@ -1,7 +1,5 @@
 /*
- * array: the description of an array, whatever file holds it: name, element type,
- * shape.  Archives (archive.h) and lists of tensors (tensor_list.h) have arrays; npy.h is the
- * header before an array's data in an archive.
+ * array: the description of an array in a file: name, element type, shape.
  *
  * Elements are little-endian, in C order (the last dimension is contiguous).
  */
@@ -15,10 +13,10 @@
 
 TG_API_BEGIN
 
-/* The limits of an archive (formats/README.md).  The fuzzers' build has a lower one (tests/fuzz/limits.h). */
+/* The limits of an archive (formats/README.md). */
 #define TG_NAME_MAX 127 /* bytes of a name: [A-Za-z0-9._/-]; in files of other projects, printable ASCII */
 #define TG_DIMS_MAX 8
-#ifndef TG_NAMES_MAX
+#ifndef TG_NAMES_MAX      /* the fuzzers' build has fewer */
 #define TG_NAMES_MAX 4096 /* arrays in an archive, tensors in a file */
 #endif
 
@@ -28,15 +26,15 @@ typedef struct tg_dtype {
     size_t size; /* bytes per element: u, i: 1 2 4 8; f: 2 4 8; B: 2; b: 1; S: any from 1 */
 } tg_dtype;
 
-#define TG_U8 ((tg_dtype){'u', 1})
-#define TG_U16 ((tg_dtype){'u', 2})
-#define TG_U32 ((tg_dtype){'u', 4})
-#define TG_I32 ((tg_dtype){'i', 4})
-#define TG_I64 ((tg_dtype){'i', 8})
-#define TG_F16 ((tg_dtype){'f', 2})
-#define TG_BF16 ((tg_dtype){'B', 2}) /* the upper half of a float32; .npy cannot store it */
-#define TG_F32 ((tg_dtype){'f', 4})
-#define TG_F64 ((tg_dtype){'f', 8})
+#define TG_U8 (TG_VALUE(tg_dtype){'u', 1})
+#define TG_U16 (TG_VALUE(tg_dtype){'u', 2})
+#define TG_U32 (TG_VALUE(tg_dtype){'u', 4})
+#define TG_I32 (TG_VALUE(tg_dtype){'i', 4})
+#define TG_I64 (TG_VALUE(tg_dtype){'i', 8})
+#define TG_F16 (TG_VALUE(tg_dtype){'f', 2})
+#define TG_BF16 (TG_VALUE(tg_dtype){'B', 2}) /* the upper half of a float32; .npy cannot store it */
+#define TG_F32 (TG_VALUE(tg_dtype){'f', 4})
+#define TG_F64 (TG_VALUE(tg_dtype){'f', 8})
 
 typedef struct tg_array {
     char name[TG_NAME_MAX + 1]; /* in an archive: without ".npy" */

@@ -78,7 +78,7 @@ float tg_attn_mask_value(tg_attn_mask mask); /* -1e9, -infinity, -FLT_MAX */
 typedef struct tg_attn_filter {
     size_t layer, head, query, key;
 } tg_attn_filter;
-#define TG_ATTN_KEEP_ALL ((tg_attn_filter){TG_ATTN_ALL, TG_ATTN_ALL, TG_ATTN_ALL, TG_ATTN_ALL})
+#define TG_ATTN_KEEP_ALL (TG_VALUE(tg_attn_filter){TG_ATTN_ALL, TG_ATTN_ALL, TG_ATTN_ALL, TG_ATTN_ALL})
 
 /* One row: query i of head h, which sees the keys first <= j <= i; the others are masked.  The arrays belong
  * to the walk and are valid until the next row. */
@@ -99,8 +99,8 @@ typedef bool (*tg_attn_visit)(void *context, const tg_attn_row *row);
 
 typedef struct tg_attn_layers tg_attn_layers;
 
-/* Of a model that runs on ids [T], 1 <= T <= n_ctx, each below vocab_size; both must outlive *layers.
- * TG_EUSAGE: T is out of range.  TG_ENOMEM.  *layers is NULL after a failure. */
+/* Of a model that runs on ids [T], 1 <= T <= n_ctx, which must outlive *layers, with the model.
+ * TG_EUSAGE: T or an id is out of range.  TG_ENOMEM.  *layers is NULL after a failure. */
 TG_MUST_CHECK tg_status tg_attn_layers_new(tg_attn_layers **layers, const tg_model *model, const int32_t *ids,
                                            size_t T, tg_err *err);
 void tg_attn_layers_destroy(tg_attn_layers *layers); /* NULL is fine */
@@ -118,10 +118,12 @@ TG_MUST_CHECK tg_status tg_attn_layers_select(tg_attn_layers *layers, const tg_a
 TG_MUST_CHECK tg_status tg_attn_layers_walk(tg_attn_layers *layers, tg_attn_visit visit, void *context,
                                             tg_err *err);
 
-/* Begin the walk again, with the parameters that the model has then. */
+/* Begin the walk again, with the model's parameters as they are now. */
 void tg_attn_layers_rewind(tg_attn_layers *layers);
 
-/* ---- the arrays between a layer's input and its output, as dumps have them (lib/tg/dump.h)
+/* ---- the arrays between a layer's input and its output, as dumps have them (lib/tg/dump.h).
+ * A tap (lib/tg/pass.h) gives its rows the names of the family: where q is rotated, the row "q" is q.proj
+ * here, or q.normed, and the row "q.rotated" is q.
  *
  *     resid   [B,T,C]    the residual stream that reaches the layer
  *     x       [B,T,C]    the input, after ln_1
@@ -219,7 +221,7 @@ typedef struct tg_derived_output {
 typedef struct tg_derivation tg_derivation;
 
 /*
- * Run the layers, none of which may have been visited yet, up to what->layer, and derive the score.
+ * Begin the walk again, run the layers up to what->layer, and derive the score.
  * TG_EUSAGE, with the range: an index, a channel or the target is out of range.  TG_EDATA, with the
  * place: a number is not finite.  TG_ENOMEM.  *d is NULL after a failure.  The arrays of the trace's view are
  * valid until another layer is run.

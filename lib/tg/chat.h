@@ -58,8 +58,8 @@ typedef tg_status tg_chat_take(void *context, const int32_t *ids, size_t n, bool
 typedef struct tg_chat tg_chat;
 
 /* TG_CHAT_TEMPLATES is the first template whose opening token the tokenizer has.  The tokenizer must outlive
- * the chat.  TG_EDATA: it lacks a token of the template, which the message names; TG_EUSAGE: it has none's,
- * or that of a template which is none of these.  TG_ENOMEM.  *chat is NULL after a failure. */
+ * the chat.  TG_EDATA: it lacks a token of the template, which the message names; TG_EUSAGE: no known
+ * template matches the tokenizer.  TG_ENOMEM.  *chat is NULL after a failure. */
 TG_MUST_CHECK tg_status tg_chat_new(tg_chat **chat, tg_chat_template kind, const tg_tokenizer *tok,
                                     tg_chat_take *take, void *context, tg_err *err);
 void tg_chat_destroy(tg_chat *chat); /* NULL is fine */
@@ -91,10 +91,9 @@ const char *tg_chat_stop(const tg_chat *chat);
 /*
  * What the files of a model say: a directory's chat_template.jinja or tokenizer_config.json, a GGUF file, or
  * a file NAME.jinja; or an archive of tg's, of a model or an adapter.
- * TG_CHAT_TEMPLATES: they have no template, or path names
- * something else. A template is a program, of which only the tokens that it writes are looked at.
- * TG_EDATA: it is none of these, or the file is damaged; TG_EIO,
- * TG_ENOMEM.  Messages name the file.
+ * TG_CHAT_TEMPLATES: they have no template, or path names something else.  A template is a program, of which
+ * only the tokens that it writes are looked at.  TG_EDATA: it is none of these, or the file is damaged;
+ * TG_EIO, TG_ENOMEM.  Messages name the file.
  */
 TG_MUST_CHECK tg_status tg_chat_template_of(tg_chat_template *kind, const char *path, tg_err *err);
 

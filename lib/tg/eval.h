@@ -26,7 +26,7 @@
 
 TG_API_BEGIN
 
-struct tg_team; /* several processes; NULL in other programs than tg's */
+struct tg_team; /* the processes of tg's own tools */
 
 /* The prediction of a token by a row of logits. */
 typedef struct tg_score {
@@ -35,29 +35,36 @@ typedef struct tg_score {
     size_t rank; /* how many are more probable */
 } tg_score;
 
+/*
+ * Score logits [V].  target: the token that follows; -1: none, and log_prob and rank are 0.  Only the first
+ * `ids` logits are of tokens (tg_tokenizer_vocab_size()), and ranked; all are part of the softmax: the
+ * logarithm of the probability of token v is logits[v] - max - log_sum.  If a logit is NaN or infinite,
+ * entropy is NaN or infinite.
+ */
+tg_score tg_score_row(const float *logits, size_t V, size_t ids, int32_t target);
+
 typedef struct tg_eval_plan {
-    size_t context; /* inputs of a window, 1 to n_ctx */
-    size_t stride;  /* from one window to the next, 1 to context */
-    size_t top;     /* how many of the most probable tokens to find, 0 to the tokenizer's ids */
-    int32_t prefix; /* a token before each text; -1: none */
-    bool every_row; /* also the row after the last token, which predicts nothing that is known */
-    const struct tg_team
-        *team; /* whose members divide the text, which each of them reads; NULL: one process */
+    size_t context;             /* inputs of a window, 1 to n_ctx */
+    size_t stride;              /* from one window to the next, 1 to context */
+    size_t top;                 /* how many of the most probable tokens to find, 0 to the tokenizer's ids */
+    int32_t prefix;             /* a token before each text; -1: none */
+    bool every_row;             /* also the row after the last token, which predicts nothing that is known */
+    const struct tg_team *team; /* NULL; tg's tools divide a text among processes */
 } tg_eval_plan;
 
 /* What the model says after one token of the text. */
 typedef struct tg_eval_row {
-    int32_t input, target; /* the token, and the next one; -1: the text has ended; less: it is not predicted
-                              (TG_TOKENS_UNPREDICTED) */
+    int32_t input;  /* the token */
+    int32_t target; /* the next one; -1: the text has ended; below -1: -2 - its id, of a token that is only
+                     * read and not scored (a loss mask) */
     tg_score score;
     const int32_t *top;  /* [plan.top] the most probable tokens, the most probable first */
     const float *logits; /* [V] */
 } tg_eval_row;
 
 /*
- * Take the next rows of the text, in its order; they are valid until this returns.  A member of a team
- * gets only the rows that it computes.  Calls with n = 0 say that the sums have grown.  A failure ends the
- * run, which returns it.
+ * Take the next rows of the text, in its order; they are valid until this returns.  Calls with n = 0 say that
+ * the sums have grown.  A failure ends the run, which returns it.
  */
 typedef tg_status tg_eval_take(void *context, const tg_eval_row *rows, size_t n, tg_err *err);
 
@@ -73,7 +80,7 @@ typedef struct tg_eval_sums {
 
 typedef struct tg_eval tg_eval;
 
-/* The plan's numbers must be in range.  TG_ENOMEM: *e is NULL. */
+/* TG_EUSAGE: a number of the plan is out of range.  TG_ENOMEM.  *e is NULL after a failure. */
 TG_MUST_CHECK tg_status tg_eval_new(tg_eval **e, const tg_model *model, const tg_eval_plan *plan,
                                     tg_err *err);
 void tg_eval_destroy(tg_eval *e); /* NULL is fine */

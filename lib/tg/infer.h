@@ -46,8 +46,8 @@ void tg_infer_select(tg_infer *f, size_t first, size_t count);
 
 /*
  * Run n new tokens of each of the `count` sequences that are selected, ids [count,n], after those in the
- * cache; logits [count,V] of each sequence's last one.  count or n is 1; ids are in range, count n <= rows,
- * and the cache and n_ctx have room (all asserted).
+ * cache; logits [count,V] of each sequence's last one.  count or n is 1, count n <= rows, and the cache and
+ * n_ctx have room (asserted).  Ids must be below vocab_size, which is not checked.
  */
 void tg_infer_run(tg_infer *f, const int32_t *ids, size_t n, float *logits);
 
@@ -137,7 +137,7 @@ TG_MUST_CHECK tg_status tg_generator_choose(tg_generator *g, const tg_sampling *
 /* Run the chosen tokens through the model, if more will be chosen. */
 void tg_generator_extend(tg_generator *g);
 
-/* Both: the second if `more` tokens will follow. */
+/* Both: the second if `more` tokens will follow, which must fit the generator's tokens (asserted). */
 TG_MUST_CHECK tg_status tg_generator_next(tg_generator *g, bool more, const tg_sampling *sampling,
                                           tg_err *err);
 

@@ -22,8 +22,8 @@ typedef struct tg_model tg_model;
 /*
  * Load the model at path: an archive of tg's, trained or not; a directory or a file of Hugging Face's; GGUF,
  * PyTorch's, llm.c's or llama2.c's.  Its kind is recognized by its first bytes, or by the names in a
- * directory.  Values that lie in the file as they are wanted stay there, mapped: the file may be replaced or
- * removed meanwhile, but not overwritten or cut.  The others are converted in memory, with all threads.
+ * directory.  Values that are already in the right format are used in place, mapped: the file may be replaced
+ * or removed meanwhile, but not overwritten or cut.  The others are converted in memory, with all threads.
  *
  * The message of an error begins with the path.  TG_EDATA: no model, a damaged one, a value that is not
  * finite, or a model that this library cannot compute.  TG_EUSAGE: another project's file does not give the
@@ -32,12 +32,14 @@ typedef struct tg_model tg_model;
 TG_MUST_CHECK tg_status tg_model_load(tg_model **m, const char *path, tg_err *err);
 
 /*
- * A new model for a tokenizer's texts, initialised from seed: of the shape of a preset, "baby", "gpt2",
- * "llama-160m", ... (tg-init --help lists them), but with the tokenizer's vocabulary.  It takes a reference
- * to the tokenizer.  TG_EUSAGE: there is no such preset.  TG_ENOMEM.  *m is NULL after a failure.
+ * A new model for a tokenizer's texts, initialised from seed: of the shape of a preset, "tinygpt", "baby",
+ * "gpt2", ..., but with the tokenizer's vocabulary.  It takes a reference to the tokenizer.  TG_EUSAGE: there
+ * is no such preset; the message lists them, and tg_config_presets() returns them: "tinygpt|baby|...".
+ * TG_ENOMEM.  *m is NULL after a failure.
  */
 TG_MUST_CHECK tg_status tg_model_new(tg_model **m, const char *preset, const tg_tokenizer *tokenizer,
                                      uint64_t seed, tg_err *err);
+const char *tg_config_presets(void);
 void tg_model_destroy(tg_model *m); /* NULL is fine */
 
 typedef struct tg_model_shape {
@@ -72,8 +74,9 @@ typedef struct tg_model_tensor {
 size_t tg_model_tensors(const tg_model *m);
 tg_model_tensor tg_model_tensor_at(const tg_model *m, size_t i);
 
-/* Floats of a flat buffer for all of them, padding between tensors included; and that of a new model, in
- * which their values are, to be changed between passes.  NULL: the values lie in a file. */
+/* The floats of a flat buffer with a place for each tensor, and padding in between.  tg_model_parameters():
+ * the one that has a new model's values, which may be changed between passes; NULL: the values are mapped
+ * from a file. */
 size_t tg_model_floats(const tg_model *m);
 float *tg_model_parameters(tg_model *m);
 

@@ -52,7 +52,7 @@ bool tg_tokenizer_has_text(const tg_tokenizer *tok);
 const unsigned char *tg_tokenizer_token(const tg_tokenizer *tok, int32_t id, size_t *n);
 
 /* Whether the text of token `id`, if it begins with a space, begins with one that encoding has put there: a
- * text begins with this token, after the id `before`, or -1 at the start (lib/text/decoder.h). */
+ * text begins with this token, after the id `before`, or -1 at the start (tg_decoder). */
 bool tg_tokenizer_adds_space(const tg_tokenizer *tok, int32_t before, int32_t id);
 
 /*
@@ -170,7 +170,27 @@ TG_MUST_CHECK tg_status tg_encoder_finish(tg_encoder *e, int32_t *ids, size_t ma
 /* NULL is fine. */
 void tg_encoder_free(tg_encoder *e);
 
-/* A whole text. */
+/*
+ * Ids into text:
+ *
+ *     tg_decoder d = {tok, false, 0};
+ *     for each id: text = tg_decoder_next(&d, id, &n)
+ *
+ * Characters of several bytes may be divided among tokens.
+ */
+
+/* At the start of a text, zeroed except for tok, which is the caller's. */
+typedef struct tg_decoder {
+    const tg_tokenizer *tok;
+    bool begun;   /* some id has been decoded */
+    int32_t last; /* then the last one */
+} tg_decoder;
+
+/* The bytes of the text that a token stands for after the ids before: those of tg_tokenizer_token(), except
+ * a space that encoding has put there. */
+const unsigned char *tg_decoder_next(tg_decoder *d, int32_t id, size_t *n);
+
+/* A whole text as ids. */
 #define TG_TOKENS_PROMPT_MAX ((size_t)64 << 20) /* max bytes of text, or tokens, from a descriptor */
 
 typedef struct tg_tokens_prompt {
@@ -198,7 +218,7 @@ TG_MUST_CHECK tg_status tg_tokens_prompt_continue(tg_tokens_prompt *p, const tg_
 /* Put a token before the others.  TG_ENOMEM: *p is unchanged. */
 TG_MUST_CHECK tg_status tg_tokens_prompt_begin(tg_tokens_prompt *p, int32_t id, tg_err *err);
 
-/* The bytes of the text that token t stands for (lib/text/decoder.h), *n of them: none if tokens have no
+/* The bytes of the text that token t stands for, *n of them: none if tokens have no
  * text, or if it has been put before the text. */
 const unsigned char *tg_tokens_prompt_token(const tg_tokens_prompt *p, const tg_tokenizer *tok, size_t t,
                                             size_t *n);

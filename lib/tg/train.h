@@ -3,13 +3,14 @@
  *
  *     tg_training_new(&t, "tokens.npz", NULL, &err)            a new model; or a path of one
  *     tg_training_set(t, "steps", "1000", &err)                what is not set has tg-train's defaults
+ *     tg_training_begin(t, &err)
  *     while (tg_training_done(t) < tg_training_steps(t))
  *         tg_training_step(t, &report, &err)
  *     tg_training_write(t, fd, &err)
  *     tg_training_destroy(t)
  *
- * Equal runs give equal bytes, those of tg-train, with any number of threads; a run that is written, loaded
- * and continued ends with the bytes of one that was not.
+ * Equal runs give equal bytes, those of tg-train, with any number of threads, on processors with the same
+ * instruction set; a run that is written, loaded and continued ends with the bytes of one that was not.
  */
 #ifndef TG_TG_TRAIN_H
 #define TG_TG_TRAIN_H
@@ -35,8 +36,8 @@ TG_MUST_CHECK tg_status tg_training_new(tg_training **t, const char *tokens, con
 void tg_training_destroy(tg_training *t); /* NULL is fine */
 
 /* Set one of tg-train's settings, before the first step: "steps", "batch", "lr", "seed", "optimizer", ..., as
- * archives name them after "train/".  TG_EUSAGE: there is no such setting, or value does not fit it, or a
- * step has been done. */
+ * tg-train's options are called, with _ instead of -.  TG_EUSAGE: there is no such setting, or value does not
+ * fit it, or a step has been done. */
 TG_MUST_CHECK tg_status tg_training_set(tg_training *t, const char *name, const char *value, tg_err *err);
 
 /* Leave parameters as they are that a list names, before the first step: "embedding", "layers:0-11", or a
@@ -49,7 +50,7 @@ TG_MUST_CHECK tg_status tg_training_freeze(tg_training *t, const char *list, tg_
  * destroyed. */
 TG_MUST_CHECK tg_status tg_training_begin(tg_training *t, tg_err *err);
 
-/* Steps done, and those of the whole run; 0 before its beginning. */
+/* Steps done, and those of the whole run, which are 0 before tg_training_begin(). */
 size_t tg_training_done(const tg_training *t);
 size_t tg_training_steps(const tg_training *t);
 
@@ -57,7 +58,7 @@ typedef struct tg_step_report {
     double loss; /* mean over the step's predicted tokens, before the update */
     double lr;
     double grad_norm; /* before clipping */
-    bool abandoned;   /* by the watch: the other members are unspecified */
+    bool abandoned;   /* in tg-train, by a signal; else false */
 } tg_step_report;
 
 /* Do the next step.  TG_EDATA: the loss or the gradient is not finite; nothing is updated. TG_EUSAGE: all
@@ -67,7 +68,8 @@ TG_MUST_CHECK tg_status tg_training_step(tg_training *t, tg_step_report *report,
 /* The mean loss on what is held out; NaN: nothing is.  Fails like tg_training_begin(). */
 TG_MUST_CHECK tg_status tg_training_validate(tg_training *t, double *loss, tg_err *err);
 
-/* The model as it is now, which belongs to t and changes with each step. */
+/* The model as it is now, which belongs to t and changes with each step.  NULL: a new one, before
+ * tg_training_begin(). */
 const tg_model *tg_training_model(const tg_training *t);
 
 /* Write the run to fd, which stays open: a model for all tools, which can be continued.  TG_EDATA, and

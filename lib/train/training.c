@@ -212,10 +212,11 @@ tg_status tg_training_validate(tg_training *t, double *loss, tg_err *err)
 
 const tg_model *tg_training_model(const tg_training *t)
 {
-    return &t->run.model;
+    return t->run.model.tokenizer ? &t->run.model : NULL;
 }
 
 tg_status tg_training_write(const tg_training *t, int fd, tg_err *err)
 {
-    return tg_run_write(&t->run, fd, err);
+    return t->run.model.tokenizer ? tg_run_write(&t->run, fd, err)
+                                  : tg_fail(err, TG_EUSAGE, "a new run, which has not begun");
 }

@@ -131,13 +131,8 @@ static void test_infer(void)
     tg_infer_logits(f, 0, T, all);
     for (size_t v = 0; v < V; v++) /* other kernels compute a single row */
         CHECK_NEAR((double)last[v], (double)all[(T - 1) * V + v], 1e-5);
-    for (size_t t = 0; t < T; t++) {
-        double sum = 0;
-
-        for (size_t v = 0; v < V; v++)
-            sum += exp((double)all[t * V + v]);
-        loss += log(sum) - (double)all[t * V + (size_t)p.ids[t + 1]];
-    }
+    for (size_t t = 0; t < T; t++)
+        loss -= tg_score_row(all + t * V, V, V, p.ids[t + 1]).log_prob;
     CHECK_NEAR(loss / (double)T, loss_of(m, p.ids, T, NULL), 1e-5);
     tg_infer_destroy(f);
 
@@ -221,7 +216,7 @@ static bool silence(void *context, tg_acts *a, size_t layer, size_t row)
     size_t cols, ld;
     float *att;
 
-    if (layer != 1 || strcmp(tg_acts_name(a, row), "att") != 0)
+    if (layer != 1 || row != tg_acts_find(a, "att"))
         return true;
     att = tg_acts_values(a, layer, row, &cols, &ld);
     CHECK_EQ(cols, s->n_embd);
@@ -270,7 +265,8 @@ static void check_stream(const tg_model *m, const int32_t *ids)
 static bool stop(void *context, tg_acts *a, size_t layer, size_t row)
 {
     (void)context;
-    CHECK(!tg_acts_name(a, 0) && !tg_acts_name(a, 1000));
+    CHECK(!tg_acts_name(a, 0) && !tg_acts_name(a, 1000) && tg_acts_find(a, "none") == 0);
+    CHECK(tg_acts_find(a, tg_acts_name(a, row)) == row);
     return layer == 0 && row > 0 ? false : true;
 }
 
@@ -293,6 +289,11 @@ static void test_losses(void)
     double tapped, of_tokens = 0;
 
     CHECK(p.n > s.n_ctx);
+    CHECK_EQ(tg_eval_new(&e, m, &(tg_eval_plan){.context = 0}, &err), TG_EUSAGE);
+    CHECK_EQ(tg_ablate_new(&a, m, &(tg_ablate_heads){.head = &(tg_ablate_head){2, 0}, .n = 1}, &err),
+             TG_EUSAGE);
+    CHECK_EQ(tg_ablate_new(&a, m, &(tg_ablate_heads){.n = 0}, &err), TG_EUSAGE);
+    CHECK(!e && !a);
     CHECK_OK(tg_eval_new(&e, m, &plan, &err), &err);
     CHECK_OK(tg_tokens_stream_new_ids(&stream, tg_model_tokenizer(m), p.ids, s.n_ctx + 1, &err), &err);
     CHECK_OK(tg_eval_run(e, stream, NULL, NULL, &err), &err);
@@ -363,7 +364,9 @@ static void check_derivation(const tg_model *m, const int32_t *ids, const kept *
     CHECK(tg_derivation_datt(d)[0] != 0 && tg_derivation_trace(d)->dscores[3] != 0);
     CHECK(strcmp(tg_derivation_output(d)->name, "h.1.attn.c_proj.weight") == 0);
     tg_derivation_destroy(d);
-    tg_attn_layers_rewind(layers);
+    CHECK_OK(tg_derivation_new(&d, layers, &what, &err), &err); /* of layers that have been visited */
+    CHECK(tg_derivation_trace(d)->scores[3] == k->scores[3]);
+    tg_derivation_destroy(d);
     CHECK_EQ(tg_derivation_new(&d, layers, &(tg_derive_what){.layer = 9}, &err), TG_EUSAGE);
     CHECK(!d);
     tg_attn_layers_destroy(layers);
@@ -412,9 +415,13 @@ static void test_attention(void)
     CHECK_OK(tg_attn_layers_walk(layers, keep, &k, &err), &err);
     CHECK_EQ(k.rows, 1);
     tg_attn_layers_destroy(layers);
-    CHECK_EQ(tg_attn_layers_new(&layers, m, p.ids, 0, &err), TG_EUSAGE);
     check_derivation(m, p.ids, &k);
     check_dump(m, p.ids, &k);
+    CHECK_EQ(tg_attn_layers_new(&layers, m, p.ids, 0, &err), TG_EUSAGE);
+    p.ids[3] = (int32_t)tg_model_shape_of(m).vocab_size;
+    CHECK_EQ(tg_attn_layers_new(&layers, m, p.ids, T, &err), TG_EUSAGE);
+    CHECK_HAS(err.message, "token 3 is ");
+    p.ids[3] = p.ids[2];
     tg_tokens_prompt_free(&p);
     tg_model_destroy(m);
 }
@@ -447,7 +454,8 @@ static void test_tokens(void)
     tg_tokens_stream *s;
     tg_encoder *e;
     int32_t ids[200], first[8];
-    size_t n, m;
+    size_t n, m, at = 0;
+    tg_decoder d = {.tok = tok};
 
     CHECK_OK(tg_tokens_prompt_text(&p, tok, text, sizeof text - 1, &err), &err);
     CHECK_OK(tg_tokens_stream_new(&s, tok, f.fd, &err), &err);
@@ -456,6 +464,14 @@ static void test_tokens(void)
     CHECK(!tg_tokens_stream_goes_on(s));
     tg_tokens_stream_destroy(s);
     close(f.fd);
+
+    for (size_t i = 0; i < p.n; i++) {
+        const unsigned char *bytes = tg_decoder_next(&d, p.ids[i], &n);
+
+        CHECK(at + n < sizeof text && memcmp(text + at, bytes, n) == 0);
+        at += n;
+    }
+    CHECK_EQ(at, sizeof text - 1);
 
     CHECK_OK(tg_encoder_create(&e, tok, &err), &err);
     CHECK_OK(tg_encoder_encode(e, &rest, first, 8, &n, &err), &err);
@@ -534,6 +550,8 @@ static void test_training(void)
     CHECK_OK(tg_training_set(t, "optimizer", "muon", &err), &err);
     CHECK_OK(tg_training_set(t, "packing", "1", &err), &err);
     CHECK_OK(tg_training_set(t, "seed", "18446744073709551615", &err), &err);
+    CHECK(!tg_training_model(t) && tg_training_steps(t) == 0);
+    CHECK_EQ(tg_training_write(t, whole.fd, &err), TG_EUSAGE);
     CHECK_OK(tg_training_validate(t, &loss, &err), &err);
     CHECK_NEAR(loss, log((double)tg_model_shape_of(tg_training_model(t)).vocab_size), 0.3);
     CHECK_EQ(tg_training_steps(t), 4);
