@@ -117,7 +117,7 @@ setup() {
     # all that is declared is there
     grep -ho '\<tg_[a-z0-9_]*(' "$DEST"/usr/include/tg/lib/tg/*.h | tr -d '(' | LC_ALL=C sort -u > functions
     LC_ALL=C comm -13 exported functions > absent
-    printf '%s\n' tg_attn_base tg_attn_offset tg_chat_take tg_eval_take | cmp - absent # inline, and types
+    printf '%s\n' tg_attn_base tg_attn_kv_base tg_attn_kv_head tg_attn_offset tg_chat_take tg_eval_take | cmp - absent # inline, and types
 }
 
 # ---- building

@@ -93,8 +93,8 @@ static void print_offsets(trace_page *p)
     const tg_attn_index *index = &p->d->what.at;
 
     trace_heading(p, "where the numbers lie",
-                  p->KV == p->H ? "lib/attn/attn.h: tg_attn_base, tg_attn_offset"
-                                : "lib/attn/attn.h: tg_attn_base, tg_attn_kv_base, tg_attn_offset");
+                  p->KV == p->H ? "lib/tg/attention.h: tg_attn_base, tg_attn_offset"
+                                : "lib/tg/attention.h: tg_attn_base, tg_attn_kv_base, tg_attn_offset");
     print_shapes(p, &at);
     printf("\nq_base = ");
     print_base(&at, 'i', index);

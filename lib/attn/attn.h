@@ -27,20 +27,6 @@ static inline tg_qkv_view tg_attn_shape_of(size_t B, size_t T, size_t C, size_t 
     return view;
 }
 
-/* The head of k and v that head h reads. */
-static inline size_t tg_attn_kv_head(const tg_qkv_view *a, size_t h)
-{
-    return h / (a->H / a->KV);
-}
-
-/* In k and v, of their head g. */
-static inline size_t tg_attn_kv_base(const tg_qkv_view *a, size_t b, size_t t, size_t g)
-{
-    const size_t row = a->layout == TG_ATTN_BTHD ? (b * a->T + t) * a->KV + g : (b * a->KV + g) * a->T + t;
-
-    return row * a->D;
-}
-
 /* Whether a field of a filter keeps this index. */
 static inline bool tg_attn_keeps(size_t wanted, size_t index)
 {

@@ -14,7 +14,7 @@
  *     scores    [B,H,T,T]  ((b*H + h)*T + i)*T + j (tg_attn_offset)
  *
  * With H = 1 these are (b*T + t)*C and (b*T + i)*T + j, the offsets in [B,T,T].  Where H/KV heads read the
- * same keys and values, there are KV heads of k and v, of which h reads h / (H/KV).
+ * same keys and values, there are KV heads of k and v, of which h reads h / (H/KV)  (tg_attn_kv_base).
  *
  * Scores are never stored.  Each row is computed in double precision from float32 q, k and v.  A row costs
  * O(T*D) time; the walk needs O(T*C) memory, whatever the number of layers and heads.
@@ -54,7 +54,7 @@ typedef struct tg_qkv_view {
     tg_attn_layout layout;  /* of the offsets that tg_attn_base() gives, not of q, k and v themselves */
 } tg_qkv_view;
 
-/* Where the vector of head h of token t begins, in q; and a score. */
+/* Where the vector of head h of token t begins, in q. */
 static inline size_t tg_attn_base(const tg_qkv_view *a, size_t b, size_t t, size_t h)
 {
     const size_t row = a->layout == TG_ATTN_BTHD ? (b * a->T + t) * a->H + h : (b * a->H + h) * a->T + t;
@@ -62,6 +62,21 @@ static inline size_t tg_attn_base(const tg_qkv_view *a, size_t b, size_t t, size
     return row * a->D;
 }
 
+/* The head of k and v that head h reads. */
+static inline size_t tg_attn_kv_head(const tg_qkv_view *a, size_t h)
+{
+    return h / (a->H / a->KV);
+}
+
+/* In k and v, of their head g. */
+static inline size_t tg_attn_kv_base(const tg_qkv_view *a, size_t b, size_t t, size_t g)
+{
+    const size_t row = a->layout == TG_ATTN_BTHD ? (b * a->T + t) * a->KV + g : (b * a->KV + g) * a->T + t;
+
+    return row * a->D;
+}
+
+/* Where a score is. */
 static inline size_t tg_attn_offset(const tg_qkv_view *a, size_t b, size_t h, size_t i, size_t j)
 {
     return ((b * a->H + h) * a->T + i) * a->T + j;
