@@ -30,7 +30,7 @@ typedef struct tg_dump_settings {
     tg_attn_mask mask;  /* the value of masked scores */
     const int32_t *ids; /* [T] the tokens; NULL: none, and no text */
     const char *text;   /* [T][text_size] each token's text, NUL-padded; NULL: none */
-    size_t text_size;   /* >= 1 */
+    size_t text_size;   /* >= 1, with text */
     const char *source; /* "-m FILE", "--qkv FILE" or "--example NAME"; NULL: none */
     /* of a model, which formats/README.md lists: */
     bool weights;          /* the output projections */

@@ -31,7 +31,7 @@ void tg_tokenizer_free(const tg_tokenizer *tok);
 
 const char *tg_tokenizer_kind_name(const tg_tokenizer *tok);
 
-/* The number of ids, at most TG_VOCAB_MAX.  Every id is below it. */
+/* The number of ids, at most INT32_MAX.  Every id is below it. */
 size_t tg_tokenizer_vocab_size(const tg_tokenizer *tok);
 
 /* Whether the ids of every text, stored in one byte each, are the text's own bytes.  Then a
@@ -218,8 +218,8 @@ TG_MUST_CHECK tg_status tg_tokens_prompt_continue(tg_tokens_prompt *p, const tg_
 /* Put a token before the others.  TG_ENOMEM: *p is unchanged. */
 TG_MUST_CHECK tg_status tg_tokens_prompt_begin(tg_tokens_prompt *p, int32_t id, tg_err *err);
 
-/* The bytes of the text that token t stands for, *n of them: none if tokens have no
- * text, or if it has been put before the text. */
+/* The bytes of the text that token t stands for, *n of them: none if tokens have no text, or if the token has been
+ * put before the text. */
 const unsigned char *tg_tokens_prompt_token(const tg_tokens_prompt *p, const tg_tokenizer *tok, size_t t,
                                             size_t *n);
 
