@@ -327,7 +327,7 @@ $(BUILD)/libtg.a: $(LIB_OBJ)
 
 $(BUILD)/libtg.so: $(LIB_OBJ)
 	$(call say,LD,$@)
-	$(Q)$(CC) $(ALL_CFLAGS) -shared -Wl,-soname,libtg.so.$(SONAME) -o $@ $^ $(ALL_LDFLAGS) $(LIBS)
+	$(Q)$(CC) $(ALL_CFLAGS) -shared $(GC_SECTIONS) -Wl,-soname,libtg.so.$(SONAME) -o $@ $^ $(ALL_LDFLAGS) $(LIBS)
 
 $(TOOLS_BUILD)/libcli.a: $(CLI_OBJ)
 	$(call say,AR,$@)

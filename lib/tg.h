@@ -10,8 +10,9 @@
  *     #include <tg.h>
  *     cc program.c $(pkg-config --cflags --libs tg)
  *
- * docs/examples/heads.c is a whole program: it loads a model and prints the attention of a head.
- * tests/unit/test_program.c, in the sources, uses everything.  From C++ the headers are included as they are.
+ * docs/examples/heads.c is a whole program: it loads a model and prints the attention of a head; next.py is
+ * one in Python. tests/unit/test_program.c, in the sources, uses everything.  From C++ the headers are
+ * included as they are.
  *
  * The shared library exports what these headers declare, and nothing else.  There is no stable ABI before
  * version 1: objects are opaque, but any version may change the plain structs.  Compile a program again with

@@ -104,6 +104,20 @@ setup() {
     said "layer 4 is out of range"
 }
 
+@test "docs/examples/next.py prints what tg-sample says of the next token" {
+    slow
+    need python3
+    export TG_LIBRARY=$DEST/usr/lib/libtg.so.0
+    python3 "$DEST/usr/share/doc/tg/docs/examples/next.py" "$FIXTURES/model.npz" 'To be' > lines
+    [[ $(wc -l < lines) = 5 ]]
+    tg-sample -m "$FIXTURES/model.npz" -p 'To be' -n 1 --greedy --logprobs 2> /dev/null |
+        awk -F '\t' 'NR == 2 { printf "%.6f\t%s\n", $6, $2; for (i = 12; i <= 21; i += 3) printf "%.6f\t\n", $(i + 2) }' > logprobs
+    cut -f 1 lines | cmp - <(cut -f 1 logprobs)
+    [[ $(head -n 1 lines | cut -f 2) = $(head -n 1 logprobs | cut -f 2) ]]
+    run -1 --separate-stderr python3 "$ROOT/docs/examples/next.py" absent.npz x
+    said "next: absent.npz: No such file or directory"
+}
+
 @test "the shared library exports the functions of the public headers, and nothing else" {
     need nm
     nm -D --defined-only "$DEST/usr/lib/libtg.so" | awk '{ print $3 }' | LC_ALL=C sort -u > exported

@@ -62,7 +62,7 @@ int main(int argc, char **argv)
     }
     status = tg_model_load(&m, argv[1], &err);
     if (status == TG_OK)
-        status = tg_tokens_prompt_text(&text, tg_model_tokenizer(m), argv[4], strlen(argv[4]), &err);
+        status = tg_model_prompt(&text, m, argv[4], strlen(argv[4]), &err);
     if (status == TG_OK)
         status = show(m, &text, layer, head, &err);
     tg_tokens_prompt_free(&text);

@@ -2,6 +2,7 @@
 
 #include "lib/base/object.h"
 #include "lib/models/model_file.h"
+#include "lib/tokens/stream.h"
 
 tg_status tg_model_open(tg_model *m, const char *path, tg_err *err)
 {
@@ -19,4 +20,15 @@ tg_status tg_model_load(tg_model **m, const char *path, tg_err *err)
 {
     *m = tg_object_new(sizeof **m, "a model", err);
     return *m ? tg_object_begun(m, tg_model_open(*m, path, err)) : TG_ENOMEM;
+}
+
+tg_status tg_model_prompt(tg_tokens_prompt *p, const tg_model *m, const void *text, size_t n, tg_err *err)
+{
+    tg_status status = tg_tokens_prompt_text(p, m->tokenizer, text, n, err);
+
+    if (status || !m->config.add_bos)
+        return status;
+    if ((status = tg_tokens_prompt_begin(p, tg_model_bos(m), err)))
+        tg_tokens_prompt_free(p);
+    return status;
 }

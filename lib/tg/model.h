@@ -62,6 +62,11 @@ const tg_tokenizer *tg_model_tokenizer(const tg_model *m);
  * (tg_tokenizer_start_of_text()); -1: none. */
 int32_t tg_model_bos(const tg_model *m);
 
+/* The ids of a text [n bytes], as the tools read one: with that token before them, where the model says that
+ * its texts begin with it.  Fails like tg_tokens_prompt_text(). */
+TG_MUST_CHECK tg_status tg_model_prompt(tg_tokens_prompt *p, const tg_model *m, const void *text, size_t n,
+                                        tg_err *err);
+
 /* One tensor.  Matrices are [in,out] in GPT-2's family, [out,in] in others. */
 typedef struct tg_model_tensor {
     const char *name;    /* "h.0.attn.c_attn.weight" */

@@ -218,8 +218,8 @@ TG_MUST_CHECK tg_status tg_tokens_prompt_continue(tg_tokens_prompt *p, const tg_
 /* Put a token before the others.  TG_ENOMEM: *p is unchanged. */
 TG_MUST_CHECK tg_status tg_tokens_prompt_begin(tg_tokens_prompt *p, int32_t id, tg_err *err);
 
-/* The bytes of the text that token t stands for, *n of them: none if tokens have no text, or if the token has been
- * put before the text. */
+/* The bytes of the text that token t stands for, *n of them: none if tokens have no text, or if the token has
+ * been put before the text. */
 const unsigned char *tg_tokens_prompt_token(const tg_tokens_prompt *p, const tg_tokenizer *tok, size_t t,
                                             size_t *n);
 

@@ -22,6 +22,7 @@
 #include "lib/models/model_open.h"
 #include "lib/models/writing.h"
 #include "lib/text/bare_ids.h"
+#include "lib/tokens/stream.h"
 #include "tests/unit/check.h"
 #include "tests/unit/deflated.h"
 #include "tests/unit/failing.h"
@@ -1388,6 +1389,30 @@ static void opened(void)
     tg_model_free(&got); /* allowed, not needed */
 }
 
+/* tg_model_prompt(): with the token that begins a text, where the model has it. */
+static void prompts(void)
+{
+    tg_model m = make(true, 24);
+    tg_tokens_prompt p;
+    tg_err err = {0};
+    tg_status status = TG_ENOMEM;
+
+    CHECK_OK(tg_model_prompt(&p, &m, "ab", 2, &err), &err);
+    CHECK(p.n == 2 && !p.begun);
+    tg_tokens_prompt_free(&p);
+    m.config.add_bos = true;
+    m.config.bos_token = 1 + 7;
+    for (long n = 0; status == TG_ENOMEM; n++) {
+        failing_after(n);
+        status = tg_model_prompt(&p, &m, "ab", 2, &err);
+        failing_after(-1);
+    }
+    CHECK_OK(status, &err);
+    CHECK(p.n == 3 && p.ids[0] == 7 && p.begun);
+    tg_tokens_prompt_free(&p);
+    tg_model_free(&m);
+}
+
 /* ---- rounding */
 
 static tg_status round_to(tg_write_type type, uint16_t *out, const float *x, size_t n, const char *name,
@@ -1502,6 +1527,7 @@ int main(void)
     RUN(no_memory_for_parameters);
     RUN(no_memory);
     RUN(opened);
+    RUN(prompts);
     RUN(halves);
     RUN(bfloats);
     RUN(transposes);

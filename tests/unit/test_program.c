@@ -64,7 +64,8 @@ static tg_tokens_prompt ids_of(const tg_model *m)
 {
     tg_tokens_prompt p;
 
-    CHECK_OK(tg_tokens_prompt_text(&p, tg_model_tokenizer(m), text, sizeof text - 1, &err), &err);
+    CHECK_OK(tg_model_prompt(&p, m, text, sizeof text - 1, &err), &err);
+    CHECK(!p.begun);
     return p;
 }
 
