@@ -24,7 +24,7 @@
 
 #include "lib/base/arena.h"
 #include "lib/base/matrix.h"
-#include "lib/tg/model.h"
+#include "lib/tg/machine.h"
 
 typedef struct tg_matmul {
     size_t M, N, K;

@@ -15,7 +15,7 @@
 
 #include "lib/base/arena.h"
 #include "lib/kernels/matmul.h"
-#include "lib/tg/infer.h"
+#include "lib/tg/machine.h"
 
 /* The largest magnitude that rounds to a finite bf16. */
 #define TG_BF16_MAX 0x1.fefffep127f

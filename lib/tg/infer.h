@@ -21,6 +21,7 @@
 #include <stdint.h>
 
 #include "lib/tg/api.h"
+#include "lib/tg/machine.h"
 #include "lib/tg/model.h"
 #include "lib/tg/status.h"
 
@@ -90,15 +91,6 @@ TG_MUST_CHECK tg_status tg_sample(int32_t *id, const float *logits, int32_t *ord
 void tg_top_ids(int32_t *ids, size_t k, const float *logits, size_t n);
 
 /* ---- generating texts */
-
-/* How matrices are stored for it: rounded to nearest, ties to even. */
-typedef enum tg_weight_type {
-    TG_WEIGHT_FLOAT32,
-    TG_WEIGHT_BF16,
-    TG_WEIGHT_INT8 /* an integer from -127 to 127, times a scale of its column */
-} tg_weight_type;
-
-#define TG_WEIGHT_TYPES "float32|bf16|int8" /* their names, in that order */
 
 /*
  * S texts with the same beginning that grow together, so that one read of the weights serves

@@ -1,5 +1,5 @@
 /*
- * machine: the processor's instructions and threads that are used.
+ * machine: the processor's instructions and threads that are used, and the types that it computes with.
  *
  * Results do not depend on the number of threads.  Another instruction set may round differently.
  */
@@ -39,6 +39,23 @@ TG_MUST_CHECK tg_status tg_kernels_choose(const char *isa, tg_err *err);
 
 /* The name of the set in use: "avx2". */
 const char *tg_kernels_name(void);
+
+/* The precision of the operands of products; sums are float32. */
+typedef enum tg_precision {
+    TG_PRECISION_FLOAT32,
+    TG_PRECISION_BF16 /* rounded to bf16 */
+} tg_precision;
+
+#define TG_PRECISIONS "float32|bf16" /* their names, in that order */
+
+/* How matrices are stored for generating text: rounded to nearest, ties to even. */
+typedef enum tg_weight_type {
+    TG_WEIGHT_FLOAT32,
+    TG_WEIGHT_BF16,
+    TG_WEIGHT_INT8 /* an integer from -127 to 127, times a scale of its column */
+} tg_weight_type;
+
+#define TG_WEIGHT_TYPES "float32|bf16|int8" /* their names, in that order */
 
 TG_API_END
 

@@ -94,14 +94,6 @@ TG_MUST_CHECK tg_status tg_model_set_heads(tg_model *m, size_t heads, tg_err *er
  * What other projects read: tg-convert. */
 TG_MUST_CHECK tg_status tg_model_write(const tg_model *m, int fd, tg_err *err);
 
-/* The precision of the operands; sums are float32. */
-typedef enum tg_precision {
-    TG_PRECISION_FLOAT32,
-    TG_PRECISION_BF16 /* rounded to bf16 */
-} tg_precision;
-
-#define TG_PRECISIONS "float32|bf16" /* their names, in that order */
-
 TG_API_END
 
 #endif

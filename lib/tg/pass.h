@@ -13,6 +13,7 @@
 #include <stdint.h>
 
 #include "lib/tg/api.h"
+#include "lib/tg/machine.h"
 #include "lib/tg/model.h"
 #include "lib/tg/status.h"
 
