@@ -68,6 +68,11 @@ setup() {
         cc -std=c11 "${STRICT[@]}" -I. -fsyntax-only "$BATS_TEST_TMPDIR/alone.c"
         g++ -std=c++11 "${STRICT[@]}" -I. -fsyntax-only -x c++ "$BATS_TEST_TMPDIR/alone.c"
     done
+    # values of structs, in both languages
+    printf '#include <tg.h>\nint main(void) { tg_attn_filter f = TG_ATTN_KEEP_ALL; tg_dtype d = TG_F32; return f.layer == d.size; }\n' \
+        > "$BATS_TEST_TMPDIR/values.c"
+    cc -std=c11 "${STRICT[@]}" -I. -fsyntax-only "$BATS_TEST_TMPDIR/values.c"
+    g++ -std=c++11 "${STRICT[@]}" -I. -fsyntax-only -x c++ "$BATS_TEST_TMPDIR/values.c"
 }
 
 @test "docs/examples/heads.c builds with the library, shared and static, and as C++" {
