@@ -13,7 +13,6 @@
 #include "lib/base/bf16.h"
 #include "lib/base/status.h"
 #include "lib/tg/archive.h"
-#include "lib/tg/array.h"
 
 /*
  * The same on a source (formats/source.h) that the caller has opened and may have peeked

@@ -1,7 +1,7 @@
 /* The template of a conversation: the one that is given, or the one that is known. */
 #include "cmd/cli/text.h"
 #include "lib/base/choice.h"
-#include "lib/models/chat_template.h"
+#include "lib/text/chat.h"
 
 tg_status cli_chat_open(tg_chat *chat, tg_chat_template kind, tg_chat_note trained, const char *path,
                         const tg_tokenizer *tok, tg_chat_take *take, void *context, tg_err *err)

@@ -8,7 +8,7 @@
 #include "formats/json.h"
 #include "lib/base/choice.h"
 #include "lib/base/size.h"
-#include "lib/models/chat_template.h"
+#include "lib/text/chat.h"
 #include "lib/models/hf_settings.h"
 #include "lib/models/model_format.h"
 

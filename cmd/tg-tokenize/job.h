@@ -20,7 +20,7 @@
 #include "lib/text/encoder.h"
 #include "lib/text/parallel.h"
 #include "lib/text/tokenizer.h"
-#include "lib/tokens/mask.h"
+#include "lib/tg/tokens.h"
 #include "lib/tokens/tokens_write.h"
 #include "lib/vocab/vocab_file.h"
 

@@ -284,27 +284,64 @@ void tg_attn_layers_close(tg_attn_layers *layers)
     tg_arena_free(&layers->arena);
 }
 
+/* Walks over the rows of one layer; false: no further layer is wanted. */
+typedef bool (*walk_layer)(const tg_attn_layers *layers, const tg_attn_layer *layer, tg_attn_scratch *scratch,
+                           const void *context);
+
 static void place_walk(tg_arena *arena, void *context)
 {
     tg_attn_scratch *scratch = context;
 
-    tg_attn_scratch_place(arena, scratch, 0, scratch->panel.T, scratch->panel.D);
+    tg_attn_scratch_place(arena, scratch, scratch->threads, scratch->panel.T, scratch->panel.D);
 }
 
-tg_status tg_attn_layers_walk_parallel(tg_attn_layers *layers, const tg_attn_visitor *visitor, tg_err *err)
+/* The remaining layers, with scratch for so many threads; 0: tg_threads(). */
+static tg_status walk(tg_attn_layers *layers, size_t threads, walk_layer one, const void *context,
+                      tg_err *err)
 {
-    tg_attn_scratch scratch = {.panel = {.T = layers->T, .D = layers->D}};
+    tg_attn_scratch scratch = {.panel = {.T = layers->T, .D = layers->D}, .threads = threads};
     tg_arena arena;
     tg_attn_layer layer;
     tg_status status;
 
     if ((status = tg_arena_build(&arena, place_walk, &scratch, err)))
         return status;
-    while (tg_attn_layers_next(layers, &layer) &&
-           tg_attn_walk_parallel(&layer.view, layer.number, &layers->filter, &scratch, visitor)) {
+    while (tg_attn_layers_next(layers, &layer) && one(layers, &layer, &scratch, context)) {
     }
     tg_arena_free(&arena);
     return tg_attn_layers_check(layers, err);
+}
+
+static bool walk_parallel(const tg_attn_layers *layers, const tg_attn_layer *layer, tg_attn_scratch *scratch,
+                          const void *context)
+{
+    return tg_attn_walk_parallel(&layer->view, layer->number, &layers->filter, scratch, context);
+}
+
+tg_status tg_attn_layers_walk_parallel(tg_attn_layers *layers, const tg_attn_visitor *visitor, tg_err *err)
+{
+    return walk(layers, 0, walk_parallel, visitor, err);
+}
+
+/* A program's visit() and its context. */
+typedef struct visiting {
+    tg_attn_visit visit;
+    void *context;
+} visiting;
+
+static bool walk_alone(const tg_attn_layers *layers, const tg_attn_layer *layer, tg_attn_scratch *scratch,
+                       const void *context)
+{
+    const visiting *v = context;
+
+    return tg_attn_walk(&layer->view, layer->number, &layers->filter, scratch, v->visit, v->context);
+}
+
+tg_status tg_attn_layers_walk(tg_attn_layers *layers, tg_attn_visit visit, void *context, tg_err *err)
+{
+    const visiting v = {visit, context};
+
+    return walk(layers, 1, walk_alone, &v, err);
 }
 
 /* ---- for programs (lib/tg/attention.h) */
@@ -328,27 +365,4 @@ void tg_attn_layers_destroy(tg_attn_layers *layers)
     if (layers)
         tg_attn_layers_close(layers);
     free(layers);
-}
-
-static void place_row(tg_arena *arena, void *context)
-{
-    tg_attn_scratch *s = context;
-
-    tg_attn_scratch_place(arena, s, 1, s->panel.T, s->panel.D);
-}
-
-tg_status tg_attn_layers_walk(tg_attn_layers *layers, tg_attn_visit visit, void *context, tg_err *err)
-{
-    tg_attn_scratch scratch = {.panel = {.T = layers->T, .D = layers->D}};
-    tg_arena arena;
-    tg_attn_layer layer;
-    tg_status status;
-
-    if ((status = tg_arena_build(&arena, place_row, &scratch, err)))
-        return status;
-    while (tg_attn_layers_next(layers, &layer) &&
-           tg_attn_walk(&layer.view, layer.number, &layers->filter, &scratch, visit, context)) {
-    }
-    tg_arena_free(&arena);
-    return tg_attn_layers_check(layers, err);
 }

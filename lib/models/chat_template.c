@@ -1,4 +1,4 @@
-#include "lib/models/chat_template.h"
+#include "lib/text/chat.h"
 
 #include <string.h>
 #include <unistd.h>

@@ -21,7 +21,8 @@ TG_API_BEGIN
 enum {
     TG_MASK_READ,      /* the token is only read */
     TG_MASK_PREDICTED, /* and predicted */
-    TG_MASK_FIRST      /* a document begins with it; it is only read */
+    TG_MASK_FIRST,     /* a document begins with it; it is only read */
+    TG_MASKS           /* how many values there are */
 };
 
 /* ---- writing an archive; memory: one chunk */

@@ -18,10 +18,7 @@
 #include "lib/text/tokenizer.h"
 #include "lib/tg/tokenizer.h"
 #include "lib/tg/tokens.h"
-#include "lib/tokens/mask.h"
 #include "lib/tokens/tokens_read.h"
-
-/* ---- a stream */
 
 typedef struct tg_tokens_stream {
     const tg_tokenizer *tok;    /* the caller's, which stays until the stream is closed */
@@ -52,7 +49,5 @@ TG_MUST_CHECK tg_status tg_tokens_stream_open(tg_tokens_stream *s, const tg_toke
                                               tg_err *err);
 
 void tg_tokens_stream_close(tg_tokens_stream *s);
-
-/* ---- a prompt, which is a whole stream */
 
 #endif

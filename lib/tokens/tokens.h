@@ -11,7 +11,7 @@
 #include "lib/base/status.h"
 #include "lib/text/chat_note.h"
 #include "lib/text/tokenizer.h"
-#include "lib/tokens/mask.h"
+#include "lib/tg/tokens.h"
 
 typedef struct tg_tokens {
     const tg_tokenizer *tokenizer; /* NULL until tokens have been loaded; owned */

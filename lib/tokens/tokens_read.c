@@ -9,7 +9,7 @@
 #include "lib/base/grow.h"
 #include "lib/text/ids.h"
 #include "lib/tokens/chunk.h"
-#include "lib/tokens/mask.h"
+#include "lib/tg/tokens.h"
 #include "lib/tokens/tokenizer_read.h"
 
 struct tg_tokens_reader {

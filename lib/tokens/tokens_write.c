@@ -9,7 +9,7 @@
 #include "lib/base/size.h"
 #include "lib/text/ids.h"
 #include "lib/tokens/chunk.h"
-#include "lib/tokens/mask.h"
+#include "lib/tg/tokens.h"
 
 /* Max chunks in one archive: the limit on names, less those of the header.  A longer text
  * continues in another archive. */

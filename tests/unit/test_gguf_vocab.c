@@ -8,7 +8,7 @@
 #include <unistd.h>
 
 #include "lib/bpe/bpe.h"
-#include "lib/models/chat_template.h"
+#include "lib/text/chat.h"
 #include "lib/models/gguf_vocab.h"
 #include "lib/spm/spm.h"
 #include "lib/text/chars.h"
