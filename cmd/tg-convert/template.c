@@ -8,9 +8,9 @@
 #include "formats/json.h"
 #include "lib/base/choice.h"
 #include "lib/base/size.h"
-#include "lib/text/chat.h"
 #include "lib/models/hf_settings.h"
 #include "lib/models/model_format.h"
+#include "lib/text/chat.h"
 
 bool convert_has_template(const convert_options *o)
 {

@@ -8,8 +8,8 @@
 #include "formats/archive.h"
 #include "lib/base/grow.h"
 #include "lib/text/ids.h"
-#include "lib/tokens/chunk.h"
 #include "lib/tg/tokens.h"
+#include "lib/tokens/chunk.h"
 #include "lib/tokens/tokenizer_read.h"
 
 struct tg_tokens_reader {

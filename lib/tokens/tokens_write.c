@@ -8,8 +8,8 @@
 #include "formats/archive.h"
 #include "lib/base/size.h"
 #include "lib/text/ids.h"
-#include "lib/tokens/chunk.h"
 #include "lib/tg/tokens.h"
+#include "lib/tokens/chunk.h"
 
 /* Max chunks in one archive: the limit on names, less those of the header.  A longer text
  * continues in another archive. */

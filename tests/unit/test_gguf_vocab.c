@@ -8,10 +8,10 @@
 #include <unistd.h>
 
 #include "lib/bpe/bpe.h"
-#include "lib/text/chat.h"
 #include "lib/models/gguf_vocab.h"
 #include "lib/spm/spm.h"
 #include "lib/text/chars.h"
+#include "lib/text/chat.h"
 #include "lib/text/encoder.h"
 #include "lib/tokens/tokenizer_read.h"
 #include "tests/unit/check.h"
