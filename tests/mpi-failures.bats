@@ -296,7 +296,12 @@ END
             rank=$(process $((RANDOM % n)))
             [[ -z $rank ]] || ! kill -KILL "$rank" 2> /dev/null || killed=$((killed + 1))
         fi
-        ! wait $! || break
+        if wait $!; then
+            [[ $killed -lt $kills ]] || break
+            # on a busy machine it may end before all were killed: once more from the first step
+            cp untrained.npz model.npz
+            killed=0
+        fi
         eventually nobody_is_left
     done
     [[ $killed = "$kills" ]]
