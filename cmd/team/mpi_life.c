@@ -72,7 +72,7 @@ static bool beats_are_out(void)
     return all;
 }
 
-/* Tell the others that one is lost: they end without a word.  A process that does not get this message
+/* Report to the others that one is lost: they end without a word.  A process that does not get this message
  * notices the loss by its own timeout. */
 static void send_lost(int who)
 {

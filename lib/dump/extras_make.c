@@ -23,7 +23,7 @@ struct maker {
 };
 
 /* Hand over an array in the shape that its dimensions give; `last` takes the place of a dimension that only
- * the array itself tells. */
+ * the array itself has. */
 static tg_status give(const struct maker *m, tg_dump_extra extra, size_t last, const void *data, tg_err *err)
 {
     const tg_qkv_view view = tg_attn_layers_shape(m->layers);

@@ -18,7 +18,7 @@ static tg_status check_type(const tg_array *a, tg_dump_extra extra, tg_err *err)
                    a->dtype.size, want.kind, want.size);
 }
 
-/* A dimension that only the array itself tells is any but 0. */
+/* A dimension that only the array itself has is any but 0. */
 static bool has_shape(const tg_array *a, const size_t *shape, size_t dims)
 {
     for (size_t d = 0; d < dims && a->ndim == dims; d++)
@@ -34,7 +34,7 @@ static tg_status check_shape(const tg_qkv_view *view, const tg_array *a, tg_dump
     const size_t dims = tg_dump_extra_shape(shape, extra, view);
 
     if (view->C == 0 || (view->T == 0 && extra >= TG_DUMP_DATT && dims > 0))
-        return tg_fail(err, TG_EDATA, "array %s comes before dump/n_embd, or before any that tells T",
+        return tg_fail(err, TG_EDATA, "array %s comes before dump/n_embd, or before any that gives T",
                        a->name);
     if (has_shape(a, shape, dims))
         return TG_OK;

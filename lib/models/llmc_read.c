@@ -2,7 +2,7 @@
 #include "formats/llmc.h"
 #include "lib/models/model_format.h"
 
-/* All that a header tells, and what is the same in all models of llm.c. */
+/* All that a header gives, and what is the same in all models of llm.c. */
 static void take_config(tg_model_file *f, const tg_llmc_config *c)
 {
     tg_model_file_set_size(f, TG_CONFIG_N_LAYER, c->n_layer);

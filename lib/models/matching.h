@@ -10,7 +10,7 @@
 #include "formats/tensor_list.h"
 #include "lib/models/model_format.h"
 
-/* Whether the files tell this setting. */
+/* Whether the files give this setting. */
 bool tg_match_knows(const tg_model_file *f, tg_config_id id);
 
 /* Check that what is asked for, if it is, is what the files say, where they do.  TG_EUSAGE. */

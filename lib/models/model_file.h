@@ -81,7 +81,7 @@ typedef struct tg_general {
 typedef struct tg_model_file {
     const char *kind; /* what the format is called in messages: "a Hugging Face checkpoint" */
     tg_config config;
-    uint64_t config_known; /* bit i: the files tell tg_config_id i (tg_model_file_set_size() and the like) */
+    uint64_t config_known; /* bit i: the files give tg_config_id i (tg_model_file_set_size() and the like) */
     bool text_only; /* the files have a model of images besides; names of the text's may have a prefix */
     const tg_tokenizer *tokenizer; /* a reference; NULL: the files have none */
     tg_params table;               /* of config */

@@ -25,7 +25,7 @@ typedef struct tg_model_format {
     bool (*recognize)(const void *first, size_t n);
 
     /*
-     * open: read the file f->file[0], or the directory at path: set what the files tell of f->config
+     * open: read the file f->file[0], or the directory at path: set what the files say of f->config
      * (tg_model_file_set_size() and the like), set the tokenizer if there is one, fill the lists of tensors,
      * and call tg_model_file_match().  The caller closes f after a failure, and adds path to the message.
      * path is NULL for a stream, which is one file.
@@ -90,7 +90,7 @@ void tg_loaded_forget(const tg_loaded *file, const void *bytes, size_t n);
  * begun and has none.  Fails like tg_model_file_lend(); *m must still be freed. */
 TG_MUST_CHECK tg_status tg_model_file_lend_to(tg_model *m, tg_model_file *f, tg_err *err);
 
-/* Set what the files tell of f->config: a size; the activation and LayerNorm's epsilon; whether the head is
+/* Set what the files say of f->config: a size; the activation and LayerNorm's epsilon; whether the head is
  * tied. */
 void tg_model_file_set_size(tg_model_file *f, tg_config_id id, size_t size);
 void tg_model_file_set_norm(tg_model_file *f, tg_activation activation, double epsilon);
@@ -117,7 +117,7 @@ enum { TG_NAME_WHOLE, TG_NAME_Q, TG_NAME_K, TG_NAME_V, TG_NAME_PARTS };
 typedef enum tg_layout {
     TG_LAYOUT_IN_OUT,  /* as this library */
     TG_LAYOUT_OUT_IN,  /* transposed */
-    TG_LAYOUT_BY_SHAPE /* either; the first matrix that is not square tells */
+    TG_LAYOUT_BY_SHAPE /* either; the first matrix that is not square decides */
 } tg_layout;
 
 /* What a format calls the tensors of a family (lib/gpt/family.h). */

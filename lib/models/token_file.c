@@ -326,7 +326,7 @@ static tg_status copy(struct output *out, struct input *in, const tg_token_ask *
     size_t n = 0, width = 2;
     tg_status status = TG_OK;
 
-    /* an archive tells its tokenizer with its first ids, other files not at all */
+    /* an archive gives its tokenizer with its first ids, other files not at all */
     if (out->format == TG_TOKENS_NPZ && !in->archive)
         status = begin_archive(out, in, ask, err);
     while (!status && !(status = next_ids(in, &ids, &n, &width, err))) {

@@ -40,7 +40,7 @@ typedef struct tg_token_copy {
 
 /*
  * Copy all ids from the source, at its beginning, to fd, in another format; *copied is set in any case.  raw:
- * the source has 16-bit numbers only; otherwise its first bytes tell.  Takes ownership of the source.
+ * the source has 16-bit numbers only; otherwise its first bytes decide.  Takes ownership of the source.
  *
  * TG_EDATA: the source is no file of tokens, or damaged; an id is outside the tokenizer's vocabulary; an
  * archive of another tokenizer than ask's.  TG_EUSAGE: an id does not fit in 16 bits; the number of ids,

@@ -54,7 +54,7 @@ static tg_status take_arg(struct reading *r, const tg_pickle_value *key, const t
         if (tg_pickle_is_text(key, sizes[i].name))
             return take_size(r->f, &sizes[i], v, err);
     if (tg_pickle_is_text(key, "dropout") || tg_pickle_is_text(key, "bias"))
-        return TG_OK; /* the tensors tell whether there are biases */
+        return TG_OK; /* the tensors show whether there are biases */
     tg_shown(shown, key->kind == TG_PICKLE_TEXT ? tg_pickle_text(key) : (tg_span){"?", 1});
     if (r->ask->lossy)
         return tg_notes_add(&r->f->notes, err, "model_args: %s is ignored", shown);
@@ -107,7 +107,7 @@ static tg_status take_json(struct reading *r, const char *path, const tg_loaded 
     return tg_hf_read_around(r->f, path, false, r->ask, err);
 }
 
-/* Without a config, the shapes tell how the matrices are stored. */
+/* Without a config, the shapes show how the matrices are stored. */
 static tg_status take_beside(struct reading *r, const char *path, tg_err *err)
 {
     char *json;

@@ -124,7 +124,7 @@ static void set_added_type(struct reading *r, const tg_added_token *token)
         *type = TG_SPM_USER_DEFINED;
 }
 
-/* The types that the texts tell; then those of added tokens. */
+/* The types that follow from the texts; then those of added tokens. */
 static void set_types(struct reading *r, const tg_added_tokens *a, tg_span unknown)
 {
     const uint32_t unk = tg_token_table_find(&r->pieces.table, (const unsigned char *)unknown.p, unknown.n);
